@@ -1,0 +1,110 @@
+"""Everything that halftrek raises on purpose, in one tree.
+
+::
+
+    HalftrekError
+    ├── InputError (also a ValueError)     something given to halftrek has to be changed
+    │   ├── TextError                      text that cannot be read; points at the place
+    │   │   ├── GraphSyntaxError           ... in a graph
+    │   │   └── QuestionSyntaxError        ... in a question
+    │   ├── GraphError                     a graph that is not a graph of ours: cycle, self-loop, ...
+    │   ├── DataError                      rows, columns or moments that cannot be used
+    │   ├── ModelError                     parameters that do not make a model
+    │   └── QueryError                     a question that does not fit the graph or the model
+    ├── NotIdentifiedError                 the question has no answer in this graph, from any data
+    ├── ConvergenceError                   the fit did not reach a maximum, and one was required
+    ├── OutputError (also an OSError)      a result could not be written
+    └── MissingExtraError (an ImportError) an optional part of halftrek is not installed
+
+Each message names the variable or the place, and ends with what to do about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class HalftrekError(Exception):
+    """Root of all errors that halftrek raises on purpose."""
+
+
+class InputError(HalftrekError, ValueError):
+    """Something given to halftrek has to be changed."""
+
+
+class TextError(InputError):
+    """Text that cannot be read, with a caret under the piece in question."""
+
+    def __init__(self, message: str, text: str = "", start: int = 0, end: int | None = None) -> None:
+        self.reason = message
+        self.text = text
+        self.start = start
+        self.end = start + 1 if end is None else end
+        HalftrekError.__init__(self, message + self._pointer())
+
+    @property
+    def line(self) -> int:
+        """Line of the offending piece, counted from 1."""
+        return self.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """Column of the offending piece, counted from 1."""
+        return self.start - (self.text.rfind("\n", 0, self.start) + 1) + 1
+
+    def _pointer(self) -> str:
+        if not self.text:
+            return ""
+        begin = self.text.rfind("\n", 0, self.start) + 1
+        stop = self.text.find("\n", self.start)
+        shown = self.text[begin : len(self.text) if stop < 0 else stop].replace("\t", " ")
+        width = max(1, min(self.end, begin + len(shown)) - self.start)
+        margin = f"line {self.line}: "
+        return f"\n  {margin}{shown}\n  {' ' * (len(margin) + self.start - begin)}{'^' * width}"
+
+
+class GraphSyntaxError(TextError):
+    """A graph's text cannot be read."""
+
+
+class QuestionSyntaxError(TextError):
+    """A question's text cannot be read."""
+
+
+class GraphError(InputError):
+    """The pieces do not make a graph: a cycle, a self-loop, a name used twice."""
+
+
+class DataError(InputError):
+    """Rows, columns or moments that cannot be used."""
+
+
+class ModelError(InputError):
+    """Parameters that do not make a model."""
+
+
+class QueryError(InputError):
+    """A question that does not fit the graph or the model."""
+
+
+class NotIdentifiedError(HalftrekError):
+    """The question has no answer in this graph, whatever the data; ``verdict`` says why."""
+
+    def __init__(self, message: str, verdict: Any = None) -> None:
+        self.verdict = verdict
+        HalftrekError.__init__(self, message)
+
+
+class ConvergenceError(HalftrekError):
+    """The fit did not reach a maximum, and the caller asked for one."""
+
+
+class OutputError(HalftrekError, OSError):
+    """A result could not be written."""
+
+
+class MissingExtraError(HalftrekError, ImportError):
+    """An optional part of halftrek is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        HalftrekError.__init__(self, f"{what} needs an optional part: pip install 'halftrek[{extra}]'")

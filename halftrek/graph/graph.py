@@ -1,0 +1,343 @@
+"""What the user believes: observed variables, arrows, correlated errors and hidden causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from halftrek.errors import GraphError
+from halftrek.graph.edges import edge_key, parse_edge_key
+from halftrek.graph.order import find_cycle, reachable, topological_sort
+
+if TYPE_CHECKING:
+    import networkx
+
+Pair = tuple[str, str]
+Coefficient = float | str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """An acyclic graph with hidden confounders.
+
+    - ``directed``: pairs ``(cause, effect)``;
+    - ``bidirected``: pairs of observed variables whose error terms may covary freely (``x <-> y``);
+    - ``latents``: hidden root causes with their observed children, any number of them;
+    - ``observed``: the measured variables; those named only in edges are added in order of appearance;
+    - ``coefficients``: what is known of an edge, keyed by its text: ``{"x -> y": 0.5}`` fixes it,
+      ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal.
+
+    A bidirected edge and a hidden cause of two variables are not the same model, see ``canonical`` and ``project``.
+    """
+
+    directed: tuple[Pair, ...] = ()
+    bidirected: tuple[Pair, ...] = ()
+    latents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    observed: tuple[str, ...] = ()
+    coefficients: Mapping[str, Coefficient] = field(default_factory=dict)
+
+    def __init__(
+        self,
+        directed: Iterable[Pair] = (),
+        bidirected: Iterable[Pair] = (),
+        latents: Mapping[str, Iterable[str]] | None = None,
+        observed: Iterable[str] = (),
+        coefficients: Mapping[str, Coefficient] | None = None,
+    ) -> None:
+        hidden = {_name(u): tuple(dict.fromkeys(_name(c) for c in kids)) for u, kids in (latents or {}).items()}
+        arrows = dict.fromkeys(_pair(e, "directed") for e in directed)
+        for u, v in list(arrows):
+            if u in hidden and v not in hidden:  # an arrow out of a hidden cause is one of its children
+                hidden[u] = tuple(dict.fromkeys((*hidden[u], v)))
+                del arrows[u, v]
+        arcs = _unordered(_pair(e, "bidirected") for e in bidirected)
+        names = _observed_names(observed, arrows, arcs, hidden)
+        _refuse_impossible(names, arrows, arcs, hidden)
+        cycle = find_cycle(names, arrows)
+        if cycle:
+            shown = " -> ".join(cycle)
+            raise GraphError(f"the graph has a cycle: {shown}. Remove or turn one of these arrows; feedback is not supported")
+        known = {_known_key(k, arrows, arcs, hidden): _known_value(k, v) for k, v in (coefficients or {}).items()}
+        for attribute, value in (
+            ("directed", tuple(arrows)),
+            ("bidirected", tuple(arcs)),
+            ("latents", MappingProxyType(hidden)),
+            ("observed", names),
+            ("coefficients", MappingProxyType(known)),
+        ):
+            object.__setattr__(self, attribute, value)
+
+    # -- who is next to whom ------------------------------------------------------------------
+
+    @cached_property
+    def _parents(self) -> dict[str, tuple[str, ...]]:
+        return _neighbours(self.observed, ((v, u) for u, v in self.directed))
+
+    @cached_property
+    def _children(self) -> dict[str, tuple[str, ...]]:
+        return _neighbours(self.observed, self.directed)
+
+    @cached_property
+    def _siblings(self) -> dict[str, tuple[str, ...]]:
+        both = [*self.bidirected, *((b, a) for a, b in self.bidirected)]
+        return _neighbours(self.observed, both)
+
+    @cached_property
+    def _latent_parents(self) -> dict[str, tuple[str, ...]]:
+        return _neighbours(self.observed, ((c, u) for u, kids in self.latents.items() for c in kids))
+
+    def parents(self, variable: str) -> tuple[str, ...]:
+        """Observed direct causes of ``variable``."""
+        return self._parents[self._known(variable)]
+
+    def children(self, variable: str) -> tuple[str, ...]:
+        """Observed direct effects of ``variable`` (of a hidden cause: its children)."""
+        if variable in self.latents:
+            return self.latents[variable]
+        return self._children[self._known(variable)]
+
+    def siblings(self, variable: str) -> tuple[str, ...]:
+        """Variables joined to ``variable`` by a bidirected edge."""
+        return self._siblings[self._known(variable)]
+
+    def latent_parents(self, variable: str) -> tuple[str, ...]:
+        """Hidden causes of ``variable``."""
+        return self._latent_parents[self._known(variable)]
+
+    def spouses(self, variable: str) -> tuple[str, ...]:
+        """Variables whose error term may covary with that of ``variable``: siblings and those that share a hidden cause."""
+        shared = (c for u in self.latent_parents(variable) for c in self.latents[u])
+        return tuple(v for v in dict.fromkeys((*self.siblings(variable), *shared)) if v != variable)
+
+    def ancestors(self, variables: str | Iterable[str]) -> frozenset[str]:
+        """The variables and everything observed that causes them."""
+        return reachable(self._several(variables), self._parents)
+
+    def descendants(self, variables: str | Iterable[str]) -> frozenset[str]:
+        """The variables and everything observed that they cause."""
+        return reachable(self._several(variables), self._children)
+
+    @cached_property
+    def topological_order(self) -> tuple[str, ...]:
+        """Causes before effects; ties in the order of ``observed``."""
+        return topological_sort(self.observed, self._children)
+
+    @cached_property
+    def districts(self) -> tuple[tuple[str, ...], ...]:
+        """Classes of variables connected through correlated errors or shared hidden causes, members in causal order."""
+        joined = {v: self.spouses(v) for v in self.observed}
+        found: dict[str, int] = {}
+        groups: list[list[str]] = []
+        for v in self.topological_order:
+            if v not in found:
+                for w in reachable((v,), joined):
+                    found[w] = len(groups)
+                groups.append([])
+            groups[found[v]].append(v)
+        return tuple(map(tuple, groups))
+
+    def district(self, variable: str) -> tuple[str, ...]:
+        """The district that holds ``variable``."""
+        self._known(variable)
+        return next(d for d in self.districts if variable in d)
+
+    @property
+    def is_bow_free(self) -> bool:
+        """True if no variable has a direct cause that it is also confounded with; then everything is identified."""
+        return not any(set(self.parents(v)) & set(self.spouses(v)) for v in self.observed)
+
+    # -- other forms ---------------------------------------------------------------------------
+
+    def induced(self, variables: Iterable[str]) -> Graph:
+        """The graph over some of its variables, all others deleted (not marginalised; for that see ``project``)."""
+        keep = set(self._several(variables))
+        arrows = [(u, v) for u, v in self.directed if u in keep and v in keep]
+        arcs = [(u, v) for u, v in self.bidirected if u in keep and v in keep]
+        hidden = {u: [c for c in kids if c in keep] for u, kids in self.latents.items()}
+        hidden = {u: kids for u, kids in hidden.items() if kids}
+        names = [v for v in self.observed if v in keep]
+        bare = Graph(arrows, arcs, hidden, names)
+        present = {edge_key(*e) for e in bare.edges()}
+        return Graph(arrows, arcs, hidden, names, {k: v for k, v in self.coefficients.items() if k in present})
+
+    def edges(self) -> list[tuple[str, str, str]]:
+        """Every edge as ``(from, "->" or "<->", to)``: directed, out of hidden causes, bidirected."""
+        arrows = [(u, "->", v) for u, v in self.directed]
+        loadings = [(u, "->", c) for u, kids in self.latents.items() for c in kids]
+        return arrows + loadings + [(u, "<->", v) for u, v in self.bidirected]
+
+    def project(self, onto: Iterable[str] | None = None) -> Graph:
+        """Latent projection: hidden variables (and observed ones not in ``onto``) become bidirected edges."""
+        from halftrek.graph.projection import project
+
+        return project(self, self.observed if onto is None else tuple(self._several(onto)))
+
+    def canonical(self) -> Graph:
+        """Every bidirected edge replaced by a hidden cause of its own; a smaller set of covariances in general."""
+        from halftrek.graph.projection import canonical
+
+        return canonical(self)
+
+    def m_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
+        """True if ``x`` and ``y`` are m-separated by ``given``: independent in every model of the graph."""
+        from halftrek.graph.separation import m_separated
+
+        return m_separated(self, self._several(x), self._several(y), self._several(given))
+
+    def implied_independences(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """A basis of the conditional independences that the graph implies, as ``(x, y, given)``."""
+        from halftrek.graph.separation import implied_independences
+
+        return implied_independences(self)
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """As a networkx graph: edges carry ``kind`` "directed" or "bidirected", nodes carry ``hidden``."""
+        from halftrek.graph.interchange import to_networkx
+
+        return to_networkx(self)
+
+    @staticmethod
+    def from_networkx(graph: Any) -> Graph:
+        """From a networkx ``DiGraph`` or ``MultiDiGraph`` (see ``to_networkx`` for the attributes)."""
+        from halftrek.graph.interchange import from_networkx
+
+        return from_networkx(graph)
+
+    # -- being a value ---------------------------------------------------------------------------
+
+    @cached_property
+    def _identity(self) -> tuple[Any, ...]:
+        return (
+            frozenset(self.observed),
+            frozenset(self.directed),
+            frozenset(frozenset(e) for e in self.bidirected),
+            frozenset((u, frozenset(kids)) for u, kids in self.latents.items()),
+            frozenset(self.coefficients.items()),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
+        return (Graph, state)
+
+    def __len__(self) -> int:
+        return len(self.observed)
+
+    def __contains__(self, variable: object) -> bool:
+        return variable in self._parents
+
+    def __repr__(self) -> str:
+        hidden = f", latents={ {u: list(k) for u, k in self.latents.items()} }" if self.latents else ""
+        arcs = f", bidirected={list(self.bidirected)}" if self.bidirected else ""
+        known = f", coefficients={dict(self.coefficients)}" if self.coefficients else ""
+        return f"Graph(directed={list(self.directed)}{arcs}{hidden}, observed={list(self.observed)}{known})"
+
+    def _known(self, variable: str) -> str:
+        if variable not in self._parents:
+            from halftrek.graph.edges import did_you_mean
+
+            hint = did_you_mean(variable, self.observed)
+            raise GraphError(f"the graph has no observed variable {variable!r}.{hint}")
+        return variable
+
+    def _several(self, variables: str | Iterable[str]) -> tuple[str, ...]:
+        chosen = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))
+        return tuple(self._known(v) for v in chosen)
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise GraphError(f"a variable's name must be a non-empty text, not {name!r}")
+    return name
+
+
+def _pair(edge: Iterable[str], kind: str) -> Pair:
+    ends = tuple(edge)
+    if isinstance(edge, str) or len(ends) != 2:
+        raise GraphError(f"a {kind} edge is a pair of names, not {edge!r}")
+    u, v = _name(ends[0]), _name(ends[1])
+    if u == v:
+        raise GraphError(f"{u!r} has an edge to itself; remove it")
+    return u, v
+
+
+def _unordered(pairs: Iterable[Pair]) -> dict[Pair, None]:
+    seen: set[frozenset[str]] = set()
+    kept: dict[Pair, None] = {}
+    for pair in pairs:
+        if frozenset(pair) not in seen:
+            seen.add(frozenset(pair))
+            kept[pair] = None
+    return kept
+
+
+def _observed_names(
+    observed: Iterable[str], arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
+    if isinstance(observed, str):
+        raise GraphError(f"observed must be a list of names, not the text {observed!r}")
+    stated = [_name(v) for v in observed]
+    for v in stated:
+        if v in hidden:
+            raise GraphError(f"{v!r} is both latent and observed; keep one of the two")
+    met = [v for pair in (*arrows, *arcs) for v in pair] + [c for kids in hidden.values() for c in kids]
+    return tuple(v for v in dict.fromkeys((*stated, *met)) if v not in hidden)
+
+
+def _refuse_impossible(
+    names: tuple[str, ...], arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]
+) -> None:
+    for u, kids in hidden.items():
+        for c in kids:
+            if c in hidden:
+                raise GraphError(f"hidden {u!r} causes hidden {c!r}; hidden variables must be roots with observed children")
+    for u, v in arrows:
+        if v in hidden:
+            raise GraphError(
+                f"hidden {v!r} has a cause, {u!r}; hidden variables must be roots. Measure {v!r}, or give its "
+                f"children the arrow from {u!r} directly and keep {v!r} as their hidden common cause"
+            )
+    for u, v in arcs:
+        for w in (u, v):
+            if w in hidden:
+                raise GraphError(
+                    f"hidden {w!r} has a bidirected edge; hidden variables are independent roots. "
+                    f"Give the two a hidden common cause of their children instead"
+                )
+    if not names:
+        raise GraphError("the graph has no observed variable; name at least one")
+
+
+def _known_key(key: str, arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]) -> str:
+    u, kind, v = parse_edge_key(key)
+    if kind == "->" and ((u, v) in arrows or v in hidden.get(u, ())):
+        return edge_key(u, kind, v)
+    if kind == "<->" and (u, v) in arcs:
+        return edge_key(u, kind, v)
+    if kind == "<->" and (v, u) in arcs:
+        return edge_key(v, kind, u)
+    raise GraphError(f"a coefficient is given for {key!r}, but the graph has no such edge")
+
+
+def _known_value(key: str, value: Coefficient) -> Coefficient:
+    if isinstance(value, str):
+        return value
+    number = float(value)
+    if number != number or number in (float("inf"), float("-inf")):
+        raise GraphError(f"the coefficient of {key!r} must be a finite number or a label, not {value!r}")
+    return number
+
+
+def _neighbours(names: Iterable[str], pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:
+    near: dict[str, list[str]] = {v: [] for v in names}
+    for u, v in pairs:
+        near[u].append(v)
+    return {v: tuple(others) for v, others in near.items()}

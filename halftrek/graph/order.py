@@ -1,0 +1,57 @@
+"""Reachability and order in directed graphs, on plain adjacency."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+
+
+def reachable(start: Iterable[str], neighbours: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """The start and everything that can be reached from it."""
+    found = set(start)
+    stack = list(found)
+    while stack:
+        for v in neighbours[stack.pop()]:
+            if v not in found:
+                found.add(v)
+                stack.append(v)
+    return frozenset(found)
+
+
+def topological_sort(names: Sequence[str], children: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Causes before effects (Kahn), ties in the given order; shorter than ``names`` if there is a cycle."""
+    place = {v: i for i, v in enumerate(names)}
+    waiting = dict.fromkeys(names, 0)
+    for v in names:
+        for c in children[v]:
+            waiting[c] += 1
+    ready = [place[v] for v in names if not waiting[v]]
+    heapq.heapify(ready)
+    order: list[str] = []
+    while ready:
+        v = names[heapq.heappop(ready)]
+        order.append(v)
+        for c in children[v]:
+            waiting[c] -= 1
+            if not waiting[c]:
+                heapq.heappush(ready, place[c])
+    return tuple(order)
+
+
+def find_cycle(names: Sequence[str], arrows: Iterable[tuple[str, str]]) -> list[str]:
+    """Some directed cycle, its first name repeated at the end; empty if there is none."""
+    children: dict[str, list[str]] = {v: [] for v in names}
+    for u, v in arrows:
+        children[u].append(v)
+    order = set(topological_sort(names, children))
+    left = [v for v in names if v not in order]
+    if not left:
+        return []
+    parents: dict[str, str] = {v: u for u in left for v in children[u]}  # every variable left over has a parent left over
+    path = [left[0]]
+    seen = {path[0]: 0}
+    while parents[path[-1]] not in seen:
+        path.append(parents[path[-1]])
+        seen[path[-1]] = len(path) - 1
+    ring = path[seen[parents[path[-1]]] :][::-1]
+    return [*ring, ring[0]]

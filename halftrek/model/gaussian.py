@@ -1,0 +1,99 @@
+"""A multivariate normal distribution over named variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halftrek.errors import QueryError
+from halftrek.graph import did_you_mean
+from halftrek.model.rows import Rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """N(mean, cov) over ``names``; the covariance may be singular (a variable held by an intervention)."""
+
+    names: tuple[str, ...]
+    mean: Floats
+    cov: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "mean", frozen(self.mean))
+        object.__setattr__(self, "cov", frozen(self.cov))
+
+    @property
+    def variance(self) -> Floats:
+        """Variances, one for each name."""
+        return frozen(np.diag(self.cov))
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviations, one for each name."""
+        return frozen(np.sqrt(np.maximum(np.diag(self.cov), 0.0)))
+
+    def marginal(self, names: str | Iterable[str]) -> Gaussian:
+        """The distribution of some of the variables."""
+        at = self._places((names,) if isinstance(names, str) else tuple(names))
+        return Gaussian(tuple(self.names[i] for i in at), self.mean[at], self.cov[np.ix_(at, at)])
+
+    def given(self, values: Mapping[str, float]) -> Gaussian:
+        """The distribution of the other variables, given the values of some.
+
+        Uses a pseudo-inverse, so that variables without variance (held by an intervention) may be conditioned on
+        at the value they have.
+        """
+        if not values:
+            return self
+        at = self._places(tuple(values))
+        rest = [i for i in range(len(self.names)) if i not in set(at)]
+        gap = np.array([float(v) for v in values.values()]) - self.mean[at]
+        cross = self.cov[np.ix_(rest, at)]
+        spread = self.cov[np.ix_(at, at)]
+        scale = np.sqrt(np.maximum(np.diag(spread), 0.0))
+        scale[scale == 0.0] = 1.0
+        inverse = np.linalg.pinv(spread / np.outer(scale, scale), rcond=1e-12, hermitian=True)
+        impossible = np.abs(gap / scale - (spread / np.outer(scale, scale)) @ (inverse @ (gap / scale))) > 1e-8
+        if impossible.any():
+            culprit = list(values)[int(np.argmax(impossible))]
+            raise QueryError(
+                f"{culprit!r} cannot have the value {values[culprit]!r} here: it is fixed by the intervention "
+                f"and the other values. Leave it out of the condition"
+            )
+        slope = (cross / scale) @ inverse / scale
+        cov = self.cov[np.ix_(rest, rest)] - slope @ cross.T
+        return Gaussian(tuple(self.names[i] for i in rest), self.mean[rest] + slope @ gap, (cov + cov.T) / 2.0)
+
+    def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> Rows:
+        """``n`` rows, columns in the order of ``names``."""
+        rng = np.random.default_rng(random_state)
+        values, vectors = np.linalg.eigh(self.cov)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return Rows(self.mean + rng.standard_normal((n, len(self.names))) @ root.T, self.names)
+
+    def _places(self, names: tuple[str, ...]) -> list[int]:
+        where = {v: i for i, v in enumerate(self.names)}
+        for v in names:
+            if v not in where:
+                raise QueryError(f"there is no variable {v!r} in this distribution.{did_you_mean(v, self.names)}")
+        return [where[v] for v in names]
+
+    def __repr__(self) -> str:
+        if len(self.names) == 1:
+            return f"{self.names[0]} ~ N({self.mean[0]:.6g}, {self.cov[0, 0]:.6g})"
+        return f"Gaussian(names={self.names}, mean={self.mean}, cov=\n{self.cov})"
+
+
+def frozen(array: ArrayLike) -> Floats:
+    """A read-only float array (a copy only if it was writable)."""
+    given = np.asarray(array, dtype=float)
+    if given.flags.writeable:
+        given = given.copy()
+        given.flags.writeable = False
+    return given

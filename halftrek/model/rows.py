@@ -1,0 +1,36 @@
+"""Simulated rows that remember the names of their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+class Rows(np.ndarray):  # type: ignore[type-arg]
+    """A plain array of rows with ``names`` for its columns, so that a fit never has to guess their order.
+
+    Everything that numpy does with an array works; a result that no longer has these columns has no names.
+    """
+
+    names: tuple[str, ...] | None
+
+    def __new__(cls, values: ArrayLike, names: tuple[str, ...]) -> Rows:
+        rows = np.asarray(values, dtype=float).view(cls)
+        rows.names = tuple(names)
+        return rows
+
+    def __array_finalize__(self, source: Any) -> None:
+        names = getattr(source, "names", None)
+        same = names is not None and self.ndim == 2 and getattr(source, "ndim", 0) == 2 and self.shape[1] == len(names)
+        self.names = names if same else None
+
+    def __getitem__(self, key: Any) -> Any:
+        picked = super().__getitem__(key)
+        if isinstance(picked, Rows) and isinstance(key, tuple):  # columns may have been chosen or reordered
+            return np.asarray(picked)
+        return picked
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else np.asarray(array)
