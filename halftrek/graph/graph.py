@@ -59,7 +59,9 @@ class Graph:
         cycle = find_cycle(names, arrows)
         if cycle:
             shown = " -> ".join(cycle)
-            raise GraphError(f"the graph has a cycle: {shown}. Remove or turn one of these arrows; feedback is not supported")
+            raise GraphError(
+                f"the graph has a cycle: {shown}. Remove or turn one of these arrows; feedback is not supported"
+            )
         known = {_known_key(k, arrows, arcs, hidden): _known_value(k, v) for k, v in (coefficients or {}).items()}
         for attribute, value in (
             ("directed", tuple(arrows)),
@@ -298,7 +300,9 @@ def _refuse_impossible(
     for u, kids in hidden.items():
         for c in kids:
             if c in hidden:
-                raise GraphError(f"hidden {u!r} causes hidden {c!r}; hidden variables must be roots with observed children")
+                raise GraphError(
+                    f"hidden {u!r} causes hidden {c!r}; hidden variables must be roots with observed children"
+                )
     for u, v in arrows:
         if v in hidden:
             raise GraphError(

@@ -47,7 +47,9 @@ def find_cycle(names: Sequence[str], arrows: Iterable[tuple[str, str]]) -> list[
     left = [v for v in names if v not in order]
     if not left:
         return []
-    parents: dict[str, str] = {v: u for u in left for v in children[u]}  # every variable left over has a parent left over
+    parents: dict[str, str] = {
+        v: u for u in left for v in children[u]
+    }  # every variable left over has a parent left over
     path = [left[0]]
     seen = {path[0]: 0}
     while parents[path[-1]] not in seen:

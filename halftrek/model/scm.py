@@ -45,7 +45,9 @@ class CGLSCM:
             if array.size == 0 and attribute == "C":
                 array = frozen(np.zeros(shape))
             if array.shape != shape:
-                raise ModelError(f"{attribute} must have the shape {shape} for {p} variables and {q} latents, not {array.shape}")
+                raise ModelError(
+                    f"{attribute} must have the shape {shape} for {p} variables and {q} latents, not {array.shape}"
+                )
             if not np.isfinite(array).all():
                 raise ModelError(f"{attribute} holds a value that is not finite")
             object.__setattr__(self, attribute, array)
@@ -85,7 +87,9 @@ class CGLSCM:
         for (i, j), value in _pairs_of(omega, list(names)).items():
             W[i, j] = W[j, i] = value
         if np.linalg.eigvalsh(W)[0] < -1e-10 * max(1.0, float(noise.max(initial=0.0))):
-            raise ModelError("the error covariances are too large for the noise variances: their matrix is not positive definite")
+            raise ModelError(
+                "the error covariances are too large for the noise variances: their matrix is not positive definite"
+            )
         means = np.zeros(p) if mu is None else np.asarray(mu, dtype=float)
         return CGLSCM(tuple(names), direct, loadings, means, W, tuple(hidden), graph)  # type: ignore[arg-type]
 

@@ -1,0 +1,5 @@
+"""What the data say; the only room that sees rows."""
+
+from halftrek.moments.moments import Moments
+
+__all__ = ["Moments"]
