@@ -1,11 +1,33 @@
-"""How an edge is named in text: ``"x -> y"`` and ``"x <-> y"``."""
+"""How variables and edges are named in text: ``x``, ``"a b"``, ``"x -> y"`` and ``"x <-> y"``."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from halftrek.errors import GraphError
+
+_BARE = re.compile(r"\w[\w.]*")
+
+
+def check_name(name: object) -> str:
+    """The name itself, if a variable can be called so; edges are named by text, so a name must not hold an arrow."""
+    if not isinstance(name, str) or not name.strip():
+        raise GraphError(f"a variable's name must be a non-empty text, not {name!r}")
+    if name != name.strip():
+        raise GraphError(f"the variable's name {name!r} begins or ends with a space; remove it")
+    if "->" in name or "<-" in name:
+        raise GraphError(f"the variable's name {name!r} holds an arrow and could be taken for an edge; rename it")
+    return name
+
+
+def quoted(name: str) -> str:
+    """The name as it is written in text: bare if it can be, else in double quotes."""
+    if _BARE.fullmatch(name):
+        return name
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
 
 
 def edge_key(u: str, kind: str, v: str) -> str:

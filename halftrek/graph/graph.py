@@ -9,14 +9,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import GraphError
-from halftrek.graph.edges import edge_key, parse_edge_key
+from halftrek.graph.checks import (
+    Coefficient,
+    Pair,
+    children_of,
+    known_coefficients,
+    observed_names,
+    pair_of,
+    refuse_impossible,
+    unordered,
+)
+from halftrek.graph.edges import check_name, did_you_mean, edge_key
 from halftrek.graph.order import find_cycle, reachable, topological_sort
 
 if TYPE_CHECKING:
     import networkx
-
-Pair = tuple[str, str]
-Coefficient = float | str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,22 +54,22 @@ class Graph:
         observed: Iterable[str] = (),
         coefficients: Mapping[str, Coefficient] | None = None,
     ) -> None:
-        hidden = {_name(u): tuple(dict.fromkeys(_name(c) for c in kids)) for u, kids in (latents or {}).items()}
-        arrows = dict.fromkeys(_pair(e, "directed") for e in directed)
+        hidden = {check_name(u): children_of(u, kids) for u, kids in (latents or {}).items()}
+        arrows = dict.fromkeys(pair_of(e, "directed") for e in directed)
         for u, v in list(arrows):
             if u in hidden and v not in hidden:  # an arrow out of a hidden cause is one of its children
                 hidden[u] = tuple(dict.fromkeys((*hidden[u], v)))
                 del arrows[u, v]
-        arcs = _unordered(_pair(e, "bidirected") for e in bidirected)
-        names = _observed_names(observed, arrows, arcs, hidden)
-        _refuse_impossible(names, arrows, arcs, hidden)
+        arcs = unordered(pair_of(e, "bidirected") for e in bidirected)
+        names = observed_names(observed, arrows, arcs, hidden)
+        refuse_impossible(names, arrows, arcs, hidden)
         cycle = find_cycle(names, arrows)
         if cycle:
             shown = " -> ".join(cycle)
             raise GraphError(
                 f"the graph has a cycle: {shown}. Remove or turn one of these arrows; feedback is not supported"
             )
-        known = {_known_key(k, arrows, arcs, hidden): _known_value(k, v) for k, v in (coefficients or {}).items()}
+        known = known_coefficients(coefficients or {}, arrows, arcs, hidden)
         for attribute, value in (
             ("directed", tuple(arrows)),
             ("bidirected", tuple(arcs)),
@@ -110,7 +117,7 @@ class Graph:
         return self._latent_parents[self._known(variable)]
 
     def spouses(self, variable: str) -> tuple[str, ...]:
-        """Variables whose error term may covary with that of ``variable``: siblings and those that share a hidden cause."""
+        """Variables whose error may covary with that of ``variable``: siblings, and those with a common hidden cause."""
         shared = (c for u in self.latent_parents(variable) for c in self.latents[u])
         return tuple(v for v in dict.fromkeys((*self.siblings(variable), *shared)) if v != variable)
 
@@ -130,7 +137,9 @@ class Graph:
     @cached_property
     def districts(self) -> tuple[tuple[str, ...], ...]:
         """Classes of variables connected through correlated errors or shared hidden causes, members in causal order."""
-        joined = {v: self.spouses(v) for v in self.observed}
+        joined: dict[str, tuple[str, ...]] = {v: self._siblings[v] for v in self.observed}
+        if self.latents:  # hidden causes as nodes of their own: linear also where one has thousands of children
+            joined = {v: (*near, *self._latent_parents[v]) for v, near in joined.items()} | dict(self.latents)
         found: dict[str, int] = {}
         groups: list[list[str]] = []
         for v in self.topological_order:
@@ -143,13 +152,21 @@ class Graph:
 
     def district(self, variable: str) -> tuple[str, ...]:
         """The district that holds ``variable``."""
-        self._known(variable)
-        return next(d for d in self.districts if variable in d)
+        return self._district_of[self._known(variable)]
+
+    @cached_property
+    def _district_of(self) -> dict[str, tuple[str, ...]]:
+        return {v: district for district in self.districts for v in district}
 
     @property
     def is_bow_free(self) -> bool:
         """True if no variable has a direct cause that it is also confounded with; then everything is identified."""
-        return not any(set(self.parents(v)) & set(self.spouses(v)) for v in self.observed)
+        correlated = {frozenset(pair) for pair in self.bidirected}
+        hidden = {v: set(above) for v, above in self._latent_parents.items() if above} if self.latents else {}
+        return not any(
+            frozenset((u, v)) in correlated or (u in hidden and v in hidden and hidden[u] & hidden[v])
+            for u, v in self.directed
+        )
 
     # -- other forms ---------------------------------------------------------------------------
 
@@ -161,9 +178,8 @@ class Graph:
         hidden = {u: [c for c in kids if c in keep] for u, kids in self.latents.items()}
         hidden = {u: kids for u, kids in hidden.items() if kids}
         names = [v for v in self.observed if v in keep]
-        bare = Graph(arrows, arcs, hidden, names)
-        present = {edge_key(*e) for e in bare.edges()}
-        return Graph(arrows, arcs, hidden, names, {k: v for k, v in self.coefficients.items() if k in present})
+        gone = {edge_key(u, kind, v) for u, kind, v in self.edges() if not keep.issuperset({u, v} - set(self.latents))}
+        return Graph(arrows, arcs, hidden, names, {k: v for k, v in self.coefficients.items() if k not in gone})
 
     def edges(self) -> list[tuple[str, str, str]]:
         """Every edge as ``(from, "->" or "<->", to)``: directed, out of hidden causes, bidirected."""
@@ -244,8 +260,8 @@ class Graph:
 
     def _known(self, variable: str) -> str:
         if variable not in self._parents:
-            from halftrek.graph.edges import did_you_mean
-
+            if variable in self.latents:
+                raise GraphError(f"{variable!r} is hidden; only observed variables can be asked for here")
             hint = did_you_mean(variable, self.observed)
             raise GraphError(f"the graph has no observed variable {variable!r}.{hint}")
         return variable
@@ -253,91 +269,6 @@ class Graph:
     def _several(self, variables: str | Iterable[str]) -> tuple[str, ...]:
         chosen = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))
         return tuple(self._known(v) for v in chosen)
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise GraphError(f"a variable's name must be a non-empty text, not {name!r}")
-    return name
-
-
-def _pair(edge: Iterable[str], kind: str) -> Pair:
-    ends = tuple(edge)
-    if isinstance(edge, str) or len(ends) != 2:
-        raise GraphError(f"a {kind} edge is a pair of names, not {edge!r}")
-    u, v = _name(ends[0]), _name(ends[1])
-    if u == v:
-        raise GraphError(f"{u!r} has an edge to itself; remove it")
-    return u, v
-
-
-def _unordered(pairs: Iterable[Pair]) -> dict[Pair, None]:
-    seen: set[frozenset[str]] = set()
-    kept: dict[Pair, None] = {}
-    for pair in pairs:
-        if frozenset(pair) not in seen:
-            seen.add(frozenset(pair))
-            kept[pair] = None
-    return kept
-
-
-def _observed_names(
-    observed: Iterable[str], arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]
-) -> tuple[str, ...]:
-    if isinstance(observed, str):
-        raise GraphError(f"observed must be a list of names, not the text {observed!r}")
-    stated = [_name(v) for v in observed]
-    for v in stated:
-        if v in hidden:
-            raise GraphError(f"{v!r} is both latent and observed; keep one of the two")
-    met = [v for pair in (*arrows, *arcs) for v in pair] + [c for kids in hidden.values() for c in kids]
-    return tuple(v for v in dict.fromkeys((*stated, *met)) if v not in hidden)
-
-
-def _refuse_impossible(
-    names: tuple[str, ...], arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]
-) -> None:
-    for u, kids in hidden.items():
-        for c in kids:
-            if c in hidden:
-                raise GraphError(
-                    f"hidden {u!r} causes hidden {c!r}; hidden variables must be roots with observed children"
-                )
-    for u, v in arrows:
-        if v in hidden:
-            raise GraphError(
-                f"hidden {v!r} has a cause, {u!r}; hidden variables must be roots. Measure {v!r}, or give its "
-                f"children the arrow from {u!r} directly and keep {v!r} as their hidden common cause"
-            )
-    for u, v in arcs:
-        for w in (u, v):
-            if w in hidden:
-                raise GraphError(
-                    f"hidden {w!r} has a bidirected edge; hidden variables are independent roots. "
-                    f"Give the two a hidden common cause of their children instead"
-                )
-    if not names:
-        raise GraphError("the graph has no observed variable; name at least one")
-
-
-def _known_key(key: str, arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]) -> str:
-    u, kind, v = parse_edge_key(key)
-    if kind == "->" and ((u, v) in arrows or v in hidden.get(u, ())):
-        return edge_key(u, kind, v)
-    if kind == "<->" and (u, v) in arcs:
-        return edge_key(u, kind, v)
-    if kind == "<->" and (v, u) in arcs:
-        return edge_key(v, kind, u)
-    raise GraphError(f"a coefficient is given for {key!r}, but the graph has no such edge")
-
-
-def _known_value(key: str, value: Coefficient) -> Coefficient:
-    if isinstance(value, str):
-        return value
-    number = float(value)
-    if number != number or number in (float("inf"), float("-inf")):
-        raise GraphError(f"the coefficient of {key!r} must be a finite number or a label, not {value!r}")
-    return number
 
 
 def _neighbours(names: Iterable[str], pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:

@@ -39,7 +39,7 @@ def topological_sort(names: Sequence[str], children: Mapping[str, Iterable[str]]
 
 
 def find_cycle(names: Sequence[str], arrows: Iterable[tuple[str, str]]) -> list[str]:
-    """Some directed cycle, its first name repeated at the end; empty if there is none."""
+    """Some directed cycle from its first name round to it again; empty if there is none."""
     children: dict[str, list[str]] = {v: [] for v in names}
     for u, v in arrows:
         children[u].append(v)
@@ -47,13 +47,13 @@ def find_cycle(names: Sequence[str], arrows: Iterable[tuple[str, str]]) -> list[
     left = [v for v in names if v not in order]
     if not left:
         return []
-    parents: dict[str, str] = {
-        v: u for u in left for v in children[u]
-    }  # every variable left over has a parent left over
+    parents = {v: u for u in left for v in children[u]}  # every variable left over has a parent left over
     path = [left[0]]
     seen = {path[0]: 0}
     while parents[path[-1]] not in seen:
         path.append(parents[path[-1]])
         seen[path[-1]] = len(path) - 1
     ring = path[seen[parents[path[-1]]] :][::-1]
-    return [*ring, ring[0]]
+    place = {v: i for i, v in enumerate(names)}
+    first = ring.index(min(ring, key=place.__getitem__))
+    return [*ring[first:], *ring[: first + 1]]
