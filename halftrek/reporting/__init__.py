@@ -1,0 +1,16 @@
+"""What people see: text, tables, pictures, records for JSON, progress."""
+
+from halftrek.reporting.graph_picture import draw_graph
+from halftrek.reporting.plots import plot_densities, save
+from halftrek.reporting.progress import progress_bar
+from halftrek.reporting.text import describe_answer, describe_verdict, summarize_fit
+
+__all__ = [
+    "describe_answer",
+    "describe_verdict",
+    "draw_graph",
+    "plot_densities",
+    "progress_bar",
+    "save",
+    "summarize_fit",
+]

@@ -1,0 +1,117 @@
+"""Pictures of distributions, and the one way in which a picture gets into a file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.errors import InputError, MissingExtraError, OutputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from halftrek.model import Gaussian
+
+# Okabe and Ito's palette: told apart by everyone, also in print.
+BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, INK = (
+    "#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#222222",
+)  # fmt: skip
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+_DASHES = ("-", "--", "-.", ":", (0, (6, 2)), (0, (1, 1)))
+
+
+def new_figure(width: float, height: float, *, columns: int = 1, widths: tuple[float, ...] | None = None) -> Figure:
+    """A figure that no window knows of, with axes side by side."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("drawing pictures", "plot") from None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.subplots(1, columns, gridspec_kw={"width_ratios": widths} if widths else None)
+    return figure
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The given axes, or those of a new pyplot figure, which a notebook shows by itself."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("drawing pictures", "plot") from None
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def plot_densities(densities: Mapping[str, Gaussian], *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Densities of one variable in several worlds, for instance observed and under an intervention.
+
+    ``densities`` maps the text of the legend to the distribution. A variable held at a value is a vertical line.
+    """
+    if not densities:
+        raise InputError("plot_densities needs at least one distribution")
+    for label, one in densities.items():
+        if len(one.names) != 1:
+            raise InputError(f"{label!r} is a distribution of {len(one.names)} variables; take .marginal(name) of one")
+    names = {one.names[0] for one in densities.values()}
+    if len(names) > 1:
+        raise InputError(f"the distributions are of different variables: {', '.join(sorted(names))}")
+    ax = axes_or_new(ax, (6.0, 3.6))
+    spans = [(float(one.mean[0]), float(one.sd[0])) for one in densities.values()]
+    low, high = min(m - 3.6 * s for m, s in spans), max(m + 3.6 * s for m, s in spans)
+    if low == high:
+        low, high = low - 1.0, high + 1.0
+    x = np.linspace(low, high, 600)
+    for i, (label, (mean, sd)) in enumerate(zip(densities, spans, strict=True)):
+        colour, dash = _COLOURS[i % len(_COLOURS)], _DASHES[i % len(_DASHES)]
+        if sd > 0.0:
+            density = np.exp(-0.5 * ((x - mean) / sd) ** 2) / (sd * np.sqrt(2.0 * np.pi))
+            ax.plot(x, density, color=colour, linestyle=dash, linewidth=2.0, label=label)
+            ax.fill_between(x, density, color=colour, alpha=0.10, linewidth=0.0)
+        else:
+            ax.axvline(mean, color=colour, linestyle=dash, linewidth=2.0, label=label)
+    ax.set_xlim(low, high)
+    ax.set_ylim(bottom=0.0, top=1.3 * ax.get_ylim()[1])  # room for the legend
+    ax.set_xlabel(names.pop())
+    ax.set_ylabel("density")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="upper left", fontsize="small")
+    if title:
+        ax.set_title(title, fontsize="medium")
+    return ax
+
+
+def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
+    """Writes a figure, whole or not at all; the ending of the name is the format."""
+    target = Path(path)
+    ending = target.suffix.lower().lstrip(".")
+    known = figure.canvas.get_supported_filetypes()
+    if ending not in known:
+        raise OutputError(f"cannot write {str(target)!r}: end the name with one of .{', .'.join(sorted(known))}")
+    if not target.parent.is_dir():
+        raise OutputError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}; create it")
+    unfinished = None
+    try:
+        handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=f".{ending}")
+        os.close(handle)
+        figure.savefig(unfinished, dpi=dpi, format=ending)
+        os.chmod(unfinished, 0o666 & ~_umask())
+        os.replace(unfinished, target)
+    except OSError as error:
+        if unfinished is not None:
+            Path(unfinished).unlink(missing_ok=True)
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot write {str(target)!r}: {reason}; choose another place") from error
+    return target
+
+
+def _umask() -> int:
+    """The process's file mask; a file of ``mkstemp`` is private, a picture need not be."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,47 @@
+"""A progress bar for people: on standard error, and only where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Advance = Callable[[int, int], None]
+
+
+@contextmanager
+def progress_bar(title: str, *, shown: bool | None = None) -> Iterator[Advance]:
+    """Gives a function ``advance(done, total)``; draws with rich if it is installed, else a plain line.
+
+    Silent unless standard error is a terminal; ``shown`` overrules.
+    """
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield _silent
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        yield _plain(title)
+        print(file=sys.stderr)
+        return
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield advance
+
+
+def _silent(done: int, total: int) -> None:
+    """Nobody is looking."""
+
+
+def _plain(title: str) -> Advance:
+    def advance(done: int, total: int) -> None:
+        share = done / total if total else 1.0
+        filled = round(30 * share)
+        print(f"\r{title} [{'#' * filled}{'.' * (30 - filled)}] {share:4.0%}", end="", file=sys.stderr, flush=True)
+
+    return advance

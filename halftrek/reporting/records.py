@@ -1,0 +1,106 @@
+"""Fits, verdicts and answers as plain data for JSON: numbers that are not finite become null."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halftrek.reporting.graph_picture import edge_weights
+
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+    from halftrek.graph import Graph
+    from halftrek.identification import Verdict
+    from halftrek.model import Gaussian
+    from halftrek.workflow import Answer
+
+Record = dict[str, Any]
+
+
+def to_json(record: Mapping[str, Any]) -> str:
+    """The record as JSON that every reader accepts, keys in the order given."""
+    return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Mappings, lists, texts, numbers and null, whatever went in."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (str, bool)) or value is None:
+        return value
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int) else str(value)
+
+
+def graph_record(graph: Graph) -> Record:
+    """The pieces of a graph."""
+    return {
+        "observed": list(graph.observed),
+        "directed": [list(e) for e in graph.directed],
+        "bidirected": [list(e) for e in graph.bidirected],
+        "latents": {u: list(kids) for u, kids in graph.latents.items()},
+        "coefficients": dict(graph.coefficients),
+    }
+
+
+def fit_record(fit: Fit) -> Record:
+    """A fit: how it ended, and every parameter."""
+    model = fit.model
+    return {
+        "n": fit.n,
+        "loglik": fit.loglik,
+        "converged": bool(fit.converged),
+        "status": {"code": str(fit.status.code), "message": str(fit.status)},
+        "edges": [
+            {"from": u, "kind": kind, "to": v, "weight": w}
+            for (u, kind, v), w in edge_weights(fit.graph, model).items()
+        ],
+        "intercepts": dict(zip(model.names, model.mu, strict=True)),
+        "noise_variances": dict(zip(model.names, model.psi, strict=True)),
+        "districts": [
+            {"members": list(d.members), "iterations": d.iterations, "starts": d.starts, "agreeing": d.agreeing}
+            for d in fit.districts
+        ],
+    }
+
+
+def verdict_record(verdict: Verdict, question: object) -> Record:
+    """A verdict with its reasons."""
+    return {
+        "question": str(question),
+        "status": str(verdict.status),
+        "identified": bool(verdict.identified),
+        "method": verdict.method,
+        "degree": verdict.degree,
+        "estimand": verdict.estimand,
+        "latex": verdict.latex,
+        "explanation": verdict.explain(),
+    }
+
+
+def answer_record(answer: Answer) -> Record:
+    """An answer: the number, or the distribution."""
+    record: Record = {"question": str(answer.query), "identified": bool(answer.identified), "method": answer.method}
+    record["estimand"] = answer.estimand
+    if answer.distribution is None:
+        record["value"] = answer.value
+    else:
+        record["distribution"] = gaussian_record(answer.distribution)
+    record["warnings"] = [str(w) for w in answer.warnings]
+    return record
+
+
+def gaussian_record(distribution: Gaussian) -> Record:
+    """Names, means, covariances."""
+    return {"names": list(distribution.names), "mean": distribution.mean, "cov": distribution.cov}

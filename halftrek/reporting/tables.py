@@ -1,0 +1,108 @@
+"""Numbers and tables in plain text, at most 80 columns wide."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+WIDTH = 80
+Cell = str | float | int | None
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits, without an exponent where it reads well without."""
+    if math.isnan(value):
+        return "undefined"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if value == 0.0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = math.floor(math.log10(abs(rounded)))
+    if exponent < -4 or exponent > 8:
+        return f"{value:.{digits - 1}e}"
+    return f"{rounded:.{max(0, digits - 1 - exponent)}f}"
+
+
+def count(value: float) -> str:
+    """A number of rows, with commas; sums of weights need not be whole."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int = 2, digits: int = 4) -> str:
+    """Aligned columns: words to the left, numbers to the right with one number of decimals per column.
+
+    Too wide for the page: the widest column of words is folded.
+    """
+    for row in rows:
+        if len(row) != len(headers):
+            raise ValueError(f"a row of {len(row)} cells under {len(headers)} headers: {row!r}")
+    columns = [_column([row[j] for row in rows], digits) for j in range(len(headers))]
+    numeric = [any(isinstance(row[j], (int, float)) for row in rows) for j in range(len(headers))]
+    widths = [max(map(len, (head, *column))) for head, column in zip(headers, columns, strict=True)]
+    spare = WIDTH - indent - 2 * (len(headers) - 1)
+    while sum(widths) > spare and not all(numeric):
+        widest = max((j for j, n in enumerate(numeric) if not n), key=lambda j: widths[j])
+        if widths[widest] <= 12:
+            break
+        widths[widest] = max(12, widths[widest] - (sum(widths) - spare))
+    lines = _fold(headers, widths, numeric, indent)
+    lines.append(" " * indent + "  ".join("-" * w for w in widths))
+    for i in range(len(rows)):
+        lines += _fold([column[i] for column in columns], widths, numeric, indent)
+    return "\n".join(lines)
+
+
+def paragraph(text: str, *, indent: int = 0) -> str:
+    """Text folded to the page, its own line breaks kept."""
+    margin = " " * indent
+    folded = (textwrap.wrap(line, WIDTH - indent, break_long_words=False) or [""] for line in text.splitlines())
+    return "\n".join((margin + line).rstrip() for lines in folded for line in lines)
+
+
+def facts(pairs: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
+    """Names and values in two columns, long values folded under themselves."""
+    width = max((len(name) for name, _ in pairs), default=0)
+    lines: list[str] = []
+    for name, value in pairs:
+        head = " " * indent + name.ljust(width) + "  "
+        folded = paragraph(value, indent=len(head)).splitlines() or [""]
+        lines += [(head + folded[0].strip()).rstrip(), *folded[1:]]
+    return "\n".join(lines)
+
+
+def _fold(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool], indent: int) -> list[str]:
+    pieces = [textwrap.wrap(cell, w) or [""] for cell, w in zip(cells, widths, strict=True)]
+    lines = []
+    for i in range(max(map(len, pieces))):
+        line = [
+            (piece[i] if i < len(piece) else "").rjust(w) if right else (piece[i] if i < len(piece) else "").ljust(w)
+            for piece, w, right in zip(pieces, widths, numeric, strict=True)
+        ]
+        lines.append((" " * indent + "  ".join(line)).rstrip())
+    return lines
+
+
+def _column(cells: Sequence[Cell], digits: int) -> list[str]:
+    """One number of decimals for the column, unless a small entry would lose its digits."""
+    floats = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c) and c != 0.0]
+    decimals = 0
+    together = False
+    if floats:
+        largest, smallest = max(floats), min(floats)
+        decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
+        together = largest < 1e7 and decimals <= 6 and round(smallest * 10**decimals) >= 10
+    return [_cell(c, digits, decimals if together else None) for c in cells]
+
+
+def _cell(cell: Cell, digits: int, decimals: int | None) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,d}"
+    if decimals is None or not math.isfinite(cell):
+        return number(cell, digits)
+    return f"{cell:.{decimals}f}"
