@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.errors import InputError, MissingExtraError, OutputError
+from halftrek.reporting.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,25 +93,6 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Pat
     known = figure.canvas.get_supported_filetypes()
     if ending not in known:
         raise OutputError(f"cannot write {str(target)!r}: end the name with one of .{', .'.join(sorted(known))}")
-    if not target.parent.is_dir():
-        raise OutputError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}; create it")
-    unfinished = None
-    try:
-        handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=f".{ending}")
-        os.close(handle)
+    with whole_file(target) as unfinished:
         figure.savefig(unfinished, dpi=dpi, format=ending)
-        os.chmod(unfinished, 0o666 & ~_umask())
-        os.replace(unfinished, target)
-    except OSError as error:
-        if unfinished is not None:
-            Path(unfinished).unlink(missing_ok=True)
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot write {str(target)!r}: {reason}; choose another place") from error
     return target
-
-
-def _umask() -> int:
-    """The process's file mask; a file of ``mkstemp`` is private, a picture need not be."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,34 @@
+"""``halftrek convert``: a graph from one way of writing it to another."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from halftrek.cli.exits import DONE
+from halftrek.cli.options import GRAPH_HELP, add_command
+
+if TYPE_CHECKING:
+    from halftrek.cli.options import Commands
+
+_FORMATS = ("arrows", "lavaan", "dagitty", "dot")
+_EXAMPLE = "halftrek convert 'x -> m -> y; x <-> y' --to lavaan"
+
+
+def add_to(commands: Commands) -> None:
+    """Adds the command to the parser."""
+    parser = add_command(commands, "convert", run, summary="write a graph in another notation", example=_EXAMPLE)
+    parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
+    parser.add_argument("--to", choices=_FORMATS, required=True, help="the notation to write")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the graph."""
+    from halftrek.cli.inputs import read_graph
+    from halftrek.reporting.records import graph_record, to_json
+    from halftrek.syntax import write_graph
+
+    graph = read_graph(args.graph)
+    text = write_graph(graph, args.to)
+    print(to_json({"format": args.to, "text": text, "graph": graph_record(graph)}) if args.json else text.rstrip("\n"))
+    return DONE

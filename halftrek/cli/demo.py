@@ -1,0 +1,117 @@
+"""``halftrek demo``: the whole walk on a bundled data set whose true answer is known."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halftrek.cli.exits import DONE, NOT_CONVERGED
+from halftrek.cli.options import add_command
+
+if TYPE_CHECKING:
+    from halftrek.cli.options import Commands
+    from halftrek.estimation.fit import Fit
+    from halftrek.identification import Verdict
+    from halftrek.model import Gaussian
+
+_EXAMPLE = "halftrek demo --output output"
+_NAME, _DATA = "front-door", "front_door.csv"
+_CAUSE, _OUTCOME, _VALUE = "x1", "x3", 1.0
+_QUESTION = f"P({_OUTCOME} | do({_CAUSE}={_VALUE:g}))"
+
+
+def add_to(commands: Commands) -> None:
+    """Adds the command to the parser."""
+    parser = add_command(
+        commands,
+        "demo",
+        run,
+        summary="a causal effect from bundled data, step by step, with a picture",
+        example=_EXAMPLE,
+    )
+    parser.add_argument("--output", metavar="DIR", default="output", help="folder for the picture (default: output)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Graph, verdict, fit, answer, picture."""
+    from importlib.resources import as_file, files
+
+    from halftrek.catalog import catalog
+    from halftrek.workflow import answer, fit, identify
+
+    entry = catalog(_NAME)
+    verdict = identify(entry.graph, _QUESTION)
+    with as_file(files("halftrek.catalog") / "data" / _DATA) as data:
+        result = fit(entry.graph, str(data))
+    worlds = {
+        f"what the rows with {_CAUSE} near {_VALUE:g} show": _seen(result),
+        f"halftrek: {_OUTCOME} under do({_CAUSE} = {_VALUE:g})": answer(result, _QUESTION).distribution,
+        "truth (known, the data are simulated)": entry.model.do({_CAUSE: _VALUE}).distribution(_OUTCOME),
+    }
+    if not args.json:
+        print(_story(verdict, result, worlds))
+    picture = _save_picture(result, worlds, args.output)
+    if args.json:
+        print(_record(verdict, result, worlds, picture))
+    else:
+        print(f"\nPicture: {picture}")
+    return DONE if result.converged else NOT_CONVERGED
+
+
+def _seen(fit: Fit) -> Gaussian:
+    """What a plain regression says: the outcome among rows in which the cause happens to have the value."""
+    from halftrek.model import Gaussian
+
+    moments = fit.moments
+    return Gaussian(moments.names, moments.mean, moments.cov).given({_CAUSE: _VALUE}).marginal(_OUTCOME)
+
+
+def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian]) -> str:
+    from halftrek.reporting.tables import count, facts, number, table
+    from halftrek.reporting.text import describe_verdict
+
+    graph = fit.graph
+    edges = ", ".join(f"{u} {kind} {v}" for u, kind, v in graph.edges())
+    rows = [(label, float(one.mean[0]), float(one.variance[0])) for label, one in worlds.items()]
+    shown = facts([("rows", count(fit.n)), ("log-likelihood", number(fit.loglik, 8)), ("status", str(fit.status))])
+    return "\n\n".join(
+        (
+            f"What would {_OUTCOME} be if we set {_CAUSE} to {_VALUE:g}?\n"
+            f"Something hidden moves both, so the data alone mislead. The graph helps.",
+            "1. The graph\n" + facts([("edges", edges), ("hidden", ", ".join(graph.latents) or "behind each <->")]),
+            "2. The verdict, before any data are opened\n" + describe_verdict(verdict, _QUESTION),
+            "3. The fit\n" + shown,
+            f"4. The answer: {_QUESTION}\n" + table(("distribution", "mean", "variance"), rows),
+        )
+    )
+
+
+def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture: Path) -> str:
+    from halftrek.reporting.records import fit_record, gaussian_record, to_json, verdict_record
+
+    seen, found, truth = (gaussian_record(one) for one in worlds.values())
+    return to_json(
+        {
+            "verdict": verdict_record(verdict, _QUESTION),
+            "fit": fit_record(fit),
+            "observed": seen,
+            "answer": found,
+            "truth": truth,
+            "picture": str(picture),
+        }
+    )
+
+
+def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str) -> Path:
+    from halftrek.reporting import draw_graph, plot_densities, save
+    from halftrek.reporting.files import output_folder
+    from halftrek.reporting.plots import new_figure
+
+    figure = new_figure(10.0, 4.0, columns=2, widths=(1.0, 1.15))
+    left, right = figure.axes
+    draw_graph(fit.graph, fit.model, ax=left, cause=_CAUSE, effect=_OUTCOME)
+    left.set_title("The graph with its estimated weights", fontsize="medium")
+    plot_densities(worlds, ax=right, title=f"{_OUTCOME} when {_CAUSE} = {_VALUE:g}: seen and done")
+    return save(figure, output_folder(folder) / "demo.png")

@@ -1,0 +1,9 @@
+"""Exit codes; scripts rely on them."""
+
+DONE = 0
+INTERNAL = 1
+BAD_INPUT = 2
+NOT_IDENTIFIED = 3
+NOT_CONVERGED = 4
+INTERRUPTED = 130
+PIPE_CLOSED = 141

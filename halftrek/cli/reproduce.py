@@ -1,0 +1,49 @@
+"""``halftrek reproduce``: the paper's two experiments and a study of the estimator over many samples."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from halftrek.cli.exits import DONE
+from halftrek.cli.options import add_command, whole
+
+if TYPE_CHECKING:
+    from halftrek.cli.options import Commands
+
+_EXAMPLE = "halftrek reproduce --rows 500 --replicates 3 --output output"
+
+
+def add_to(commands: Commands) -> None:
+    """Adds the command to the parser."""
+    parser = add_command(
+        commands,
+        "reproduce",
+        run,
+        summary="repeat the paper's experiments: tables, matrices, a figure",
+        example=_EXAMPLE,
+    )
+    parser.add_argument(
+        "--rows", type=whole(10), default=10_000, help="rows of each sample (default: 10000, the paper's)"
+    )
+    parser.add_argument("--replicates", type=whole(2), default=200, help="samples in the study (default: 200)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="the same seed gives the same samples (default: 0)")
+    parser.add_argument("--output", metavar="DIR", default="output", help="folder for the figure (default: output)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the tables and writes the figure."""
+    from halftrek.reporting import progress_bar, save
+    from halftrek.reporting.files import output_folder
+    from halftrek.reporting.records import to_json
+    from halftrek.reproduction import run as reproduce
+    from halftrek.reproduction.figure import figure
+
+    folder = output_folder(args.output)  # before the work, not after it
+    with progress_bar("Samples") as advance:
+        result = reproduce(random_state=args.seed, rows=args.rows, replicates=args.replicates, progress=advance)
+    print(to_json(result.to_dict()) if args.json else result.to_text(), flush=True)
+    picture = save(figure(result), folder / "reproduce.png")
+    print(f"Figure: {picture}", file=sys.stderr if args.json else sys.stdout)
+    return DONE
