@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.errors import ModelError, QueryError
-from halftrek.graph import Graph, did_you_mean
+from halftrek.graph import Graph, did_you_mean, parse_edge_key
 from halftrek.model.gaussian import Floats, Gaussian, frozen
 from halftrek.model.rows import Rows
 
@@ -284,5 +284,10 @@ def _cut(graph: Graph, held: set[str]) -> Graph:
     arrows = [(u, v) for u, v in graph.directed if v not in held]
     arcs = [(u, v) for u, v in graph.bidirected if u not in held and v not in held]
     hidden = {u: [c for c in kids if c not in held] for u, kids in graph.latents.items()}
-    known = {k: v for k, v in graph.coefficients.items() if not held & set(k.split(" "))}
+    known = {k: x for k, x in graph.coefficients.items() if _survives(k, held)}
     return Graph(arrows, arcs, hidden, graph.observed, known)
+
+
+def _survives(key: str, held: set[str]) -> bool:
+    u, kind, v = parse_edge_key(key)
+    return v not in held and (kind == "->" or u not in held)

@@ -1,5 +1,6 @@
-"""What may be asked of a model."""
+"""What may be asked of a model, and what a model answers."""
 
+from halftrek.queries.evaluate import check_query, evaluate, variables_of
 from halftrek.queries.types import (
     DirectEffect,
     ErrorCovariance,
@@ -10,4 +11,15 @@ from halftrek.queries.types import (
     TotalEffect,
 )
 
-__all__ = ["DirectEffect", "ErrorCovariance", "Interventional", "PathEffect", "Query", "ThroughEffect", "TotalEffect"]
+__all__ = [
+    "DirectEffect",
+    "ErrorCovariance",
+    "Interventional",
+    "PathEffect",
+    "Query",
+    "ThroughEffect",
+    "TotalEffect",
+    "check_query",
+    "evaluate",
+    "variables_of",
+]

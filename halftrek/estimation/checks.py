@@ -1,0 +1,64 @@
+"""Moments that no maximum likelihood can be computed from, found before the fit and explained."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.errors import DataError
+from halftrek.estimation.block import cholesky_or_nan
+from halftrek.graph import Graph
+from halftrek.model import Floats
+from halftrek.moments import Moments
+
+SINGULAR = 1e-10  # share of a variable's variance that the others must leave unexplained
+
+
+def well_posed(cov: Floats, n: float) -> NDArray[np.bool_]:
+    """For each covariance: is it safely positive definite?"""
+    variance = np.diagonal(cov, axis1=1, axis2=2)
+    good = np.isfinite(cov).all(axis=(1, 2)) & (variance > 0.0).all(axis=1)
+    if n <= cov.shape[1] or not good.any():
+        return np.zeros(len(cov), dtype=bool)
+    scale = np.sqrt(np.where(good[:, None], variance, 1.0))
+    correlation = np.where(good[:, None, None], cov / (scale[:, :, None] * scale[:, None, :]), np.eye(cov.shape[1]))
+    pivots = np.diagonal(cholesky_or_nan(correlation), axis1=1, axis2=2)
+    return np.asarray(good & (np.nan_to_num(pivots, nan=0.0) ** 2 > SINGULAR).all(axis=1))
+
+
+def refuse_dependent(moments: Moments, graph: Graph) -> None:
+    """Raise a DataError that names the variables, unless every district can still be fitted.
+
+    With fewer rows than variables the covariance is singular, but districts and their parents may be small enough.
+    """
+    names, cov = moments.names, moments.cov
+    at = {v: i for i, v in enumerate(names)}
+    if not np.isfinite(cov).all():
+        bad = names[int(np.argmax(~np.isfinite(cov).all(axis=0)))]
+        raise DataError(f"the covariance of {bad!r} is not finite; remove or repair its missing and infinite values")
+    for v in names:
+        if cov[at[v], at[v]] <= 1e-24 * (1.0 + moments.mean[at[v]] ** 2):
+            raise DataError(f"{v!r} is constant, so it has no effect and no cause here; take it out of the graph")
+    for members in graph.districts:
+        local = [*members, *(u for v in members for u in graph.parents(v))]
+        local = list(dict.fromkeys(local))
+        if moments.n <= len(local):
+            raise DataError(
+                f"{moments.n:g} rows are too few to fit {', '.join(map(repr, members[:4]))} with "
+                f"{len(local)} variables in their equations; get more rows or a smaller graph"
+            )
+        grid = [at[v] for v in local]
+        sub = cov[np.ix_(grid, grid)]
+        scale = np.sqrt(np.diag(sub))
+        values, vectors = np.linalg.eigh(sub / np.outer(scale, scale))
+        if values[0] <= SINGULAR:
+            heavy = [local[i] for i in np.argsort(-np.abs(vectors[:, 0])) if abs(vectors[i, 0]) > 1e-3][:6]
+            if values[0] < -1e-8:
+                raise DataError(
+                    f"the covariance is not positive definite: see {', '.join(map(repr, heavy))}. Check for typing errors, "
+                    f"rounding, or correlations computed on different rows"
+                )
+            raise DataError(
+                f"{', '.join(map(repr, heavy))} are collinear: one is an exact linear function of the others. "
+                f"Take one of them out of the graph"
+            )

@@ -1,0 +1,236 @@
+"""Maximum likelihood for districts of one shape, on the scale of correlations, a whole batch at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation.block import Problem, Shape, error_matrices, evaluate, fisher
+from halftrek.estimation.em import em_step, has_em_step
+from halftrek.estimation.loadings import split_covariances
+from halftrek.estimation.newton import Optimum, minimize, without
+from halftrek.estimation.plan import Task
+from halftrek.estimation.starts import random_start, regression_start
+from halftrek.model import Floats
+
+FLOOR = float(np.log(1e-10))  # of a noise variance, as a share of the variable's own variance
+WARM_UP = 4  # EM steps before the second-order finish where the start may be poor
+STARTS = 8
+ENOUGH = 1e-11  # a predicted decrease of F that no longer matters
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How hard to try: number of starts (None: as the district needs), steps, and whether to finish by Newton."""
+
+    starts: int | None = None
+    max_iter: int = 200
+    finish: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """The solution for each member of the batch, and how it went.
+
+    ``C`` has a row for every hidden cause of the task: those with loadings of their own, then those of two children.
+    """
+
+    t: Floats
+    W: Floats
+    C: Floats
+    value: Floats
+    iterations: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    agreeing: NDArray[np.intp]
+    several: Flags  # equally good starts ended at different coefficients
+    converged: Flags
+    flat: NDArray[np.intp]
+    boundary: Flags
+    ridge: Flags  # no maximum was reached, and the likelihood is almost flat in some direction
+
+    def put(self, rows: NDArray[np.intp], other: Piece) -> None:
+        """Overwrite some members of the batch."""
+        for mine, new in (
+            (self.t, other.t),
+            (self.W, other.W),
+            (self.C, other.C),
+            (self.value, other.value),
+            (self.starts, other.starts),
+            (self.agreeing, other.agreeing),
+            (self.several, other.several),
+            (self.converged, other.converged),
+            (self.flat, other.flat),
+            (self.boundary, other.boundary),
+            (self.ridge, other.ridge),
+        ):
+            mine[rows] = new
+        self.iterations[rows] += other.iterations
+
+
+def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings) -> Piece:
+    """Fit a task to second moments ``G`` of its (slots, members), which have been divided by ``scale``."""
+    piece = _fit(task, make_problem(task, G, scale), settings)
+    if not task.pair_latents:
+        return piece
+    owned = tuple(ends for _, ends in task.pair_latents)
+    others = tuple(p for p in task.shape.pairs if p not in owned) + tuple((i, j) for i, j, _ in task.fixed_pairs)
+    loadings, share = split_covariances(piece.W, owned, others)
+    for e, (i, j) in enumerate(owned):
+        row = len(task.latents) + e
+        piece.C[:, row, i], piece.C[:, row, j] = loadings[:, e, 0], loadings[:, e, 1]
+        piece.W[:, i, i] -= loadings[:, e, 0] ** 2
+        piece.W[:, j, j] -= loadings[:, e, 1] ** 2
+        piece.W[:, i, j] = piece.W[:, j, i] = 0.0
+    members = np.arange(task.shape.size)
+    piece.W[:, members, members] = np.maximum(piece.W[:, members, members], 0.0)
+    piece.boundary[:] |= np.abs(share) <= 1e-9
+    outside = np.flatnonzero(share < -1e-9)
+    if len(outside):  # no hidden causes have these covariances: their maximum lies on the boundary
+        explicit = task.explicit()
+        piece.put(outside, _fit(explicit, make_problem(explicit, G[outside], scale[outside]), settings))
+    return piece
+
+
+def make_problem(task: Task, G: Floats, scale: Floats) -> Problem:
+    """The problem of a task on the scale of correlations, with what is fixed or tied."""
+    shape, m = task.shape, task.shape.slots
+    own = scale[:, m:]
+    W0 = np.zeros((len(G), shape.size, shape.size))
+    for j, value in task.fixed_noise:
+        W0[:, j, j] = value / own[:, j] ** 2
+    for i, j, value in task.fixed_pairs:
+        W0[:, i, j] = W0[:, j, i] = value / (own[:, i] * own[:, j])
+    link = base = None
+    kinds = np.arange(shape.parameters)
+    if task.ties is not None:
+        link, base, kinds = _ties(task, scale)
+    lower = None
+    if shape.loadings:
+        logs = (kinds >= shape.at.v.start) & (kinds < shape.at.v.stop)
+        lower = np.where(logs, FLOOR, -np.inf)
+    return Problem(shape, G, W0, link, base, lower)
+
+
+def _ties(task: Task, scale: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Parameters as ``base + link @ free``, and for each free one the parameter it stands for first."""
+    shape, m = task.shape, task.shape.slots
+    at, own = shape.at, scale[:, m:]
+    unit = np.ones((len(scale), shape.parameters))  # what one unit of a parameter is on the scale of correlations
+    unit[:, at.t] = scale[:, :m] / own[:, at.column]
+    unit[:, at.w] = 1.0 / (own[:, at.first] * own[:, at.second])
+    unit[:, at.c] = 1.0 / own[:, at.child]
+    base = np.zeros_like(unit)
+    columns: dict[object, list[int]] = {}
+    for a, tie in enumerate(task.ties or ()):
+        if isinstance(tie, float):
+            base[:, a] = tie * unit[:, a]
+        else:
+            columns.setdefault(a if tie is None else tie, []).append(a)
+    link = np.zeros((*unit.shape, len(columns)))
+    for k, parameters in enumerate(columns.values()):
+        for a in parameters:
+            link[:, a, k] = unit[:, a] / unit[:, parameters[0]]
+    return link, base, np.array([parameters[0] for parameters in columns.values()], dtype=np.intp)
+
+
+def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
+    shape = task.shape
+    wanted = settings.starts or (STARTS if task.several_starts else 1)
+    b = len(problem.G)
+    many = problem if wanted == 1 else problem.take(np.repeat(np.arange(b), wanted))
+    theta = _starting_values(problem, wanted)
+    taken = 0
+    if has_em_step(problem) and (task.several_starts or not settings.finish):
+        taken = WARM_UP if settings.finish else settings.max_iter
+        theta = run_em(many, theta, taken, stop_early=not settings.finish)
+    steps = settings.max_iter if settings.finish else 0
+    ends = minimize(many, theta, max_iter=steps)
+    best, agreeing, several = _choose(shape, problem, ends, wanted)
+    full = problem.expand(best.theta)
+    W, C = error_matrices(shape, full, problem.W0)
+    rows = np.zeros((b, len(task.latents) + len(task.pair_latents), shape.size))
+    rows[:, : len(task.latents)] = C
+    converged = best.converged | (best.decrement < ENOUGH)
+    if not settings.finish:
+        converged = np.full(b, True)
+    lowest, flat = curvature(problem, best.theta)
+    return Piece(
+        t=full[:, shape.at.t].copy(),
+        W=W,
+        C=rows,
+        value=best.value.copy(),
+        iterations=best.iterations + taken,
+        starts=np.full(b, wanted),
+        agreeing=agreeing,
+        several=several,
+        converged=converged,
+        flat=flat,
+        boundary=_on_boundary(problem, best.theta, W),
+        ridge=~converged & (lowest < 1e-4) & (best.decrement < 1e-2),
+    )
+
+
+def run_em(problem: Problem, theta: Floats, steps: int, *, stop_early: bool = False) -> Floats:
+    """Closed-form EM steps; with ``stop_early`` until the likelihood rises no more."""
+    value = evaluate(problem, theta).value if stop_early else None
+    for _ in range(steps):
+        theta = em_step(problem, theta)
+        if value is not None:
+            new = evaluate(problem, theta).value
+            if (value - new).max() < 1e-14:
+                break
+            value = new
+    return theta
+
+
+def _starting_values(problem: Problem, wanted: int) -> Floats:
+    """One row for each start of each member of the batch, starts of a member next to each other."""
+    columns = [regression_start(problem), *(random_start(problem, seed) for seed in range(1, wanted))]
+    full = np.stack(columns, axis=1).reshape(-1, problem.shape.parameters)
+    if problem.link is None or problem.base is None:
+        return full
+    link, base = np.repeat(problem.link, wanted, axis=0), np.repeat(problem.base, wanted, axis=0)
+    return np.asarray((np.linalg.pinv(link) @ (full - base)[:, :, None])[:, :, 0])
+
+
+def _choose(shape: Shape, problem: Problem, ends: Optimum, starts: int) -> tuple[Optimum, NDArray[np.intp], Flags]:
+    """The best start of each member, how many others reached it, and whether they agree on the coefficients."""
+    b = len(problem.G)
+    if starts == 1:
+        return ends, np.ones(b, dtype=np.intp), np.zeros(b, dtype=bool)
+    value = ends.value.reshape(b, starts)
+    # among equally good ends prefer one that converged
+    order = value + np.where(ends.converged.reshape(b, starts), 0.0, 1e-9)
+    at = np.arange(b) * starts + order.argmin(axis=1)
+    equal = value < ends.value[at][:, None] + 1e-8
+    theta = ends.theta.reshape(b, starts, -1)
+    many = problem.take(np.repeat(np.arange(b), starts))
+    t = many.expand(ends.theta)[:, shape.at.t].reshape(b, starts, -1)
+    apart = np.abs(t - problem.expand(ends.theta[at])[:, None, shape.at.t]).max(axis=2, initial=0.0)
+    several = (equal & ends.converged.reshape(b, starts) & (apart > 1e-3)).any(axis=1)
+    best = Optimum(
+        theta.reshape(b * starts, -1)[at], ends.value[at], ends.decrement[at], ends.iterations[at], ends.converged[at]
+    )
+    return best, equal.sum(axis=1), several
+
+
+def curvature(problem: Problem, theta: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """Lowest eigenvalue of the information (on a common scale), and how many directions leave the fit as it is."""
+    information = fisher(evaluate(problem, theta))
+    if problem.lower is not None:
+        information = without(information, theta <= problem.lower + 1e-6)
+    scale = np.maximum(np.diagonal(information, axis1=1, axis2=2), 1e-300)
+    root = np.sqrt(scale)
+    values = np.linalg.eigvalsh(information / (root[:, :, None] * root[:, None, :]))
+    return values[:, 0], (values < 1e-9).sum(axis=1)
+
+
+def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
+    if problem.lower is not None:
+        return np.asarray((theta <= problem.lower + 1e-6).any(axis=1))
+    scale = np.sqrt(np.maximum(np.diagonal(W, axis1=1, axis2=2), 1e-300))
+    return np.asarray(np.linalg.eigvalsh(W / (scale[:, :, None] * scale[:, None, :]))[:, 0] < 1e-8)

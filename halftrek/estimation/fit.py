@@ -1,0 +1,199 @@
+"""From a graph and moments to a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from halftrek.errors import DataError, InputError
+from halftrek.estimation.checks import refuse_dependent, well_posed
+from halftrek.estimation.district import Piece, Settings
+from halftrek.estimation.options import Intercepts, Noise, resolve_options
+from halftrek.estimation.plan import PAD, Task, make_plan
+from halftrek.estimation.solve import solve_plan
+from halftrek.estimation.status import Code, DistrictReport, Status, overall
+from halftrek.graph import Graph
+from halftrek.model import CGLSCM
+from halftrek.moments import Moments
+
+if TYPE_CHECKING:
+    from halftrek.workflow import Answer
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted."""
+
+    graph: Graph
+    moments: Moments
+    model: CGLSCM
+    loglik: float
+    status: Status
+    districts: tuple[DistrictReport, ...] = ()
+    method: str = "em"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n(self) -> float:
+        """Number of rows (sum of their weights)."""
+        return self.moments.n
+
+    @property
+    def converged(self) -> bool:
+        """True if a maximum of the likelihood was reached."""
+        return self.status.converged
+
+    def query(self, question: Any) -> Answer:
+        """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none."""
+        from halftrek.workflow import answer
+
+        return answer(self, question)
+
+    def effect(self, cause: str, effect: str | None = None) -> Answer:
+        """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``."""
+        return self.query(cause if effect is None else f"{_quoted(cause)} ~> {_quoted(effect)}")
+
+    def summary(self) -> str:
+        """The fit as text of at most 80 columns."""
+        from halftrek.reporting import summarize_fit
+
+        return summarize_fit(self)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.graph)} variables, n={self.n:g}"
+        return f"<Fit of {size}: log-likelihood {self.loglik:.4f}, {self.status.code}>"
+
+
+def fit(
+    graph: Graph,
+    moments: Moments,
+    *,
+    method: Literal["em", "cgl-go"] = "em",
+    noise: Noise | None = None,
+    intercepts: Intercepts = "free",
+    coefficients: Mapping[str, float | str] | None = None,
+    starts: int | None = None,
+    max_iter: int = 200,
+    finish: bool = True,
+    mask: Literal["edge", "ancestor"] = "edge",
+    random_state: int = 0,
+) -> Fit:
+    """Maximum likelihood of the graph's model, given moments.
+
+    - ``method="em"``: district by district, closed-form EM with a second-order finish (``finish=False``: EM alone);
+    - ``method="cgl-go"``: the paper's Algorithm 1, literally, with ``mask`` and ``random_state``; noise variances are 1;
+    - ``noise``: ``"free"``, ``"unit"`` or ``{"x": 1.0}``; ``intercepts``: ``"free"``, ``"zero"`` or ``{"x": 0.0}``;
+    - ``coefficients``: ``{"x -> y": 0.5}`` fixes, ``{"x -> y": "a", "z -> y": "a"}`` makes equal;
+    - ``starts``: number of deterministic starts of each district that may have several maxima.
+    """
+    if coefficients:
+        known = {**graph.coefficients, **coefficients}
+        graph = Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
+    if method == "cgl-go":
+        return _literal(graph, moments, noise, mask, random_state, max_iter, intercepts)
+    if method != "em":
+        raise InputError(f"method must be 'em' or 'cgl-go', not {method!r}")
+    if starts is not None and starts < 1:
+        raise InputError(f"starts must be at least 1, not {starts}")
+    options = resolve_options(graph, "free" if noise is None else noise, intercepts)
+    names = graph.observed
+    data = select(moments, graph)
+    cov, mean = data.cov[None], data.mean[None]
+    plan = make_plan(graph, names, options)
+    if not well_posed(cov, data.n)[0]:
+        refuse_dependent(data, graph)
+    solution = solve_plan(plan, cov, mean, Settings(starts, max_iter, finish))
+    model = CGLSCM(names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, graph)
+    reports = tuple(
+        _report(names, task, piece, rows.start) for task, rows, piece in sorted(solution.pieces, key=_by_first)
+    )
+    loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
+    settings = {"noise": dict(options.noise), "intercepts": dict(options.intercepts)}
+    return Fit(graph, data, model, loglik, overall(reports), reports, "em", settings)
+
+
+def select(moments: Moments, graph: Graph) -> Moments:
+    """The moments of the graph's variables, in its order."""
+    if moments.names == graph.observed:
+        return moments
+    missing = [v for v in graph.observed if v not in set(moments.names)]
+    if missing:
+        raise DataError(
+            f"the data have no column {missing[0]!r}, which the graph names. Rename the column, take the variable "
+            f"out of the graph, or declare it latent"
+        )
+    return moments.select(graph.observed)
+
+
+def code_of(piece: Piece, i: int) -> Code:
+    """The code of one member of a piece's batch."""
+    if piece.ridge[i]:
+        return "no finite maximum"
+    if not piece.converged[i]:
+        return "not converged"
+    if piece.boundary[i]:
+        return "boundary"
+    return "flat" if piece.flat[i] else "converged"
+
+
+def _by_first(item: tuple[Task, slice, Piece]) -> int:
+    return item[0].variables[0]
+
+
+def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> DistrictReport:
+    runaway = ""
+    if len(piece.t[i]):
+        a = int(np.abs(piece.t[i]).argmax())
+        slot, member = task.slots[a], task.variables[task.shape.column[a]]
+        runaway = (
+            f"{names[slot]} -> {names[member]}" if PAD < slot < len(names) else f"the intercept of {names[member]}"
+        )
+    return DistrictReport(
+        members=tuple(names[v] for v in task.variables),
+        code=code_of(piece, i),
+        iterations=int(piece.iterations[i]),
+        starts=int(piece.starts[i]),
+        agreeing=int(piece.agreeing[i]),
+        flat=int(piece.flat[i]),
+        several=bool(piece.several[i]),
+        runaway=runaway,
+    )
+
+
+def _literal(
+    graph: Graph,
+    moments: Moments,
+    noise: Noise | None,
+    mask: Literal["edge", "ancestor"],
+    random_state: int,
+    max_iter: int,
+    intercepts: Intercepts,
+) -> Fit:
+    from halftrek.estimation.reference.cgl_go import cgl_go
+
+    if noise not in (None, "unit"):
+        raise InputError("method='cgl-go' is the paper's algorithm, which holds noise variances at 1: leave noise out")
+    if intercepts != "free":
+        raise InputError("method='cgl-go' estimates every intercept: leave intercepts out, or use method='em'")
+    data = select(moments, graph)
+    if not well_posed(data.cov[None], data.n)[0]:
+        refuse_dependent(data, graph)
+    found = cgl_go(graph, data, mask=mask, random_state=random_state)
+    names = graph.observed
+    model = CGLSCM(names, found.T, found.C, found.mu, np.eye(len(names)), tuple(graph.latents), graph)
+    if found.converged:
+        status = Status("converged", "converged: the literal algorithm no longer raises the likelihood.")
+    else:
+        status = Status(
+            "not converged", f"not converged: the literal algorithm stopped after {found.iterations} rounds."
+        )
+    return Fit(graph, data, model, found.loglik, status, (), "cgl-go", {"mask": mask})
+
+
+def _quoted(name: str) -> str:
+    return name if all(c.isalnum() or c in "_." for c in name) else f'"{name}"'

@@ -1,0 +1,68 @@
+"""Hidden causes of two children: from the error covariance that was fitted back to a pair of loadings.
+
+Only the product of the two loadings is determined. A choice with noise variances that are not negative exists exactly
+if the comparison matrix (diagonal as it is, minus the absolute values elsewhere) is positive semi-definite: the matrix is then
+"scaled diagonally dominant". With v > 0 its lowest eigenvector, ``c_i² = |w_ij| v_j / v_i`` leaves the lowest eigenvalue
+as noise for every member. On the scale of correlations this is the stated canonical form.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrek.model import Floats
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[Floats, Floats]:
+    """Loadings of the pairs ``(batch, pair, 2)`` and the noise share that is left ``(batch,)``; negative: none exists.
+
+    ``bidirected`` pairs keep their covariance in W; they only have to leave it positive definite.
+    """
+    scale = np.sqrt(np.diagonal(W, axis1=1, axis2=2))
+    correlation = W / (scale[:, :, None] * scale[:, None, :])
+    first = np.array([i for i, _ in pairs], dtype=np.intp)
+    second = np.array([j for _, j in pairs], dtype=np.intp)
+    weights = np.ones(scale.shape)
+    share = np.full(len(W), 1.0)
+    for part in _components(W.shape[1], (*pairs, *bidirected)):
+        if len(part) > 1:
+            sub = correlation[:, part[:, None], part]
+            compare = 2.0 * np.eye(len(part)) - np.abs(sub) - 1e-13  # the tiny part keeps v positive if a pair is zero
+            values, vectors = np.linalg.eigh(compare)
+            weights[:, part] = np.maximum(np.abs(vectors[:, :, 0]), 1e-150)
+            share = np.minimum(share, values[:, 0])
+    if bidirected:
+        for i in np.flatnonzero(share < 0.0):
+            weights[i], share[i] = _search(correlation[i], first, second, weights[i])
+    size = np.sqrt(np.abs(correlation[:, first, second]))
+    tilt = np.sqrt(weights[:, second] / weights[:, first])
+    sign = np.where(correlation[:, first, second] < 0.0, -1.0, 1.0)
+    loadings = np.stack([size * tilt * scale[:, first], sign * size / tilt * scale[:, second]], axis=2)
+    return loadings, share
+
+
+def _search(correlation: Floats, first: Floats, second: Floats, start: Floats) -> tuple[Floats, float]:
+    """Maximise the lowest eigenvalue of what is left, a concave function of log v."""
+    from scipy.optimize import minimize
+
+    size = np.abs(correlation[first, second])
+
+    def worst(u: Floats) -> float:
+        left = correlation.copy()
+        left[first, second] = left[second, first] = 0.0
+        np.subtract.at(left, (first, first), size * np.exp(u[second] - u[first]))
+        np.subtract.at(left, (second, second), size * np.exp(u[first] - u[second]))
+        return -float(np.linalg.eigvalsh(left)[0])
+
+    found = minimize(worst, np.log(start), method="Nelder-Mead", options={"maxiter": 400 * len(start), "xatol": 1e-9})
+    return np.exp(found.x), -float(found.fun)
+
+
+def _components(d: int, pairs: Pairs) -> list[np.ndarray]:  # type: ignore[type-arg]
+    label = list(range(d))
+    for i, j in pairs:
+        a, b = label[i], label[j]
+        label = [a if x == b else x for x in label]
+    return [np.flatnonzero(np.array(label) == x) for x in dict.fromkeys(label)]

@@ -1,0 +1,237 @@
+"""From a graph to the small problems that its likelihood splits into; no data yet.
+
+Districts of one variable are regressions. All others become a ``Task``: a ``Shape`` plus the places in the moment matrix
+that feed it. Coefficients that share a label tie their districts into one task. Slots are padded so that districts of
+nearly the same pattern share a shape and are solved together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from halftrek.estimation.block import Shape
+from halftrek.estimation.options import Options
+from halftrek.graph import Graph, edge_key, parse_edge_key
+from halftrek.graph.order import reachable
+from halftrek.model import Floats
+
+PAD = -1
+
+
+@dataclass(frozen=True)
+class Task:
+    """One district (or several that share labels): whose moments it needs, and what its parameters mean.
+
+    ``slots``: source column of each slot (PAD: none); ``members``: source column of each member. ``ties``: for each
+    parameter None (free), a number (fixed) or a label. ``pair_latents``: hidden causes of two children that are fitted
+    as one error covariance. ``about_origin``: some intercept is fixed, so moments are taken about zero.
+    """
+
+    shape: Shape
+    variables: tuple[int, ...]
+    slots: tuple[int, ...]
+    members: tuple[int, ...]
+    latents: tuple[int, ...]
+    fixed_noise: tuple[tuple[int, float], ...] = ()
+    fixed_pairs: tuple[tuple[int, int, float], ...] = ()
+    ties: tuple[None | float | str, ...] | None = None
+    pair_latents: tuple[tuple[int, tuple[int, int]], ...] = ()
+    several_starts: bool = False
+    about_origin: bool = False
+
+    def explicit(self) -> Task:
+        """The same task with every hidden cause of two children given loadings of its own."""
+        extra = [(len(self.latents) + i, j) for i, (_, ends) in enumerate(self.pair_latents) for j in ends]
+        owned = {ends for _, ends in self.pair_latents}
+        pairs = tuple(p for p in self.shape.pairs if p not in owned)
+        shape = Shape(self.shape.size, self.shape.column, pairs, self.shape.noisy, (*self.shape.loadings, *extra))
+        ties = None
+        if self.ties is not None:
+            at = self.shape.at
+            keep = [t for p, t in zip(self.shape.pairs, self.ties[at.w], strict=True) if p not in owned]
+            ties = (*self.ties[at.t], *keep, *self.ties[at.v], *self.ties[at.c], *[None] * len(extra))
+        latents = (*self.latents, *(k for k, _ in self.pair_latents))
+        return Task(
+            shape, self.variables, self.slots, self.members, latents, self.fixed_noise, self.fixed_pairs, ties,
+            (), True, self.about_origin,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything about a graph that a fit needs and that does not depend on data.
+
+    Sources 0..p-1 are the observed variables; a variable with fixed coefficients or a fixed intercept has a further
+    source, the variable less what is fixed; the last is the constant one. ``mixing`` makes the moments of the sources.
+    """
+
+    names: tuple[str, ...]
+    latents: tuple[str, ...]
+    fixed_T: Floats
+    fixed_mu: dict[int, float]
+    fixed_noise: dict[int, float]
+    mixing: Floats | None
+    constant: int
+    singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = field(default_factory=dict)
+    tasks: tuple[Task, ...] = ()
+
+    @property
+    def any_about_origin(self) -> bool:
+        return any(key[1] for key in self.singles) or any(t.about_origin for t in self.tasks)
+
+
+@lru_cache(maxsize=128)
+def make_plan(graph: Graph, names: tuple[str, ...], options: Options = Options()) -> Plan:
+    """The plan of a graph; ``names`` gives the order of variables (graphs that differ in order are equal)."""
+    place = {v: i for i, v in enumerate(names)}
+    p = len(names)
+    known = graph.coefficients
+    fixed_T = np.zeros((p, p)) if known else np.zeros((0, 0))
+    fixed = {(u, v) for u, v in graph.directed if isinstance(known.get(edge_key(u, "->", v)), float)}
+    for u, v in fixed:
+        fixed_T[place[u], place[v]] = known[edge_key(u, "->", v)]
+    fixed_mu = {place[v]: value for v, value in options.intercepts}
+    fixed_noise = {place[v]: value for v, value in options.noise}
+    derived = [place[v] for v in names if place[v] in fixed_mu or (fixed and fixed_T[:, place[v]].any())]
+    source = {v: v for v in range(p)} | {v: p + i for i, v in enumerate(derived)}
+    constant = p + len(derived)
+    builder = _Builder(graph, place, source, fixed, fixed_mu, fixed_noise, constant)
+    singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = {}
+    tasks: list[Task] = []
+    for members in _tied_districts(graph):
+        if builder.is_single(members):
+            v = place[members[0]]
+            slots, about_origin = builder.single_slots(members[0])
+            singles.setdefault((len(slots), about_origin), []).append((v, source[v], slots))
+        else:
+            tasks.append(builder.task(members))
+    mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived else None
+    latents = tuple(graph.latents)
+    return Plan(names, latents, fixed_T, fixed_mu, fixed_noise, mixing, constant, singles, tuple(tasks))
+
+
+def _mixing(p: int, derived: list[int], fixed_T: Floats, fixed_mu: dict[int, float]) -> Floats:
+    mixing = np.zeros((p + 1, p + len(derived) + 1))
+    mixing[:p, :p] = np.eye(p)
+    mixing[p, -1] = 1.0
+    for i, v in enumerate(derived):
+        mixing[v, p + i] = 1.0
+        if fixed_T.size:
+            mixing[:p, p + i] -= fixed_T[:, v]
+        mixing[p, p + i] = -fixed_mu.get(v, 0.0)
+    return mixing
+
+
+def _tied_districts(graph: Graph) -> Iterable[tuple[str, ...]]:
+    """Districts, those that share a label joined."""
+    labelled: dict[str, list[str]] = {}
+    for key, value in graph.coefficients.items():
+        if isinstance(value, str):
+            labelled.setdefault(value, []).append(parse_edge_key(key)[2])
+    if not labelled:
+        return graph.districts
+    home = {v: str(i) for i, d in enumerate(graph.districts) for v in d}
+    joined: dict[str, list[str]] = {str(i): [] for i in range(len(graph.districts))}
+    for ends in labelled.values():
+        for a, b in zip(ends, ends[1:], strict=False):
+            joined[home[a]].append(home[b])
+            joined[home[b]].append(home[a])
+    done: set[str] = set()
+    groups = []
+    for start in joined:
+        if start not in done:
+            found = reachable((start,), joined)
+            done |= found
+            groups.append(tuple(v for v in graph.topological_order if home[v] in found))
+    return groups
+
+
+@dataclass(frozen=True)
+class _Builder:
+    graph: Graph
+    place: dict[str, int]
+    source: dict[int, int]
+    fixed: set[tuple[str, str]]
+    fixed_mu: dict[int, float]
+    fixed_noise: dict[int, float]
+    constant: int
+
+    def is_single(self, members: tuple[str, ...]) -> bool:
+        v = members[0]
+        labels = any(isinstance(self.graph.coefficients.get(edge_key(u, "->", v)), str) for u in self.graph.parents(v))
+        loaded = any(self._is_explicit(u) for u in self.graph.latent_parents(v))
+        return len(members) == 1 and not loaded and not (labels and self._repeats(v))
+
+    def _repeats(self, v: str) -> bool:
+        labels = [self.graph.coefficients.get(edge_key(u, "->", v)) for u in self.graph.parents(v)]
+        named = [x for x in labels if isinstance(x, str)]
+        return len(set(named)) < len(named)
+
+    def single_slots(self, v: str) -> tuple[tuple[int, ...], bool]:
+        about_origin = self.place[v] in self.fixed_mu
+        return tuple(self.place[u] for u in self.graph.parents(v) if (u, v) not in self.fixed), about_origin
+
+    def _is_explicit(self, latent: str) -> bool:
+        """Hidden causes that need loadings: three or more children, or loadings or noise that are not free."""
+        kids = self.graph.latents[latent]
+        spoken = any(edge_key(latent, "->", c) in self.graph.coefficients for c in kids)
+        return len(kids) > 2 or spoken or any(self.place[c] in self.fixed_noise for c in kids)
+
+    def task(self, members: tuple[str, ...]) -> Task:
+        graph, at = self.graph, {v: i for i, v in enumerate(members)}
+        inside = set(members)
+        about_origin = any(self.place[v] in self.fixed_mu for v in members)
+        tie: list[None | float | str] = []
+        column: list[int] = []
+        slots: list[int] = []
+        for v in members:
+            free = [u for u in graph.parents(v) if (u, v) not in self.fixed]
+            sources = [self.place[u] for u in free]
+            labels = [graph.coefficients.get(edge_key(u, "->", v)) for u in free]
+            if about_origin and self.place[v] not in self.fixed_mu:
+                sources.append(self.constant)
+                labels.append(None)
+            column += [at[v]] * len(sources)
+            slots += sources
+            tie += labels
+        pairs: dict[tuple[int, int], None | float | str] = {}
+        for a, b in graph.bidirected:
+            if a in inside:
+                pairs[tuple(sorted((at[a], at[b])))] = graph.coefficients.get(edge_key(a, "<->", b))  # type: ignore[index]
+        hidden = [u for u in graph.latents if set(graph.latents[u]) & inside]
+        needs_loadings = any(
+            self._is_explicit(u) for u in hidden
+        )  # then all get them: a boundary is found in one space
+        explicit = [u for u in hidden if self._is_explicit(u) or (needs_loadings and len(graph.latents[u]) == 2)]
+        loadings = [(k, at[c]) for k, u in enumerate(explicit) for c in graph.latents[u]]
+        pair_latents = []
+        for u in hidden:
+            if u not in explicit and len(graph.latents[u]) == 2:
+                ends: tuple[int, int] = tuple(sorted(at[c] for c in graph.latents[u]))  # type: ignore[assignment]
+                if ends not in pairs:  # a bidirected edge, or an earlier hidden cause, has this covariance already
+                    pairs[ends] = None
+                    pair_latents.append((list(graph.latents).index(u), ends))
+        fixed_pairs = tuple((i, j, x) for (i, j), x in pairs.items() if isinstance(x, float))
+        free_pairs = {pair: x for pair, x in pairs.items() if not isinstance(x, float)}
+        noisy = tuple(i for v, i in at.items() if self.place[v] not in self.fixed_noise)
+        loading_ties = [graph.coefficients.get(edge_key(explicit[k], "->", members[j])) for k, j in loadings]
+        tie += [*free_pairs.values(), *[None] * len(noisy), *loading_ties]
+        return Task(
+            shape=Shape(len(members), tuple(column), tuple(free_pairs), noisy, tuple(loadings)),
+            variables=tuple(self.place[v] for v in members),
+            slots=tuple(slots),
+            members=tuple(self.source[self.place[v]] for v in members),
+            latents=tuple(list(graph.latents).index(u) for u in explicit),
+            fixed_noise=tuple(
+                (at[v], self.fixed_noise[self.place[v]]) for v in members if self.place[v] in self.fixed_noise
+            ),
+            fixed_pairs=fixed_pairs,
+            ties=tuple(tie) if any(x is not None for x in tie) else None,
+            pair_latents=tuple(pair_latents),
+            several_starts=bool(loadings) or any(set(graph.parents(v)) & set(graph.spouses(v)) for v in members),
+            about_origin=about_origin,
+        )

@@ -1,0 +1,167 @@
+"""Solve the plan of a graph for one or many moment sets at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from halftrek.estimation.block import Shape
+from halftrek.estimation.district import Piece, Settings, solve_district
+from halftrek.estimation.plan import PAD, Plan, Task
+from halftrek.model import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Parameters with a leading batch axis; ``value`` is Σ F over the districts.
+
+    ``pieces`` tells how each task went: the task, and the rows of the piece that belong to it.
+    """
+
+    T: Floats
+    W: Floats
+    C: Floats
+    mu: Floats
+    value: Floats
+    pieces: tuple[tuple[Task, slice, Piece], ...]
+
+
+def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings = Settings()) -> Solution:
+    """Maximum likelihood for each moment set ``(cov[i], mean[i])``."""
+    b, p = mean.shape
+    centred, about_origin = _sources(plan, cov, mean)
+    T, W = np.zeros((b, p, p)), np.zeros((b, p, p))
+    if plan.fixed_T.size:
+        T += plan.fixed_T
+    C = np.zeros((b, len(plan.latents), p))
+    value = np.zeros(b)
+    for (slots, origin), rows in plan.singles.items():
+        value += _regress(slots, rows, about_origin if origin else centred, T, W, plan.fixed_noise)
+    estimated_mu: dict[int, Floats] = {}
+    pieces: list[tuple[Task, slice, Piece]] = []
+    for tasks in _groups(plan.tasks):
+        S = about_origin if tasks[0].about_origin else centred
+        G, scale = _gather(tasks, S)
+        piece = solve_district(tasks[0], G, scale, settings)
+        value += (piece.value + 2.0 * np.log(scale[:, tasks[0].shape.slots :]).sum(axis=1)).reshape(b, -1).sum(axis=1)
+        for t, task in enumerate(tasks):
+            rows_of_task = slice(t, None, len(tasks))
+            _store(task, piece, rows_of_task, scale[rows_of_task], (T, W, C), estimated_mu, plan.constant)
+            pieces.append((task, rows_of_task, piece))
+    mu = mean - (mean[:, None, :] @ T)[:, 0]
+    for v, fixed in plan.fixed_mu.items():
+        mu[:, v] = fixed
+    for v, estimate in estimated_mu.items():
+        mu[:, v] = estimate
+    return Solution(T, W, C, mu, value, tuple(pieces))
+
+
+def _sources(plan: Plan, cov: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """Second moments of the plan's sources, about the mean and about zero."""
+    if plan.mixing is None:
+        return cov, cov
+    b, p = mean.shape
+    padded = np.zeros((b, p + 1, p + 1))
+    padded[:, :p, :p] = cov
+    full = np.concatenate([mean, np.ones((b, 1))], axis=1)
+    raw = padded + full[:, :, None] * full[:, None, :]
+    return plan.mixing.T @ padded @ plan.mixing, plan.mixing.T @ raw @ plan.mixing
+
+
+def _regress(
+    slots: int,
+    rows: list[tuple[int, int, tuple[int, ...]]],
+    S: Floats,
+    T: Floats,
+    W: Floats,
+    fixed_noise: dict[int, float],
+) -> Floats:
+    """Districts of one variable: ordinary least squares, all with the same number of slots at once."""
+    target = np.array([v for v, _, _ in rows])
+    source = np.array([s for _, s, _ in rows])
+    left = S[:, source, source]
+    if slots:
+        z = np.array([slot for _, _, slot in rows])
+        scale = np.sqrt(S[:, z, z])
+        gram = S[:, z[:, :, None], z[:, None, :]] / (scale[..., None] * scale[..., None, :])
+        cross = S[:, z, source[:, None]] / scale
+        slope = np.linalg.solve(gram, cross[..., None])[..., 0]
+        left = left - (slope * cross).sum(axis=2)
+        T[:, z, target[:, None]] = slope / scale
+    noise = np.maximum(left, 1e-300)
+    if fixed_noise:
+        held = np.array([fixed_noise.get(int(v), np.nan) for v in target])
+        noise = np.where(np.isnan(held), noise, held)
+    W[:, target, target] = noise
+    return np.asarray((np.log(noise) + left / noise).sum(axis=1))
+
+
+def _groups(tasks: tuple[Task, ...]) -> list[list[Task]]:
+    """Tasks that can be solved together: of one shape (padded to it where there are many), without ties."""
+    many = len(tasks) > 4
+    groups: dict[object, list[Task]] = {}
+    for i, task in enumerate(tasks):
+        if task.ties is not None:
+            groups[i] = [task]
+            continue
+        one = _padded(task) if many else task
+        s = one.shape
+        ends = tuple(pair for _, pair in one.pair_latents)
+        held = (one.fixed_noise, one.fixed_pairs)
+        key = (s.size, s.column, s.pairs, s.noisy, s.loadings, ends, held, one.several_starts, one.about_origin)
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
+
+
+def _padded(task: Task) -> Task:
+    """Fill each member's slots up to 1, 2, 4, 8, ... so that more districts have the same shape."""
+    s = task.shape
+    column: list[int] = []
+    slots: list[int] = []
+    for j in range(s.size):
+        mine = [z for z, at in zip(task.slots, s.column, strict=True) if at == j]
+        wanted = 1 << (len(mine) - 1).bit_length() if mine else 0
+        slots += mine + [PAD] * (wanted - len(mine))
+        column += [j] * wanted
+    shape = Shape(s.size, tuple(column), s.pairs, s.noisy, s.loadings)
+    return Task(
+        shape, task.variables, tuple(slots), task.members, task.latents, task.fixed_noise, task.fixed_pairs, None,
+        task.pair_latents, task.several_starts, task.about_origin,
+    )  # fmt: skip
+
+
+def _gather(tasks: list[Task], S: Floats) -> tuple[Floats, Floats]:
+    """Second moments of (slots, members) as correlations, and the scales; batch-major, tasks next to each other."""
+    where = np.array([(*task.slots, *task.members) for task in tasks])
+    G = S[:, where[:, :, None], where[:, None, :]].reshape(-1, where.shape[1], where.shape[1])
+    empty = np.tile(where == PAD, (len(S), 1))
+    if empty.any():  # a slot without a regressor: of unit variance, unrelated to everything, so its coefficient is zero
+        G = np.where(empty[:, :, None] | empty[:, None, :], np.eye(where.shape[1]), G)
+    scale = np.sqrt(np.diagonal(G, axis1=1, axis2=2))
+    return G / (scale[:, :, None] * scale[:, None, :]), scale
+
+
+def _store(
+    task: Task,
+    piece: Piece,
+    rows: slice,
+    scale: Floats,
+    into: tuple[Floats, Floats, Floats],
+    estimated_mu: dict[int, Floats],
+    constant: int,
+) -> None:
+    """Write a task's solution, in the units of the data, into the parameters of the whole model."""
+    T, W, C = into
+    shape, m = task.shape, task.shape.slots
+    own = scale[:, m:]
+    t = piece.t[rows] * own[:, shape.at.column] / scale[:, :m]
+    variables = np.array(task.variables)
+    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
+        if slot == constant and task.about_origin:
+            estimated_mu[task.variables[j]] = t[:, a]
+        elif slot != PAD:
+            T[:, slot, task.variables[j]] = t[:, a]
+    W[:, variables[:, None], variables] = piece.W[rows] * own[:, :, None] * own[:, None, :]
+    for k, latent in enumerate((*task.latents, *(u for u, _ in task.pair_latents))):
+        C[:, latent, variables] = piece.C[rows, k] * own

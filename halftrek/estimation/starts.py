@@ -1,0 +1,81 @@
+"""Deterministic starting values for a district."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrek.estimation.block import Problem, Shape
+from halftrek.estimation.em import parameters_of
+from halftrek.model import Floats
+
+
+def regression_start(problem: Problem) -> Floats:
+    """Least squares for the coefficients, residual variances for the noise, no error covariances.
+
+    With loadings: each hidden cause takes half of the leading common part of its children's residuals.
+    """
+    shape, b = problem.shape, len(problem.G)
+    identity = np.broadcast_to(np.eye(shape.size), (b, shape.size, shape.size))
+    T = generalized_least_squares(problem, identity)
+    R = residual_moments(problem, T)
+    C = np.zeros((b, shape.hidden, shape.size))
+    left = R.copy()
+    for k in range(shape.hidden):
+        kids = shape.at.child[shape.at.latent == k]
+        values, vectors = np.linalg.eigh(left[:, kids[:, None], kids])
+        C[:, k, kids] = vectors[:, :, -1] * np.sqrt(0.5 * np.maximum(values[:, -1], 0.0))[:, None]
+        left = left - C[:, k, :, None] * C[:, k, None, :]
+    return parameters_of(shape, T, _noise(problem, R, C), C)
+
+
+def random_start(problem: Problem, seed: int) -> Floats:
+    """Random error covariances and loadings that leave room for the noise, coefficients by generalised least squares."""
+    shape, b = problem.shape, len(problem.G)
+    at = shape.at
+    rng = np.random.default_rng([20250717, seed])
+    identity = np.broadcast_to(np.eye(shape.size), (b, shape.size, shape.size))
+    R = residual_moments(problem, generalized_least_squares(problem, identity))
+    spread = np.sqrt(np.diagonal(R, axis1=1, axis2=2))
+    C = np.zeros((b, shape.hidden, shape.size))
+    signs = rng.choice([-1.0, 1.0], size=len(at.latent))
+    share = rng.uniform(0.3, 0.8, size=len(at.latent))
+    crowd = np.bincount(at.child, minlength=shape.size)[at.child] if len(at.child) else np.ones(0)
+    C[:, at.latent, at.child] = signs * share / np.sqrt(np.maximum(crowd, 1)) * spread[:, at.child]
+    W = _noise(problem, R, C)
+    crowd = np.bincount(np.concatenate([at.first, at.second]), minlength=shape.size)
+    size = rng.uniform(-0.9, 0.9, size=len(at.first)) / np.maximum(crowd[at.first], crowd[at.second])
+    room = np.sqrt(W[:, at.first, at.first] * W[:, at.second, at.second])
+    W[:, at.first, at.second] = W[:, at.second, at.first] = size * room
+    T = generalized_least_squares(problem, np.linalg.inv(W + C.transpose(0, 2, 1) @ C))
+    return parameters_of(shape, T, W, C)
+
+
+def generalized_least_squares(problem: Problem, K: Floats) -> Floats:
+    """The best coefficients for a given precision of the errors."""
+    shape, G = problem.shape, problem.G
+    at, m = shape.at, shape.slots
+    T = np.zeros((len(G), m, shape.size))
+    if m:
+        left = G[:, :m, :m] * K[:, at.column[:, None], at.column]
+        right = (G[:, :m, m:] * K[:, at.column]).sum(axis=2)
+        left = left + 1e-12 * np.eye(m)  # slots may repeat each other where the model is not identified
+        T[:, at.slot, at.column] = np.linalg.solve(left, right[:, :, None])[:, :, 0]
+    return T
+
+
+def residual_moments(problem: Problem, T: Floats) -> Floats:
+    """Second moments of the residuals."""
+    G, m = problem.G, problem.shape.slots
+    flip = T.transpose(0, 2, 1)
+    return np.asarray(G[:, m:, m:] - G[:, m:, :m] @ T - flip @ G[:, :m, m:] + flip @ G[:, :m, :m] @ T)
+
+
+def _noise(problem: Problem, R: Floats, C: Floats) -> Floats:
+    """Diagonal W: the fixed variances where they are fixed, else what C leaves of the residuals."""
+    shape: Shape = problem.shape
+    variance = np.diagonal(R, axis1=1, axis2=2)
+    common = (C * C).sum(axis=1)
+    W = problem.W0.copy()
+    free = shape.at.noisy
+    W[:, free, free] = np.maximum(variance - common, 0.2 * variance)[:, free]
+    return W

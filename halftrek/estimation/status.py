@@ -1,0 +1,91 @@
+"""How a fit ended, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Code = Literal["converged", "boundary", "flat", "no finite maximum", "not converged"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """The outcome of a fit: a code for programs, sentences for people.
+
+    - ``converged``: a maximum, inside the parameter space, of full curvature;
+    - ``flat``: a maximum, but some parameters (not necessarily your question) are not determined;
+    - ``boundary``: a maximum at which a noise variance is zero;
+    - ``no finite maximum``: the likelihood keeps rising while a parameter runs off;
+    - ``not converged``: the steps ran out.
+    """
+
+    code: Code
+    message: str
+
+    @property
+    def converged(self) -> bool:
+        """True if a maximum of the likelihood was reached."""
+        return self.code in ("converged", "boundary", "flat")
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class DistrictReport:
+    """How the fit of one district went."""
+
+    members: tuple[str, ...]
+    code: Code
+    iterations: int
+    starts: int
+    agreeing: int
+    flat: int = 0
+    several: bool = False
+    runaway: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What there is to say of this district, empty if all went well."""
+        who = "{" + ", ".join(self.members[:6]) + (", ..." if len(self.members) > 6 else "") + "}"
+        notes = []
+        if self.code == "not converged":
+            notes.append(
+                f"district {who}: no maximum after {self.iterations} steps; raise max_iter, or check the graph for "
+                f"effects that are not identified"
+            )
+        if self.code == "no finite maximum":
+            notes.append(
+                f"district {who}: the likelihood keeps rising along a ridge while {self.runaway} runs off; there is no "
+                f"finite maximum, so do not trust answers that involve it"
+            )
+        if self.code == "boundary":
+            notes.append(f"district {who}: a noise variance is estimated at zero; intervals there are not reliable")
+        if self.flat and self.code in ("flat", "boundary"):
+            many = "one direction" if self.flat == 1 else f"{self.flat} directions"
+            notes.append(
+                f"district {who}: {many} of its parameters cannot be determined from data; each question is "
+                f"checked on its own"
+            )
+        if self.several:
+            notes.append(
+                f"district {who}: different coefficients reach the same likelihood; an effect that depends on them "
+                f"is not identified, or has several values"
+            )
+        elif self.starts > 1 and 2 * self.agreeing < self.starts and self.code in ("converged", "flat"):
+            notes.append(f"district {who}: only {self.agreeing} of {self.starts} starts reached the best likelihood")
+        return "; ".join(notes)
+
+
+_ORDER: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum", "not converged")
+
+
+def overall(reports: Sequence[DistrictReport]) -> Status:
+    """The status of a whole fit: the worst code, every sentence."""
+    code = max((r.code for r in reports), key=_ORDER.index, default="converged")
+    sentences = [r.sentence for r in reports if r.sentence]
+    if not sentences:
+        return Status(code, "converged: the likelihood is at its maximum.")
+    first = {"flat": "converged", "boundary": "converged at the boundary"}.get(code, code)
+    return Status(code, f"{first}: {'. '.join(s[0].upper() + s[1:] for s in sentences)}.")

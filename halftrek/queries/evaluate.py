@@ -1,0 +1,136 @@
+"""What a model answers to a query, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from halftrek.errors import QueryError
+from halftrek.graph import Graph, did_you_mean
+from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.queries.types import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
+
+
+def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
+    """A number for an effect, a distribution for ``P(...)``."""
+    check_query(query, model.graph)
+    match query:
+        case DirectEffect(cause, effect):
+            return _weights(model, (cause, effect))
+        case PathEffect(path):
+            return _weights(model, path)
+        case TotalEffect(cause, effect):
+            return _through(model, (cause, effect))
+        case ThroughEffect(stations):
+            return _through(model, stations)
+        case ErrorCovariance(first, second):
+            i, j = model.names.index(first), model.names.index(second)
+            return float(model.C[:, i] @ model.C[:, j] + model.W[i, j])
+        case Interventional():
+            return _interventional(query, model)
+
+
+def check_query(query: Query, graph: Graph) -> None:
+    """Raise QueryError if the query does not fit the graph: unknown names, no such edge, a variable in two roles."""
+    for v in variables_of(query):
+        if v in graph.latents:
+            raise QueryError(f"{query}: {v!r} is hidden; a question can only be about observed variables")
+        if v not in graph:
+            raise QueryError(f"{query}: the graph has no variable {v!r}.{did_you_mean(v, graph.observed)}")
+    if isinstance(query, Interventional):
+        for v in query.outcomes:
+            if v in query.given:
+                raise QueryError(f"{query}: {v!r} is both an outcome and a condition; take it out of one of them")
+        for v in query.given:
+            if v in query.do:
+                raise QueryError(f"{query}: {v!r} is both held by do() and conditioned on; take it out of one of them")
+        return
+    steps: Sequence[str] = variables_of(query)
+    if isinstance(query, DirectEffect | PathEffect):
+        for u, v in zip(steps, steps[1:], strict=False):
+            if v not in graph.children(u):
+                raise QueryError(f"{query}: the graph has no edge {u} -> {v}. For the total effect ask {u} ~> {v}")
+    if len(set(steps)) < len(steps):
+        raise QueryError(f"{query}: a variable occurs twice; effects go from one variable to another")
+
+
+def variables_of(query: Query) -> tuple[str, ...]:
+    """The variables that a query names, each once for interventional queries."""
+    match query:
+        case DirectEffect(cause, effect) | TotalEffect(cause, effect):
+            return (cause, effect)
+        case PathEffect(steps) | ThroughEffect(steps):
+            return steps
+        case ErrorCovariance(first, second):
+            return (first, second)
+        case Interventional(outcomes, do, given):
+            return tuple(dict.fromkeys((*outcomes, *do, *given)))
+
+
+def _weights(model: CGLSCM, path: Sequence[str]) -> float:
+    at = [model.names.index(v) for v in path]
+    return float(np.prod([model.T[i, j] for i, j in zip(at, at[1:], strict=False)]))
+
+
+def _through(model: CGLSCM, stations: Sequence[str]) -> float:
+    product = 1.0
+    for cause, effect in zip(stations, stations[1:], strict=False):
+        product *= _total(model, cause, effect)
+    return product
+
+
+def _total(model: CGLSCM, cause: str, effect: str) -> float:
+    """Total effect along the variables between the two, so that large graphs cost little."""
+    between = model.graph.descendants(cause) & model.graph.ancestors(effect)
+    if cause not in between or effect not in between:
+        return 0.0
+    at, direct = _part(model, between)
+    reach = np.zeros(len(at))
+    reach[at.index(model.names.index(cause))] = 1.0
+    effects = np.linalg.solve(np.eye(len(at)) - direct.T, reach)
+    return float(effects[at.index(model.names.index(effect))])
+
+
+def _interventional(query: Interventional, model: CGLSCM) -> Gaussian:
+    for v, value in (*query.do.items(), *query.given.items()):
+        if value is None:
+            raise QueryError(f"{query}: {v!r} has no value; write for instance {v}=1 to get a number")
+    held = {v: float(x) for v, x in query.do.items() if x is not None}
+    seen = {v: float(x) for v, x in query.given.items() if x is not None}
+    changed = _ancestral(model, [*query.outcomes, *held, *seen]).do(held)
+    joint = changed.distribution([*query.outcomes, *seen])
+    return joint.given(seen)
+
+
+def _ancestral(model: CGLSCM, variables: Iterable[str]) -> CGLSCM:
+    """The model of some variables and all their causes; what lies downstream does not matter."""
+    keep = model.graph.ancestors(variables)
+    if len(keep) == len(model.names):
+        return model
+    at, direct = _part(model, keep)
+    names = tuple(model.names[i] for i in at)
+    graph = model.graph.induced(names)
+    rows = [k for k, u in enumerate(model.latents) if u in graph.latents]
+    return CGLSCM(
+        names,
+        direct,
+        model.C[np.ix_(rows, at)],
+        model.mu[at],
+        model.W[np.ix_(at, at)],
+        tuple(model.latents[k] for k in rows),
+        graph,
+    )
+
+
+def _part(model: CGLSCM, variables: frozenset[str]) -> tuple[list[int], Floats]:
+    at = [i for i, v in enumerate(model.names) if v in variables]
+    return at, model.T[np.ix_(at, at)]

@@ -1,0 +1,235 @@
+"""The walk of one request: text and data in, an answer out; no mathematics here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from halftrek import estimation, identification
+from halftrek.errors import DataError, InputError, NotIdentifiedError
+from halftrek.estimation import BatchFit, Fit
+from halftrek.estimation.options import Intercepts, Noise
+from halftrek.graph import Graph
+from halftrek.identification import Verdict
+from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.moments import Moments, read_moments
+from halftrek.queries import Query, check_query, evaluate
+from halftrek.syntax import parse_graph, parse_question
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What was asked, whether it can be known, and what it is.
+
+    ``result`` is a number for an effect, a distribution for ``P(...)``.
+    """
+
+    query: Query
+    result: float | Gaussian
+    verdict: Verdict | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def distribution(self) -> Gaussian | None:
+        """The distribution of the outcomes, if one was asked for."""
+        return self.result if isinstance(self.result, Gaussian) else None
+
+    @cached_property
+    def value(self) -> float | Floats:
+        """The number asked for; of a distribution, its mean."""
+        return self.mean
+
+    @cached_property
+    def mean(self) -> float | Floats:
+        """Mean of the outcome, an array for several; of an effect, its value."""
+        if not isinstance(self.result, Gaussian):
+            return self.result
+        return float(self.result.mean[0]) if len(self.result.names) == 1 else self.result.mean
+
+    @cached_property
+    def variance(self) -> float | Floats | None:
+        """Variance of the outcome, an array for several (see ``cov``); None for an effect."""
+        if not isinstance(self.result, Gaussian):
+            return None
+        return float(self.result.cov[0, 0]) if len(self.result.names) == 1 else self.result.variance
+
+    @property
+    def cov(self) -> Floats | None:
+        """Covariance matrix of the outcomes."""
+        return self.result.cov if isinstance(self.result, Gaussian) else None
+
+    @property
+    def identified(self) -> bool:
+        """True if the graph alone fixes the answer (always, for a model whose parameters are given)."""
+        return self.verdict is None or self.verdict.identified
+
+    @property
+    def method(self) -> str:
+        """How the answer is identified; "given model" if the parameters are known."""
+        return "given model" if self.verdict is None else str(self.verdict.method)
+
+    @property
+    def estimand(self) -> str:
+        """What the answer is a function of, in text."""
+        return "" if self.verdict is None else str(self.verdict.estimand or "")
+
+    def __str__(self) -> str:
+        if isinstance(self.result, Gaussian):
+            names = self.result.names
+            text = "; ".join(f"{v}: mean {m:.6g}, variance {s:.6g}" for v, m, s in zip(
+                names, self.result.mean, self.result.variance, strict=True))  # fmt: skip
+        else:
+            text = f"{self.result:.6g}"
+        return "\n".join([f"{self.query} = {text}", *(f"warning: {w}" for w in self.warnings)])
+
+
+def graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
+    """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
+    if isinstance(source, Graph):
+        return source
+    if isinstance(source, os.PathLike):
+        return parse_graph(_text_of(Path(source)), syntax)
+    if isinstance(source, str):
+        if "\n" not in source and len(source) < 1024 and _is_file(source):
+            return parse_graph(_text_of(Path(source)), syntax)
+        return parse_graph(source, syntax)
+    if hasattr(source, "is_directed"):
+        return Graph.from_networkx(source)
+    raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
+
+
+def moments(data: Any, names: Sequence[str] | None = None, **options: Any) -> Moments:
+    """The moments of data: arrays, frames of any library, files, DuckDB relations; see ``read_moments``."""
+    return read_moments(data, names, **options)
+
+
+def identify(source: Any, question: str | Query, **options: Any) -> Verdict:
+    """Can the question be answered from the graph's observational distribution? From the graph alone."""
+    chosen = graph(source)
+    query = _query(question)
+    check_query(query, chosen)
+    return identification.identify(chosen, query, **options)
+
+
+def fit(
+    source: Any,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    mean: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    divisor: Literal["n", "n-1"] = "n",
+    weights: Any = None,
+    missing: Literal["error", "drop"] = "error",
+    method: Literal["em", "cgl-go"] = "em",
+    noise: Noise | None = None,
+    intercepts: Intercepts = "free",
+    coefficients: Mapping[str, float | str] | None = None,
+    starts: int | None = None,
+    max_iter: int = 200,
+    finish: bool = True,
+    mask: Literal["edge", "ancestor"] = "edge",
+    random_state: int = 0,
+) -> Fit:
+    """Fit the graph's model to data, or to a covariance with ``n`` (and ``mean``).
+
+    ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n`` unless
+    ``divisor="n-1"`` (as most published matrices). For the other options see ``halftrek.estimation.fit``.
+    """
+    chosen = graph(source)
+    if (data is None) == (cov is None):
+        raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
+    if data is None:
+        own = _has_names(cov)
+        read = Moments.from_cov(
+            cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
+        )
+    else:
+        if n is not None or mean is not None:
+            raise DataError("n and mean go with cov; data bring their own")
+        unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
+        if unnamed:
+            _refuse_wrong_width(data, chosen)
+        columns = names if names is not None else chosen.observed
+        read = read_moments(data, columns, weights=weights, missing=missing)
+    return estimation.fit(
+        chosen,
+        read,
+        method=method,
+        noise=noise,
+        intercepts=intercepts,
+        coefficients=coefficients,
+        starts=starts,
+        max_iter=max_iter,
+        finish=finish,
+        mask=mask,
+        random_state=random_state,
+    )
+
+
+def fit_batch(source: Any, moment_sets: Sequence[Moments] | None = None, **options: Any) -> BatchFit:
+    """Fit many moment sets of one graph in one array program; see ``halftrek.estimation.fit_batch``."""
+    return estimation.fit_batch(graph(source), moment_sets, **options)
+
+
+def answer(fitted: Fit, question: str | Query) -> Answer:
+    """The fitted model's answer, if the graph allows one."""
+    query = _query(question)
+    check_query(query, fitted.graph)
+    verdict = _verdict(fitted.graph, query)
+    if not verdict.identified:
+        raise NotIdentifiedError(verdict.explain(), verdict)
+    notes = [] if fitted.converged else [f"the fit did not reach a maximum: {fitted.status}"]
+    notes += [r.sentence for r in fitted.districts if fitted.converged and r.code == "boundary"]
+    return Answer(query, evaluate(query, fitted.model), verdict, tuple(notes))
+
+
+def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
+    """The exact answer of a model whose parameters are known."""
+    query = _query(question)
+    return Answer(query, evaluate(query, model))
+
+
+@lru_cache(maxsize=512)
+def _verdict(chosen: Graph, query: Query) -> Verdict:
+    return identification.identify(chosen, query)
+
+
+def _query(question: str | Query) -> Query:
+    return parse_question(question) if isinstance(question, str) else question
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the graph file {str(path)!r} cannot be read: {error}") from None
+
+
+def _has_names(data: Any) -> bool:
+    return getattr(data, "columns", None) is not None or getattr(data, "names", None) is not None
+
+
+def _refuse_wrong_width(data: Any, chosen: Graph) -> None:
+    width = data.shape[1]
+    if width != len(chosen):
+        raise DataError(
+            f"the array has {width} columns and the graph {len(chosen)} variables ({', '.join(chosen.observed[:8])}); "
+            f"give names= for the columns"
+        )
