@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ def test_ascent_never_goes_down_and_finds_the_top() -> None:
     x, step = np.zeros(3), 0.5
     for _ in range(40):
         x, step = ascend(value, gradient, x, step)
-    assert all(b >= a - 1e-12 for a, b in zip(seen, seen[1:], strict=False))
+    assert all(b >= a - 1e-12 for a, b in pairwise(seen))
     np.testing.assert_allclose(x, 1.0, atol=1e-6)
 
 
@@ -178,7 +179,7 @@ def test_likelihood_never_falls_over_the_iterations(mask) -> None:
         cgl_go(NAPKIN.graph, data, mask=mask, random_state=3, max_iter=k, tol=0.0).loglik
         for k in (1, 2, 3, 5, 8, 13, 40)
     ]
-    assert all(b >= a - 1e-8 for a, b in zip(path, path[1:], strict=False))
+    assert all(b >= a - 1e-8 for a, b in pairwise(path))
     assert path[-1] > path[0] + 1.0
 
 

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.graph import Graph, did_you_mean
 from halftrek.model import CGLSCM, Floats, cgl_edge, frozen
-from halftrek.moments import Moments
+
+if TYPE_CHECKING:
+    from halftrek.moments import Moments
 
 Mask = Literal["edge", "ancestor"]
 
@@ -28,8 +30,8 @@ Mask = Literal["edge", "ancestor"]
 class CGLGoResult:
     """What Algorithm 1 found, and the edge weights that Algorithm 2 reads off it.
 
-    ``loglik`` is the log-likelihood of the observed rows under this ``B``, ``C``, ``mu``. With ``mask="ancestor"`` no ``T`` gives
-    exactly this ``B``, so ``model``, which is built from ``T`` as in the paper, has another likelihood.
+    ``loglik`` is the log-likelihood of the observed rows under this ``B``, ``C``, ``mu``. With ``mask="ancestor"`` no
+    ``T`` gives exactly this ``B``, so ``model``, which is built from ``T`` as in the paper, has another likelihood.
     """
 
     graph: Graph
@@ -77,8 +79,8 @@ def cgl_go(
 ) -> CGLGoResult:
     """Fit a CGL-SCM with unit noise variances by the paper's EM with a gradient M-step.
 
-    ``mask="ancestor"`` is the paper's: every pair of an ancestor and a descendant has a free entry in ``B``. ``mask="edge"``
-    keeps ``B = (I - T)^-1`` with one free weight for each edge. Stops when no parameter moves by more than ``tol``.
+    ``mask="ancestor"`` is the paper's: every pair of an ancestor and a descendant has a free entry in ``B``.
+    ``mask="edge"`` keeps ``B = (I - T)^-1`` with one free weight for each edge. Stops when no parameter moves by more than ``tol``.
     """
     _refuse_what_the_paper_does_not_know(graph, moments, mask)
     data = moments.select(graph.observed)
@@ -225,8 +227,8 @@ def ascend(
 ) -> tuple[Floats, float]:
     """Gradient ascent until the gradient is a hundredth of what it was; returns the place and the last step size.
 
-    Each step starts with the length that fits the curvature seen in the last one (Barzilai and Borwein 1988) and is halved
-    until the value rises enough, so the value never falls.
+    Each step starts with the length that fits the curvature seen in the last one (Barzilai and Borwein 1988) and is
+    halved until the value rises enough, so the value never falls.
     """
     x, height, g = start, value(start), gradient(start)
     enough = max(tol, 1e-2 * float(np.linalg.norm(g)))
