@@ -23,9 +23,9 @@ def random_model(
 ) -> CGLSCM:
     """A model of the graph with random parameters.
 
-    Weights have a random sign and a size within ``weights``, less for variables with many causes, so that the squares of
-    what enters a variable sum to at most one. Intercepts lie in (-1, 1). Noise variances lie in (0.5, 1.5), are all one with
-    ``noise="unit"``, or are given by name. Fixed and equal coefficients of the graph are honoured.
+    Weights have a random sign and a size within ``weights``, less for variables with many causes, so that the squares
+    of what enters a variable sum to at most one. Intercepts lie in (-1, 1). Noise variances lie in (0.5, 1.5), are all
+    one with ``noise="unit"``, or are given by name. Fixed and equal coefficients of the graph are honoured.
     """
     low, high = weights
     if not 0.0 < low <= high:

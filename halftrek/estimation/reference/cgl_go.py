@@ -80,7 +80,8 @@ def cgl_go(
     """Fit a CGL-SCM with unit noise variances by the paper's EM with a gradient M-step.
 
     ``mask="ancestor"`` is the paper's: every pair of an ancestor and a descendant has a free entry in ``B``.
-    ``mask="edge"`` keeps ``B = (I - T)^-1`` with one free weight for each edge. Stops when no parameter moves by more than ``tol``.
+    ``mask="edge"`` keeps ``B = (I - T)^-1`` with one free weight for each edge. Stops when no
+    parameter moves by more than ``tol``.
     """
     _refuse_what_the_paper_does_not_know(graph, moments, mask)
     data = moments.select(graph.observed)
