@@ -107,11 +107,11 @@ def _ranks(graph: Graph) -> dict[str, int]:
 
 
 def _between(ranks: Sequence[int]) -> int:
+    """The column nearest to the middle of some others that is none of them, so that no edge stays in a column."""
     low, high = min(ranks, default=0), max(ranks, default=0)
-    if low == high:
-        return low - 1
-    middle = sum(ranks) / len(ranks)
-    return min(max(round(middle), low + 1), high - 1)
+    middle = sum(ranks) / max(1, len(ranks))
+    free = [k for k in range(low - 1, high + 1) if k not in ranks]
+    return min(free, key=lambda k: (k < low and low < high, abs(k - middle), k))
 
 
 def _order_columns(net: _Net) -> _Net:

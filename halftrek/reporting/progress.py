@@ -25,7 +25,7 @@ def progress_bar(title: str, *, shown: bool | None = None) -> Iterator[Advance]:
         yield _plain(title)
         print(file=sys.stderr)
         return
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(stderr=True, force_terminal=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
 
         def advance(done: int, total: int) -> None:

@@ -1,0 +1,168 @@
+"""Pictures: what is drawn, on which axes, and how they get into files."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from halftrek.errors import InputError, MissingExtraError, OutputError
+from halftrek.graph import Graph
+from halftrek.model import CGLSCM, Gaussian
+from halftrek.reporting import draw_graph, plot_densities, save
+from halftrek.reporting.files import output_folder, whole_file
+from halftrek.reporting.graph_picture import edge_weights
+from halftrek.reporting.plots import new_figure
+
+mpl.use("Agg")
+
+GRAPH = Graph([("x", "m"), ("m", "y")], [("x", "m")], {"U": ["x", "y"]})
+MODEL = CGLSCM.from_parameters(
+    names=["x", "m", "y"],
+    T=[[0, 0.5, 0], [0, 0, -2.0], [0, 0, 0]],
+    C=[[1.5, 0, 0.25]],
+    latents=["U"],
+    omega={("x", "m"): 0.125},
+    graph=GRAPH,
+)
+
+
+def test_edge_weights_come_from_the_right_matrix() -> None:
+    assert edge_weights(GRAPH, MODEL) == {
+        ("x", "->", "m"): 0.5,
+        ("m", "->", "y"): -2.0,
+        ("U", "->", "x"): 1.5,
+        ("U", "->", "y"): 0.25,
+        ("x", "<->", "m"): 0.125,
+    }
+
+
+def test_graph_shows_every_name_and_weight_on_the_given_axes() -> None:
+    ax = new_figure(5.0, 3.0).axes[0]
+    assert draw_graph(GRAPH, MODEL, ax=ax, cause="x", effect="y", digits=3) is ax
+    shown = {text.get_text() for text in ax.texts}
+    assert shown == {"x", "m", "y", "U", "0.500", "−2.000", "1.500", "0.250", "0.125"}
+
+
+def test_graph_alone_has_names_only_and_makes_its_own_axes() -> None:
+    import matplotlib.pyplot as plt
+
+    ax = draw_graph(GRAPH)
+    assert {text.get_text() for text in ax.texts} == {"x", "m", "y", "U"}
+    plt.close(ax.figure)
+
+
+def test_names_are_shown_as_they_are_written() -> None:
+    graph = Graph([("cost$", "a_b$")])
+    figure = new_figure(4.0, 2.0)
+    draw_graph(graph, ax=figure.axes[0])
+    figure.canvas.draw()  # names with dollars are no formulas
+    assert {text.get_text() for text in figure.axes[0].texts} == {"cost$", "a_b$"}
+
+
+def test_labels_lie_inside_their_nodes() -> None:
+    graph = Graph([("a_rather_long_name", "another_long_name"), ("another_long_name", "x")])
+    figure = new_figure(7.0, 3.0)
+    ax = draw_graph(graph, ax=figure.axes[0])
+    figure.canvas.draw()
+    nodes = [p for p in ax.patches if type(p).__name__ == "Polygon"]
+    assert len(nodes) == 3
+    for text in ax.texts:
+        inner = text.get_window_extent()
+        assert any(
+            box.x0 <= inner.x0 and inner.x1 <= box.x1 and box.y0 <= inner.y0 and inner.y1 <= box.y1
+            for box in (node.get_window_extent() for node in nodes)
+        ), text.get_text()
+
+
+def test_densities_are_normal_curves() -> None:
+    ax = new_figure(5.0, 3.0).axes[0]
+    seen, done = Gaussian(("y",), [1.0], [[4.0]]), Gaussian(("y",), [0.0], [[0.25]])
+    assert plot_densities({"seen": seen, "done": done}, ax=ax, title="y") is ax
+    for line, mean, sd in zip(ax.lines, (1.0, 0.0), (2.0, 0.5), strict=True):
+        x, height = line.get_data()
+        inside = (x > mean - 3.5 * sd) & (x < mean + 3.5 * sd)
+        area = float(np.sum(height[inside]) * (x[1] - x[0]))
+        assert area == pytest.approx(0.9995, abs=2e-3)
+        assert np.max(height) == pytest.approx(1 / (sd * np.sqrt(2 * np.pi)), rel=1e-3)
+        assert x[np.argmax(height)] == pytest.approx(mean, abs=0.03)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["seen", "done"]
+    assert ax.get_xlabel() == "y"
+
+
+def test_a_held_variable_is_a_line() -> None:
+    ax = plot_densities({"held": Gaussian(("y",), [2.0], [[0.0]])}, ax=new_figure(4.0, 3.0).axes[0])
+    assert list(ax.lines[0].get_xdata()) == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("densities", "words"),
+    [
+        ({}, "at least one"),
+        ({"both": Gaussian(("a", "b"), [0.0, 0.0], np.eye(2))}, "marginal"),
+        ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": Gaussian(("b",), [0.0], [[1.0]])}, "different variables: a, b"),
+    ],
+)
+def test_densities_that_do_not_belong_together(densities: dict[str, Gaussian], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        plot_densities(densities)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"halftrek\[plot\]"):
+        new_figure(1.0, 1.0)
+
+
+def test_save_writes_the_format_of_the_name(tmp_path: Path) -> None:
+    figure = new_figure(2.0, 2.0)
+    assert save(figure, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert save(figure, str(tmp_path / "b.SVG")).read_text().startswith("<?xml")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "b.SVG"]
+
+
+def test_save_refuses_what_it_cannot_write(tmp_path: Path) -> None:
+    figure = new_figure(2.0, 2.0)
+    with pytest.raises(OutputError, match="end the name with one of"):
+        save(figure, tmp_path / "a.xyz")
+    with pytest.raises(OutputError, match="there is no folder"):
+        save(figure, tmp_path / "no" / "a.png")
+    (tmp_path / "dir.png").mkdir()
+    with pytest.raises(OutputError, match="it is a folder"):
+        save(figure, tmp_path / "dir.png")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.txt"
+    kept.write_text("old")
+
+    def fail() -> None:
+        with whole_file(kept) as unfinished:
+            unfinished.write_text("half of the n")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OutputError, match=r"No space left on device. Choose another place"):
+        fail()
+    assert kept.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_results_can_be_read_by_others(tmp_path: Path) -> None:
+    plain, ours = tmp_path / "plain.txt", tmp_path / "ours.txt"
+    plain.write_text("")
+    with whole_file(ours) as unfinished:
+        unfinished.write_text("")
+    assert stat.S_IMODE(ours.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_output_folder_is_made_or_the_obstacle_named(tmp_path: Path) -> None:
+    assert output_folder(tmp_path / "a" / "b").is_dir()
+    assert output_folder(tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="Choose another place"):
+        output_folder(tmp_path / "file" / "c")

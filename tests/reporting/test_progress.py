@@ -1,0 +1,33 @@
+"""The progress bar is for people at a terminal and for nobody else."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from halftrek.reporting import progress_bar
+
+
+def test_silent_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("Work") as advance:
+        advance(1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_shown_on_standard_error_only(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("Work", shown=True) as advance:
+        advance(1, 2)
+        advance(2, 2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Work" in err
+    assert "100%" in err
+
+
+def test_plain_line_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with progress_bar("Work", shown=True) as advance:
+        advance(1, 2)
+        advance(0, 0)
+    assert capsys.readouterr().err == (f"\rWork [{'#' * 15}{'.' * 15}]  50%\rWork [{'#' * 30}] 100%\n")

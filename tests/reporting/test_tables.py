@@ -1,0 +1,98 @@
+"""Numbers and tables in plain text."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrek.reporting.tables import WIDTH, count, facts, number, paragraph, table
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1.0, "1.000"),
+        (0.5, "0.5000"),
+        (-1234.5678, "-1235"),
+        (9.99999, "10.00"),
+        (99999.0, "100000"),
+        (0.00012344, "0.0001234"),
+        (1.2344e-7, "1.234e-07"),
+        (1.2344e12, "1.234e+12"),
+        (math.nan, "undefined"),
+        (math.inf, "infinite"),
+        (-math.inf, "-infinite"),
+    ],
+)
+def test_number(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12), st.integers(2, 9))
+def test_number_keeps_its_significant_digits(value: float, digits: int) -> None:
+    assert float(number(value, digits)) == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits), abs=1e-300)
+
+
+def test_count_has_commas_and_keeps_fractions_of_weights() -> None:
+    assert count(10000) == "10,000"
+    assert count(10000.0) == "10,000"
+    assert count(12.5) == "12.50"
+
+
+def test_columns_are_aligned() -> None:
+    text = table(("edge", "weight"), [("x -> y", 0.5), ("long name -> y", -12.25)])
+    assert text.splitlines() == [
+        "  edge            weight",
+        "  --------------  ------",
+        "  x -> y            0.50",
+        "  long name -> y  -12.25",
+    ]
+
+
+def test_a_small_entry_is_not_shown_as_nothing() -> None:
+    text = table(("what", "weight"), [("large", 1234.5), ("small", 0.00067)])
+    assert "0.0006700" in text
+    assert "1234" in text or "1235" in text
+
+
+def test_cells_of_all_kinds() -> None:
+    text = table(("a", "b", "c"), [("x", 1200, None), ("", None, math.nan)])
+    assert "1,200" in text
+    assert "undefined" in text
+
+
+def test_a_row_of_the_wrong_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="a row of 1 cells under 2 headers"):
+        table(("a", "b"), [("x",)])
+
+
+words = st.text(alphabet="abcdefgh ", min_size=1, max_size=150)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(words, st.floats(-1e6, 1e6), words), min_size=1, max_size=5))
+def test_tables_and_text_stay_on_the_page_and_lose_no_word(rows: list[tuple[str, float, str]]) -> None:
+    text = table(("first", "number", "second"), rows)
+    assert all(len(line) <= WIDTH for line in text.splitlines())
+    body = text.split("\n", 2)[2]
+    for letter in "abcdfgh":  # not e, which exponents have too
+        assert body.count(letter) == sum((a + b).count(letter) for a, _, b in rows)
+
+
+def test_paragraph_folds_and_keeps_breaks() -> None:
+    text = paragraph("one two three " * 20 + "\nlast", indent=4)
+    assert all(len(line) <= WIDTH and line.startswith("    ") for line in text.splitlines())
+    assert text.splitlines()[-1] == "    last"
+
+
+def test_facts_fold_under_the_value() -> None:
+    lines = facts([("a", "short"), ("longer", "word " * 30)]).splitlines()
+    assert lines[0] == "  a       short"
+    assert lines[1].startswith("  longer  word")
+    assert lines[2].startswith("          word")
