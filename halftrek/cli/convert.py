@@ -26,9 +26,9 @@ def run(args: argparse.Namespace) -> int:
     """Prints the graph."""
     from halftrek.cli.inputs import read_graph
     from halftrek.reporting.records import graph_record, to_json
-    from halftrek.syntax import write_graph
+    from halftrek.syntax import format_graph
 
     graph = read_graph(args.graph)
-    text = write_graph(graph, args.to)
+    text = format_graph(graph, args.to)
     print(to_json({"format": args.to, "text": text, "graph": graph_record(graph)}) if args.json else text.rstrip("\n"))
     return DONE

@@ -81,7 +81,7 @@ def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian]) -> str:
             f"What would {_OUTCOME} be if we set {_CAUSE} to {_VALUE:g}?\n"
             f"Something hidden moves both, so the data alone mislead. The graph helps.",
             "1. The graph\n" + facts([("edges", edges), ("hidden", ", ".join(graph.latents) or "behind each <->")]),
-            "2. The verdict, before any data are opened\n" + describe_verdict(verdict, _QUESTION),
+            "2. The verdict, before any data are opened\n" + describe_verdict(verdict),
             "3. The fit\n" + shown,
             f"4. The answer: {_QUESTION}\n" + table(("distribution", "mean", "variance"), rows),
         )
@@ -89,12 +89,12 @@ def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian]) -> str:
 
 
 def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture: Path) -> str:
-    from halftrek.reporting.records import fit_record, gaussian_record, to_json, verdict_record
+    from halftrek.reporting.records import fit_record, gaussian_record, to_json
 
     seen, found, truth = (gaussian_record(one) for one in worlds.values())
     return to_json(
         {
-            "verdict": verdict_record(verdict, _QUESTION),
+            "verdict": verdict.to_dict(),
             "fit": fit_record(fit),
             "observed": seen,
             "answer": found,

@@ -43,7 +43,7 @@ def add_to(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Verdict first; the data are opened only if there is something to learn from them."""
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.reporting.records import answer_record, fit_record, to_json, verdict_record
+    from halftrek.reporting.records import answer_record, fit_record, to_json
     from halftrek.reporting.text import describe_answer, describe_verdict
     from halftrek.workflow import answer, identify
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     verdict = identify(graph, question)
     if not verdict.identified:
-        print(to_json(verdict_record(verdict, question)) if args.json else describe_verdict(verdict, question))
+        print(to_json(verdict.to_dict()) if args.json else describe_verdict(verdict))
         return NOT_IDENTIFIED
     result = fit_as_told(graph, args)
     found = answer(result, question)

@@ -30,13 +30,10 @@ def add_to(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the verdict."""
     from halftrek.cli.inputs import read_graph
-    from halftrek.reporting.records import to_json, verdict_record
+    from halftrek.reporting.records import to_json
     from halftrek.reporting.text import describe_verdict
     from halftrek.workflow import identify
 
     verdict = identify(read_graph(args.graph), args.question)
-    if args.json:
-        print(to_json(verdict_record(verdict, args.question)))
-    else:
-        print(describe_verdict(verdict, args.question))
+    print(to_json(verdict.to_dict()) if args.json else describe_verdict(verdict))
     return DONE if verdict.identified else NOT_IDENTIFIED

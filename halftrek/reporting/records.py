@@ -1,4 +1,4 @@
-"""Fits, verdicts and answers as plain data for JSON: numbers that are not finite become null."""
+"""Graphs, fits and answers as plain data for JSON: numbers that are not finite become null."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from halftrek.reporting.graph_picture import edge_weights
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
     from halftrek.graph import Graph
-    from halftrek.identification import Verdict
     from halftrek.model import Gaussian
     from halftrek.workflow import Answer
 
@@ -75,23 +74,9 @@ def fit_record(fit: Fit) -> Record:
     }
 
 
-def verdict_record(verdict: Verdict, question: object) -> Record:
-    """A verdict with its reasons."""
-    return {
-        "question": str(question),
-        "status": str(verdict.status),
-        "identified": bool(verdict.identified),
-        "method": verdict.method,
-        "degree": verdict.degree,
-        "estimand": verdict.estimand,
-        "latex": verdict.latex,
-        "explanation": verdict.explain(),
-    }
-
-
 def answer_record(answer: Answer) -> Record:
     """An answer: the number, or the distribution."""
-    record: Record = {"question": str(answer.query), "identified": bool(answer.identified), "method": answer.method}
+    record: Record = {"query": str(answer.query), "identified": bool(answer.identified), "method": answer.method}
     record["estimand"] = answer.estimand
     if answer.distribution is None:
         record["value"] = answer.value

@@ -40,12 +40,10 @@ def summarize_fit(fit: Fit) -> str:
     return "\n\n".join(parts)
 
 
-def describe_verdict(verdict: Verdict, question: object) -> str:
+def describe_verdict(verdict: Verdict) -> str:
     """May it be known from data of this graph, how, and why."""
-    pairs = [("question", str(question)), ("verdict", _verdict_line(verdict))]
-    if verdict.estimand:
-        pairs.append(("estimand", str(verdict.estimand)))
-    return facts(pairs) + "\n\n" + paragraph(verdict.explain(), indent=2)
+    head = facts([("question", str(verdict.query)), ("verdict", _verdict_line(verdict))])
+    return head + "\n\n" + paragraph(verdict.explain(), indent=2)
 
 
 def describe_answer(answer: Answer) -> str:
