@@ -1,0 +1,59 @@
+"""A graph at a random point modulo a prime: the numbers that the criteria look at instead of paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from halftrek.identification.modular import Ints, PrimeField
+    from halftrek.identification.parameters import Point
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """T, Omega and Sigma of the whole graph at a point, variables in causal order."""
+
+    point: Point
+    field: PrimeField
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Variables, causes before effects."""
+        return self.point.parameters.graph.topological_order
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Row of each variable."""
+        return {v: i for i, v in enumerate(self.names)}
+
+    @cached_property
+    def _matrices(self) -> tuple[Ints, Ints, Ints]:
+        return self.point.matrices(self.names)
+
+    @property
+    def T(self) -> Ints:
+        """Edge weights."""
+        return self._matrices[0]
+
+    @cached_property
+    def omega(self) -> Ints:
+        """Error covariances, hidden causes included."""
+        _, C, W = self._matrices
+        return self.field.reduce(self.field.matmul(C.T, C) + W)
+
+    @cached_property
+    def B(self) -> Ints:
+        """Total effects."""
+        identity = np.eye(len(self.names), dtype=np.int64)
+        total = self.field.solve(self.field.reduce(identity - self.T), identity)
+        assert total is not None  # the graph is acyclic
+        return total
+
+    @cached_property
+    def sigma(self) -> Ints:
+        """Covariance of the observed variables."""
+        return self.field.matmul(self.B.T, self.field.matmul(self.omega, self.B))

@@ -1,0 +1,155 @@
+"""From a query to a recipe: which effects have to be known, and the search for them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from math import comb
+from typing import TYPE_CHECKING
+
+from halftrek.graph import edge_key
+from halftrek.identification.closure import Closure, Cut, parent_cuts, small_cuts
+from halftrek.identification.half_trek import half_trek
+from halftrek.identification.recipe import (
+    Combination,
+    CovarianceStep,
+    LinearStep,
+    Recipe,
+    Step,
+    SumStep,
+    ValueStep,
+    outputs_of,
+    prune,
+)
+from halftrek.queries.types import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
+
+if TYPE_CHECKING:
+    from halftrek.identification.study import Study
+
+_MOST_CUTS = 1500  # pairs of ancestors are tried as long as there are no more cuts than this
+
+
+def answerable(query: Query) -> Query:
+    """The query whose functionals a recipe computes: for a conditional distribution the joint one."""
+    if isinstance(query, Interventional) and query.given:
+        return Interventional((*query.outcomes, *query.given), query.do)
+    return query
+
+
+def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[str, ...]]:
+    """Quantities to find, steps that finish, and the names of the outputs."""
+    graph = closure.bench.point.parameters.graph
+    match answerable(query):
+        case DirectEffect(cause, effect):
+            key = edge_key(cause, "->", effect)
+            return [key], [], (key,)
+        case TotalEffect(cause, effect):
+            key = closure.name(cause, effect)
+            return [key], [], (key,)
+        case PathEffect(path):
+            edges = [edge_key(u, "->", v) for u, v in itertools.pairwise(path)]
+            return edges, [SumStep(f"path {query}", ((1, tuple(edges)),))], (f"path {query}",)
+        case ThroughEffect(stations):
+            legs = [closure.name(u, v) for u, v in itertools.pairwise(stations)]
+            return legs, [SumStep(f"path {query}", ((1, tuple(legs)),))], (f"path {query}",)
+        case ErrorCovariance(first, second):
+            errors = [tuple((p, edge_key(p, "->", v)) for p in graph.parents(v)) for v in (first, second)]
+            step = CovarianceStep(str(query), Combination(first, errors[0]), Combination(second, errors[1]))
+            return list(dict.fromkeys(q for e in errors for _, q in e)), [step], (str(query),)
+        case Interventional(outcomes, do, _):
+            wanted: list[str] = []
+            finish: list[Step] = []
+            outputs: list[str] = []
+            for x in do:
+                for y in outcomes:
+                    cut = closure.cut(y, [w for w in do if w in graph.ancestors(y)])
+                    at = dict(zip(cut.causes, cut.keys, strict=True))
+                    if x in at:
+                        wanted.append(at[x])
+                    else:
+                        finish.append(ValueStep(f"{x} ~> {y} around {', '.join(do)}", 0.0))
+                    outputs.append(at.get(x, f"{x} ~> {y} around {', '.join(do)}"))
+            return wanted, finish, tuple(outputs)
+
+
+def find_recipe(study: Study, query: Query) -> Recipe | None:
+    """A recipe for the query, simplest kinds first, confirmed at fresh random points."""
+    closure = Closure(study.bench)
+    wanted, finish, outputs = needs(closure, query)
+    seeds = _half_trek_steps(study, wanted)
+    if seeds is not None:
+        recipe = _finished(study, [*_constants(closure), *seeds, *finish], outputs, query)
+        if recipe is not None:
+            return recipe
+    cuts: list[Cut] = []
+    for more in _rounds(closure, query):
+        cuts += more
+        closure.grow(cuts, wanted)
+        if set(wanted) <= closure.known.keys():
+            return _finished(study, [*closure.steps, *finish], outputs, query)
+    return None
+
+
+def known_effects(study: Study) -> Closure:
+    """Everything that the closure finds in a graph."""
+    closure = Closure(study.bench)
+    cuts: list[Cut] = []
+    for more in _rounds(closure, None):
+        cuts += more
+        closure.grow(cuts)
+    return closure
+
+
+def _constants(closure: Closure) -> list[Step]:
+    return [s for s in closure.steps if isinstance(s, ValueStep)]
+
+
+def _half_trek_steps(study: Study, wanted: list[str]) -> list[Step] | None:
+    if not all(" -> " in q for q in wanted):
+        return None
+    steps: list[Step] = list(half_trek(study.bench))
+    found = {q for s in steps for q in outputs_of(s)}
+    return steps if set(wanted) <= found else None
+
+
+def _rounds(closure: Closure, query: Query | None) -> Iterator[list[Cut]]:
+    """Cuts in the order in which they are worth trying: the query's own, parents, single ancestors, pairs."""
+    graph = closure.bench.point.parameters.graph
+    own: list[Cut] = []
+    match query:
+        case TotalEffect(cause, effect):
+            own = [closure.cut(effect, [cause])]
+        case ThroughEffect(stations):
+            own = [closure.cut(v, [u]) for u, v in itertools.pairwise(stations)]
+        case Interventional(outcomes, do, given):
+            own = [closure.cut(y, [x for x in do if x in graph.ancestors(y)]) for y in (*outcomes, *given)]
+    yield [*own, *parent_cuts(closure)]
+    yield list(small_cuts(closure, 1))
+    pairs = sum(comb(len(graph.ancestors(z)) - 1, 2) for z in closure.bench.names)
+    if pairs <= _MOST_CUTS:
+        yield list(small_cuts(closure, 2))
+
+
+def _finished(study: Study, steps: list[Step], outputs: tuple[str, ...], query: Query) -> Recipe | None:
+    kept = tuple(_trimmed(s) for s in prune(steps, outputs))
+    recipe = Recipe(study.graph.observed, kept, outputs)
+    return recipe if study.confirms(recipe, answerable(query)) else None
+
+
+def _trimmed(step: Step) -> Step:
+    """Rows in the order of the columns where both name the same variable, so that regressions read as such."""
+    if not isinstance(step, LinearStep):
+        return step
+    matching = [c for c in step.columns if c in step.rows]
+    rest = [r for r in step.rows if r not in matching]
+    rows = tuple(c if c in matching else rest.pop(0) for c in step.columns)
+    return replace(step, rows=rows)

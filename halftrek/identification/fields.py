@@ -1,0 +1,62 @@
+"""What arithmetic a computation is done in: exact modulo a prime, or in floating point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Field(Protocol):
+    """The operations that evaluation at a point needs."""
+
+    def number(self, value: float | Fraction) -> Any: ...
+
+    def reduce(self, a: Array) -> Array: ...
+
+    def mul(self, a: Array, b: Array) -> Array: ...
+
+    def matmul(self, a: Array, b: Array) -> Array: ...
+
+    def solve(self, matrix: Array, right: Array) -> Array | None: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Reals:
+    """Floating point."""
+
+    def number(self, value: float | Fraction) -> float:
+        """The value as a float."""
+        return float(value)
+
+    def reduce(self, a: Array) -> Array:
+        """Nothing to reduce."""
+        return a
+
+    def mul(self, a: Array, b: Array) -> Array:
+        """Elementwise product."""
+        return np.asarray(a * b)
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        """Matrix product."""
+        return np.asarray(a @ b)
+
+    def solve(self, matrix: Array, right: Array) -> Array | None:
+        """The solution of a square system, None if it is singular."""
+        try:
+            return np.asarray(np.linalg.solve(matrix, right))
+        except np.linalg.LinAlgError:
+            return None
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the arrays."""
+        return np.float64

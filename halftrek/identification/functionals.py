@@ -1,0 +1,248 @@
+"""Every question as functions of the parameters, evaluated with their derivatives at a point."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.errors import QueryError
+from halftrek.graph import Graph, did_you_mean
+from halftrek.identification import duals
+from halftrek.queries.types import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
+
+if TYPE_CHECKING:
+    from halftrek.identification.fields import Array, Field
+    from halftrek.identification.parameters import Point
+
+
+@dataclass(frozen=True, eq=False)
+class Functionals:
+    """The numbers that make up the answer to a query: row ``i`` belongs to ``texts[i]``; value, then derivatives."""
+
+    texts: tuple[str, ...]
+    duals: Array
+
+    @property
+    def values(self) -> Array:
+        """The numbers."""
+        return self.duals[:, 0]
+
+    @property
+    def gradients(self) -> Array:
+        """Their derivatives, one column per parameter."""
+        return self.duals[:, 1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Valuation:
+    """T and Omega among an ancestral set of variables, as dual numbers."""
+
+    field: Field
+    width: int
+    order: tuple[str, ...]
+    parents: dict[str, list[tuple[str, Array]]]
+    omega: dict[tuple[str, str], Array]
+
+    def zero(self) -> Array:
+        """The number 0."""
+        return duals.constant(self.field, 0.0, self.width)
+
+    def one(self) -> Array:
+        """The number 1."""
+        return duals.constant(self.field, 1.0, self.width)
+
+    def effects_of(self, cause: str, held: Iterable[str] = ()) -> dict[str, Array]:
+        """Total effect of ``cause`` on every variable, while others are held."""
+        fixed = set(held) - {cause}
+        found = {cause: self.one()}
+        for v in self.order:
+            if v == cause or v in fixed:
+                continue
+            terms = [duals.multiply(self.field, found[u], t) for u, t in self.parents[v] if u in found]
+            if terms:
+                found[v] = self.field.reduce(np.sum(terms, axis=0))
+        return found
+
+    def effects_on(self, effect: str, held: Iterable[str] = ()) -> dict[str, Array]:
+        """Total effect of the error of every variable on ``effect``, while others are held."""
+        fixed = set(held)
+        found = {effect: self.one()}
+        for v in reversed(self.order):
+            if v in found and v not in fixed:
+                for u, t in self.parents[v]:
+                    if u not in fixed:
+                        term = duals.multiply(self.field, t, found[v])
+                        found[u] = self.field.reduce(found[u] + term) if u in found else term
+        return found
+
+    def covariance(self, first: str, second: str, held: Iterable[str] = ()) -> Array:
+        """Covariance of two variables while others are held."""
+        left, right = self.effects_on(first, held), self.effects_on(second, held)
+        total = self.zero()
+        for (u, v), value in self.omega.items():
+            for a, b in {(u, v), (v, u)}:
+                if a in left and b in right:
+                    term = duals.multiply(self.field, duals.multiply(self.field, left[a], value), right[b])
+                    total = self.field.reduce(total + term)
+        return total
+
+
+def valuation(point: Point, variables: Iterable[str]) -> Valuation:
+    """The parts of the model that concern some variables (an ancestral set), as dual numbers."""
+    table, field = point.parameters, point.field
+    width, keep = 1 + table.count, set(variables)
+    parents: dict[str, list[tuple[str, Array]]] = {v: [] for v in keep}
+    omega: dict[tuple[str, str], Array] = {}
+    loadings: dict[str, list[tuple[str, Array]]] = {}
+    for entry, value in zip(table.entries, point.entry_values, strict=True):
+        if entry.target not in keep:
+            continue
+        dual = np.zeros(width, field.dtype)
+        dual[0] = value
+        if entry.parameter is not None:
+            dual[1 + entry.parameter] = 1
+        if entry.kind == "loading":
+            loadings.setdefault(entry.source, []).append((entry.target, dual))
+        elif entry.source in keep:
+            if entry.kind == "direct":
+                parents[entry.target].append((entry.source, dual))
+            else:
+                omega[entry.source, entry.target] = dual
+    for arrows in loadings.values():
+        for i, (a, first) in enumerate(arrows):
+            for b, second in arrows[i:]:
+                key = (b, a) if (b, a) in omega else (a, b)
+                product = duals.multiply(field, first, second)
+                omega[key] = field.reduce(omega[key] + product) if key in omega else product
+    order = tuple(v for v in table.graph.topological_order if v in keep)
+    return Valuation(field, width, order, parents, omega)
+
+
+def functionals(query: Query, point: Point) -> Functionals:
+    """The numbers that have to be known to answer the query, with their derivatives at a point."""
+    graph = point.parameters.graph
+    model = valuation(point, graph.ancestors(variables_of(query)))
+    match query:
+        case DirectEffect(cause, effect):
+            return Functionals((str(query),), _path(model, (cause, effect))[None])
+        case PathEffect(path):
+            return Functionals((str(query),), _path(model, path)[None])
+        case TotalEffect(cause, effect):
+            return Functionals((str(query),), _through(model, (cause, effect))[None])
+        case ThroughEffect(stations):
+            return Functionals((str(query),), _through(model, stations)[None])
+        case ErrorCovariance(first, second):
+            either = model.omega.get((first, second), model.omega.get((second, first), model.zero()))
+            return Functionals((str(query),), either[None])
+        case Interventional():
+            return _conditional(model, query) if query.given else _joint(model, query)
+
+
+def variables_of(query: Query) -> tuple[str, ...]:
+    """Every variable that the query names."""
+    match query:
+        case DirectEffect(cause, effect) | TotalEffect(cause, effect):
+            return (cause, effect)
+        case PathEffect(path):
+            return path
+        case ThroughEffect(stations):
+            return stations
+        case ErrorCovariance(first, second):
+            return (first, second)
+        case Interventional(outcomes, do, given):
+            return tuple(dict.fromkeys((*outcomes, *do, *given)))
+
+
+def check_query(graph: Graph, query: Query) -> None:
+    """Refuse a query that does not fit the graph, with the name and the fix."""
+    for v in variables_of(query):
+        if v in graph.latents:
+            raise QueryError(f"{v!r} is hidden; ask about observed variables, for instance about its children")
+        if v not in graph:
+            raise QueryError(f"the graph has no variable {v!r}.{did_you_mean(v, graph.observed)}")
+    if isinstance(query, Interventional):
+        if not query.outcomes:
+            raise QueryError("P( | ...) names no outcome; write for instance P(y | do(x))")
+        for v in query.outcomes:
+            if v in query.do or v in query.given:
+                raise QueryError(f"{v!r} is both an outcome and a condition in {query}; keep one of the two")
+        for v in query.given:
+            if v in query.do:
+                raise QueryError(
+                    f"{v!r} is both set by do() and conditioned on in {query}; leave it out of the condition"
+                )
+    elif len(set(variables_of(query))) < len(variables_of(query)) and not isinstance(query, ErrorCovariance):
+        raise QueryError(f"{query} names a variable twice; an effect goes from one variable to another")
+
+
+def _path(model: Valuation, path: tuple[str, ...]) -> Array:
+    product = model.one()
+    for u, v in itertools.pairwise(path):
+        weight = dict(model.parents[v]).get(u)
+        if weight is None:
+            return model.zero()
+        product = duals.multiply(model.field, product, weight)
+    return product
+
+
+def _through(model: Valuation, stations: tuple[str, ...]) -> Array:
+    product = model.one()
+    for u, v in itertools.pairwise(stations):
+        effect = model.effects_of(u).get(v)
+        if effect is None:
+            return model.zero()
+        product = duals.multiply(model.field, product, effect)
+    return product
+
+
+def _joint(model: Valuation, query: Interventional) -> Functionals:
+    """The effects of each held variable while the others are held: with them and Sigma the distribution is known."""
+    texts, rows = [], []
+    for x in query.do:
+        others = [w for w in query.do if w != x]
+        effects = model.effects_of(x, others)
+        for y in query.outcomes:
+            texts.append(f"{x} ~> {y}" + (f" with {', '.join(others)} held" if others else ""))
+            rows.append(effects.get(y, model.zero()))
+    return Functionals(tuple(texts), np.array(rows).reshape(len(rows), model.width))
+
+
+def _conditional(model: Valuation, query: Interventional) -> Functionals:
+    """Slopes on the condition and on the held variables, and the conditional covariance, all after do."""
+    field, given = model.field, tuple(query.given)
+    both = (*query.outcomes, *given)
+    m = len(query.outcomes)
+    cov = np.zeros((len(both), len(both), model.width), field.dtype)
+    for i, a in enumerate(both):
+        for j, b in enumerate(both[: i + 1]):
+            cov[i, j] = cov[j, i] = model.covariance(a, b, query.do)
+    spread = duals.inverse(field, cov[m:, m:])
+    if spread is None:
+        raise QueryError(f"in {query} the condition has no spread after do(); leave out what the others determine")
+    slope = duals.matmul(field, cov[:m, m:], spread)
+    rest = field.reduce(cov[:m, :m] - duals.matmul(field, slope, cov[m:, :m]))
+    texts = [f"slope of {y} on {z} after do" for y in query.outcomes for z in given]
+    rows = list(slope.reshape(-1, model.width))
+    for i, a in enumerate(query.outcomes):
+        for j, b in enumerate(query.outcomes[: i + 1]):
+            texts.append(f"covariance of {b} and {a} after do, given {', '.join(given)}")
+            rows.append(rest[i, j])
+    for x in query.do:
+        effects = model.effects_of(x, [w for w in query.do if w != x])
+        on = np.array([effects.get(v, model.zero()) for v in both])
+        lessened = field.reduce(on[:m] - duals.matmul(field, slope, on[m:, None])[:, 0])
+        texts += [f"effect of {x} on {y} given {', '.join(given)}" for y in query.outcomes]
+        rows += list(lessened)
+    return Functionals(tuple(texts), np.array(rows))

@@ -1,0 +1,99 @@
+"""May it be known? The decision, from the graph alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from halftrek.identification.certificate import find_recipe
+from halftrek.identification.describe import estimand, latex, method_name
+from halftrek.identification.functionals import check_query
+from halftrek.identification.study import Study
+from halftrek.identification.verdict import Scope, Verdict
+from halftrek.identification.witness import find_witness
+from halftrek.queries.types import DirectEffect, Interventional, PathEffect, Query, ThroughEffect, TotalEffect
+
+if TYPE_CHECKING:
+    from halftrek.graph import Graph
+
+
+def identify(
+    graph: Graph, query: Query, *, scope: Scope = "linear", budget: float = 5.0, witness: bool = True
+) -> Verdict:
+    """Decide whether the distribution of the observed variables determines the answer to a query.
+
+    ``scope="linear"`` uses that the equations are linear, ``"nonparametric"`` only the arrows. ``budget`` bounds the
+    seconds that are spent on the hardest step. ``witness=False`` saves the search for two models that prove a negative
+    verdict.
+    """
+    check_query(graph, query)
+    return decide(Study(graph), query, scope=scope, budget=budget, witness=witness)
+
+
+def identify_all(
+    graph: Graph, queries: Iterable[Query] | None = None, *, budget: float = 5.0, witness: bool = False
+) -> list[Verdict]:
+    """Verdicts for many queries on one graph (left out: every edge and every total effect), sharing the work."""
+    study = Study(graph)
+    asked = every_effect(graph) if queries is None else list(queries)
+    for query in asked:
+        check_query(graph, query)
+    return [decide(study, query, scope="linear", budget=budget, witness=witness) for query in asked]
+
+
+def every_effect(graph: Graph) -> list[Query]:
+    """Each edge, and each total effect along at least one directed path."""
+    edges: list[Query] = [DirectEffect(u, v) for u, v in graph.directed]
+    order = graph.topological_order
+    return edges + [TotalEffect(u, v) for u in order for v in order if v != u and v in graph.descendants(u)]
+
+
+def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool) -> Verdict:
+    """The verdict on one query of a prepared graph."""
+    graph = study.graph
+    absent = _absent(graph, query)
+    if absent is not None:
+        return Verdict(query, graph, "identified", "no path", "nonparametric", "0", "0", 1, reasons=(absent,))
+    if isinstance(query, Interventional) and not query.do:
+        reason = "It asks nothing about an intervention: it is a part of the distribution that the data show."
+        return Verdict(query, graph, "identified", "observed", "nonparametric", str(query), None, 1, reasons=(reason,))
+    if not study.locally_identified(query):
+        return _not_identified(study, query, witness)
+    part = study.part(study.region(query))
+    recipe = find_recipe(part, query)
+    if recipe is not None:
+        recipe = replace(recipe, names=graph.observed)
+        return Verdict(
+            query, graph, "identified", method_name(recipe), "linear", estimand(recipe), latex(recipe), 1, recipe
+        )
+    reason = "The covariance matrix leaves at most finitely many values; no formula for a single one was found."
+    return Verdict(query, graph, "undecided", "jacobian", "linear", reasons=(reason,))
+
+
+def _absent(graph: Graph, query: Query) -> str | None:
+    """Why the graph says that an effect is zero, if it does."""
+    match query:
+        case DirectEffect(u, v) if u not in graph.parents(v):
+            return f"The graph has no arrow {u} -> {v}, so by assumption the direct effect is zero."
+        case PathEffect(path):
+            for u, v in itertools.pairwise(path):
+                if u not in graph.parents(v):
+                    return f"The graph has no arrow {u} -> {v}, so by assumption the effect along this path is zero."
+        case TotalEffect(u, v) if v not in graph.descendants(u):
+            return f"No directed path leads from {u} to {v}, so by assumption {u} has no effect on {v}."
+        case ThroughEffect(stations):
+            for u, v in itertools.pairwise(stations):
+                if v not in graph.descendants(u):
+                    return f"No directed path leads from {u} to {v}, so by assumption this effect is zero."
+    return None
+
+
+def _not_identified(study: Study, query: Query, witness: bool) -> Verdict:
+    reason = (
+        "The parameters of the model can move in a direction that leaves every covariance of the observed variables as "
+        "it is and changes the answer (checked exactly at two random points, modulo two primes)."
+    )
+    proof = find_witness(study.graph, query) if witness else None
+    return Verdict(query, study.graph, "not identified", "jacobian", "linear", witness=proof, reasons=(reason,))

@@ -1,0 +1,99 @@
+"""Exact arithmetic modulo a prime near 2^31, on int64 arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+PRIMES = (2147483647, 2147483629)  # the two largest below 2^31: a product of two residues fits into 62 bits
+_SPLIT = 16
+
+
+@dataclass(frozen=True)
+class PrimeField:
+    """The integers modulo ``p``; every array holds residues 0 .. p-1."""
+
+    p: int = PRIMES[0]
+
+    def number(self, value: float | Fraction) -> int:
+        """The residue of a rational number (a float is the fraction it stands for)."""
+        exact = Fraction(value)
+        return exact.numerator * pow(exact.denominator, -1, self.p) % self.p
+
+    def random(self, shape: int | tuple[int, ...], rng: np.random.Generator) -> Ints:
+        """Residues drawn uniformly from 1 .. p-1."""
+        return rng.integers(1, self.p, size=shape, dtype=np.int64)
+
+    @property
+    def dtype(self) -> type[np.int64]:
+        """Type of the arrays."""
+        return np.int64
+
+    def reduce(self, a: Ints) -> Ints:
+        """Residues of integers of either sign."""
+        return np.asarray(a % self.p, dtype=np.int64)
+
+    def mul(self, a: Ints, b: Ints) -> Ints:
+        """Elementwise product, with broadcasting."""
+        return np.asarray(a * b % self.p, dtype=np.int64)
+
+    def matmul(self, a: Ints, b: Ints) -> Ints:
+        """Matrix product: the left factor is split, so that sums of up to 2^15 products stay below 2^63."""
+        if a.shape[-1] > 1 << 15:
+            raise ValueError("matrix too wide for exact products; split it")
+        high, low = a >> _SPLIT, a & ((1 << _SPLIT) - 1)
+        return np.asarray(((high @ b % self.p << _SPLIT) + low @ b % self.p) % self.p, dtype=np.int64)
+
+    def rref(self, matrix: Ints, columns: int | None = None) -> tuple[Ints, list[int]]:
+        """Reduced row echelon form without zero rows, and its pivots (searched among the first ``columns``)."""
+        work = np.array(matrix, dtype=np.int64) % self.p
+        rows, width = work.shape
+        pivots: list[int] = []
+        for column in range(width if columns is None else columns):
+            rank = len(pivots)
+            if rank == rows:
+                break
+            below = work[rank:, column]
+            first = int(np.argmax(below != 0))
+            if below[first] == 0:
+                continue
+            if first:
+                work[[rank, rank + first]] = work[[rank + first, rank]]
+            pivot = work[rank, column:] * pow(int(work[rank, column]), -1, self.p) % self.p
+            work[rank, column:] = pivot
+            factors = work[:, column].copy()
+            factors[rank] = 0
+            hit = np.flatnonzero(factors)
+            if len(hit):
+                work[hit, column:] = (work[hit, column:] - factors[hit, None] * pivot) % self.p
+            pivots.append(column)
+        return work[: len(pivots)] if columns is None else work, pivots
+
+    def rank(self, matrix: Ints) -> int:
+        """Rank of a matrix."""
+        return len(self.rref(matrix)[1])
+
+    def null_space(self, matrix: Ints) -> Ints:
+        """A basis, in columns, of the vectors that the matrix sends to zero."""
+        reduced, pivots = self.rref(matrix)
+        width = matrix.shape[1]
+        free = [j for j in range(width) if j not in set(pivots)]
+        basis = np.zeros((width, len(free)), dtype=np.int64)
+        basis[free, np.arange(len(free))] = 1
+        if pivots and free:
+            basis[pivots] = (self.p - reduced[:, free]) % self.p
+        return basis
+
+    def solve(self, matrix: Ints, right: Ints) -> Ints | None:
+        """The solution of a square system (one column per right side), None if it is singular."""
+        size = len(matrix)
+        reduced, pivots = self.rref(np.hstack([matrix, right]), columns=size)
+        return reduced[:, size:] if len(pivots) == size else None
+
+    def inverse(self, matrix: Ints) -> Ints | None:
+        """Inverse of a square matrix, None if it is singular."""
+        return self.solve(matrix, np.eye(len(matrix), dtype=np.int64))

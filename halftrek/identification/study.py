@@ -1,0 +1,91 @@
+"""What all queries on one graph share: its parameters, random points and Jacobians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.identification.bench import Bench
+from halftrek.identification.functionals import Functionals, functionals, variables_of
+from halftrek.identification.jacobian import Probe, probe, random_point
+from halftrek.identification.modular import PRIMES, PrimeField
+from halftrek.identification.parameters import Parameters, parameters_of, without_redundant_latents
+from halftrek.identification.recipe import Recipe, run
+
+if TYPE_CHECKING:
+    from halftrek.graph import Graph
+    from halftrek.queries.types import Query
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A graph prepared for many queries."""
+
+    graph: Graph
+
+    @cached_property
+    def reduced(self) -> Graph:
+        """The graph without hidden causes that say nothing more than a bidirected edge."""
+        return without_redundant_latents(self.graph)
+
+    @cached_property
+    def table(self) -> Parameters:
+        """Free parameters of the reduced graph."""
+        return parameters_of(self.reduced)
+
+    @cached_property
+    def _probes(self) -> dict[int, Probe]:
+        return {}
+
+    def probe(self, number: int) -> Probe:
+        """The graph at the first or second random point, each modulo its own prime."""
+        if number not in self._probes:
+            self._probes[number] = probe(self.table, prime=PRIMES[number], seed=number + 1)
+        return self._probes[number]
+
+    def locally_identified(self, query: Query) -> bool:
+        """The Jacobian test; False only when two points modulo two primes agree."""
+        return any(all(self.local(query, number)[1]) for number in (0, 1))
+
+    def local(self, query: Query, number: int) -> tuple[Functionals, list[bool]]:
+        """The functionals of a query at a point, and for each whether the Jacobian allows it to be identified."""
+        at = self.probe(number)
+        found = functionals(query, at.point)
+        return found, at.locally_identified(found)
+
+    def region(self, query: Query) -> tuple[str, ...]:
+        """Variables that can say something about the query, as an ancestral set.
+
+        Ancestors of the query alone are not enough: in ``z <-> x -> y, x <-> y`` the instrument z is no ancestor.
+        Districts whose parameters the answer depends on, with all their ancestors, are.
+        """
+        at = self.probe(0)
+        moves = np.count_nonzero(functionals(query, at.point).gradients, axis=0)
+        touched = {v for b in at.blocks if moves[list(b.free)].any() for v in b.members}
+        keep = self.reduced.ancestors(touched | set(variables_of(query)))
+        return tuple(v for v in self.reduced.observed if v in keep)
+
+    def part(self, variables: tuple[str, ...]) -> Study:
+        """The same for an ancestral part of the graph."""
+        return self if len(variables) == len(self.graph) else Study(self.reduced.induced(variables))
+
+    @cached_property
+    def bench(self) -> Bench:
+        """All matrices at the first point."""
+        at = self.probe(0)
+        return Bench(at.point, at.field)
+
+    def confirms(self, recipe: Recipe, query: Query) -> bool:
+        """Carry out a recipe at two fresh random points modulo two primes and compare with the truth there."""
+        for number, prime in enumerate(PRIMES):
+            field = PrimeField(prime)
+            point = random_point(self.table, field, 101 + number)
+            bench = Bench(point, field)
+            got = run(recipe, field, bench.sigma, bench.names)
+            truth = functionals(query, point)
+            if got is None or [int(v) for v in got.values()] != [int(v) for v in truth.values]:
+                return False
+        return True

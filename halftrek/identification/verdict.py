@@ -1,0 +1,99 @@
+"""The answer to "can this be known?", with its reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from halftrek.graph import Graph
+    from halftrek.identification.recipe import Recipe
+    from halftrek.identification.witness import Witness
+    from halftrek.queries.types import Query
+
+Status = Literal["identified", "finite", "not identified", "undecided"]
+Scope = Literal["linear", "nonparametric"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Whether the graph and the distribution of the observed variables determine the answer to a query, and how.
+
+    ``scope`` says what the verdict rests on: "nonparametric" on the arrows alone, "linear" on linear equations as well.
+    ``degree`` counts the values that the answer takes at a generic covariance (1, k, or None: not finite, not known).
+    ``reasons`` are sentences; ``helps`` says what would make an unidentified query identified.
+    """
+
+    query: Query
+    graph: Graph
+    status: Status
+    method: str
+    scope: Scope
+    estimand: str | None = None
+    latex: str | None = None
+    degree: int | None = None
+    recipe: Recipe | None = None
+    witness: Witness | None = None
+    reasons: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
+
+    @property
+    def identified(self) -> bool:
+        """True only for the status "identified"."""
+        return self.status == "identified"
+
+    def explain(self) -> str:
+        """The verdict in sentences."""
+        parts = [_headline(self), *self.reasons]
+        if self.estimand is not None and self.status == "identified":
+            parts.append(f"Formula: {self.estimand}")
+        if self.witness is not None:
+            parts.append(self.witness.explain())
+        if self.helps:
+            parts.append("What would help: " + "; ".join(self.helps) + ".")
+        return "\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "query": str(self.query),
+            "status": self.status,
+            "identified": self.identified,
+            "method": self.method,
+            "scope": self.scope,
+            "estimand": self.estimand,
+            "latex": self.latex,
+            "degree": self.degree,
+            "recipe": None if self.recipe is None else self.recipe.to_dict(),
+            "witness": None if self.witness is None else self.witness.to_dict(),
+            "reasons": list(self.reasons),
+            "helps": list(self.helps),
+            "explanation": self.explain(),
+        }
+
+    def __str__(self) -> str:
+        several = f" ({self.degree} values)" if self.status == "finite" and self.degree else ""
+        how = f" by {self.method}" if self.method else ""
+        formula = f": {self.estimand}" if self.identified and self.estimand else ""
+        return f"{self.query}: {self.status}{several}{how} [{self.scope}]{formula}"
+
+    def __repr__(self) -> str:
+        return f"Verdict({self})"
+
+
+def _headline(verdict: Verdict) -> str:
+    query = str(verdict.query)
+    grounds = "from the arrows alone, whatever the form of the equations"
+    if verdict.scope == "linear":
+        grounds = "in linear models with this graph, for almost all values of the coefficients"
+    if verdict.status == "identified":
+        return f"{query} is identified {grounds}."
+    if verdict.status == "finite":
+        return (
+            f"{query} is identified only up to {verdict.degree or 'finitely many'} values: a covariance matrix of the "
+            f"observed variables leaves that many answers (complex ones counted), and no amount of data chooses "
+            f"between them."
+        )
+    if verdict.status == "undecided":
+        return f"Whether {query} is identified was not decided within the budget; ask again with a larger one."
+    return f"{query} is not identified {'in linear models with this graph' if verdict.scope == 'linear' else grounds}."

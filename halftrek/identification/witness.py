@@ -1,0 +1,175 @@
+"""Two models with the same covariance and different answers: the proof that a query is not identified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halftrek.identification.fields import Array, Reals
+from halftrek.identification.functionals import Functionals, functionals
+from halftrek.identification.jacobian import Block, block_at
+from halftrek.identification.parameters import Parameters, Point, parameters_of
+from halftrek.model import CGLSCM
+
+if TYPE_CHECKING:
+    from halftrek.graph import Graph
+    from halftrek.queries.types import Query
+
+TOLERANCE = 1e-10
+_STEPS = 40
+_TRIALS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """Two models of one graph that no data can tell apart, and what each of them answers."""
+
+    models: tuple[CGLSCM, CGLSCM]
+    quantity: str
+    answers: tuple[float, float]
+
+    @property
+    def largest_difference(self) -> float:
+        """Largest difference between the two covariance matrices."""
+        return float(np.max(np.abs(self.models[0].cov - self.models[1].cov)))
+
+    def explain(self) -> str:
+        """The two answers in a sentence."""
+        first, second = self.answers
+        return (
+            f"Two models with this graph give the very same covariance matrix (largest difference "
+            f"{self.largest_difference:.0e}), yet {self.quantity} is {first:.4g} in one and {second:.4g} in the other."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        models = [
+            {
+                "names": list(m.names),
+                "latents": list(m.latents),
+                "T": m.T.tolist(),
+                "C": m.C.tolist(),
+                "W": m.W.tolist(),
+            }
+            for m in self.models
+        ]
+        return {"quantity": self.quantity, "answers": list(self.answers), "models": models}
+
+
+def find_witness(graph: Graph, query: Query, *, random_state: int | np.random.Generator = 0) -> Witness | None:
+    """Two checked models of the graph, or None if none was found after several random starts."""
+    rng = np.random.default_rng(random_state)
+    table = parameters_of(graph)
+    for _ in range(_TRIALS):
+        start = Point(table, Reals(), _starting_values(table, rng))
+        found = _walk(start, query, rng)
+        if found is not None:
+            return found
+    return None
+
+
+def _starting_values(table: Parameters, rng: np.random.Generator) -> Array:
+    """Moderate coefficients and small error covariances, so that there is room on both sides."""
+    values: Array = rng.uniform(0.3, 0.9, table.count) * rng.choice([-1.0, 1.0], table.count)
+    spouses = 1 + max((len(table.graph.spouses(v)) for v in table.graph.observed), default=0)
+    for e in table.entries:
+        if e.parameter is not None and e.kind == "covariance":
+            values[e.parameter] = rng.choice([-1.0, 1.0]) * rng.uniform(0.3, 0.7) / spouses
+        elif e.parameter is not None and e.kind == "noise":
+            values[e.parameter] = 1.0
+    return values
+
+
+def _walk(start: Point, query: Query, rng: np.random.Generator) -> Witness | None:
+    """Follow the directions that leave Sigma as it is, uphill in one functional, correcting after every small step."""
+    found = functionals(query, start)
+    for members in start.parameters.blocks:
+        block = block_at(start, members)
+        kernel = _null_space(block.jacobian.T)
+        slopes = np.asarray(found.gradients[:, list(block.free)], dtype=float) @ kernel
+        if slopes.size and np.abs(slopes).max() > 1e-7:
+            row = int(np.argmax(np.abs(slopes).max(axis=1)))
+            witness = _follow(start, members, block, query, row)
+            if witness is not None:
+                return witness
+    return None
+
+
+def _follow(start: Point, members: tuple[str, ...], home: Block, query: Query, row: int) -> Witness | None:
+    here, best = start, None
+    first = functionals(query, start)
+    step = 0.1
+    for _ in range(_STEPS):
+        block = block_at(here, members)
+        kernel = _null_space(block.jacobian.T)
+        gradient = functionals(query, here).gradients[row, list(block.free)]
+        direction = kernel @ (kernel.T @ gradient)
+        length = float(np.linalg.norm(direction))
+        if length < 1e-9:
+            break
+        moved = _correct(_shifted(here, block, direction * (step / length)), members, home)
+        if moved is None or not _is_model(moved):
+            step /= 2.0
+            if step < 1e-3:
+                break
+            continue
+        here = moved
+        witness = _checked(start, here, query, row, first)
+        if witness is not None:
+            best = witness
+            if abs(witness.answers[0] - witness.answers[1]) > 0.5:
+                break
+    return best
+
+
+def _correct(point: Point, members: tuple[str, ...], home: Block) -> Point | None:
+    """Back onto the models with the home covariance, by Gauss-Newton steps of smallest length."""
+    for _ in range(30):
+        block = block_at(point, members)
+        upper = np.triu_indices(len(block.names))
+        gap = (home.sigma - block.sigma)[upper]
+        if np.abs(gap).max() < 1e-15 * max(1.0, float(np.abs(home.sigma).max())):
+            return point
+        change = np.linalg.lstsq(block.jacobian.T, gap, rcond=1e-10)[0]
+        point = _shifted(point, block, change)
+        if not np.isfinite(point.values).all() or np.abs(change).max() > 5.0:
+            return None
+        if np.abs(change).max() < 1e-15:
+            break
+    gap = np.abs(home.sigma - block_at(point, members).sigma).max()
+    return point if gap < 1e-12 * max(1.0, float(np.abs(home.sigma).max())) else None
+
+
+def _shifted(point: Point, block: Block, change: Array) -> Point:
+    values = point.values.copy()
+    values[list(block.free)] += change
+    return Point(point.parameters, point.field, values)
+
+
+def _is_model(point: Point) -> bool:
+    W = point.matrices(point.parameters.graph.observed)[2]
+    return bool(np.linalg.eigvalsh(W)[0] > 1e-3)
+
+
+def _checked(start: Point, end: Point, query: Query, row: int, first: Functionals) -> Witness | None:
+    """The two models, once their covariances agree and their answers visibly do not."""
+    answers = (float(first.values[row]), float(functionals(query, end).values[row]))
+    if abs(answers[0] - answers[1]) < 0.05:
+        return None
+    witness = Witness((_model(start), _model(end)), first.texts[row], answers)
+    return witness if witness.largest_difference < TOLERANCE else None
+
+
+def _model(point: Point) -> CGLSCM:
+    graph = point.parameters.graph
+    T, C, W = point.matrices(graph.observed)
+    return CGLSCM(graph.observed, T, C, np.zeros(len(graph)), W, tuple(graph.latents), graph)
+
+
+def _null_space(matrix: Array) -> Array:
+    _, values, vectors = np.linalg.svd(matrix)
+    scale = values[0] if len(values) else 0.0
+    rank = int((values > 1e-9 * scale).sum())
+    return np.asarray(vectors[rank:].T)

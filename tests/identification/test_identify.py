@@ -1,0 +1,150 @@
+"""Verdicts, and recipes that give the true answers back."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from halftrek.errors import DataError
+from halftrek.graph import Graph
+from halftrek.identification import every_effect, identify, identify_all, solve
+from halftrek.identification.fields import Reals
+from halftrek.identification.functionals import functionals
+from halftrek.identification.parameters import Point, parameters_of
+from halftrek.queries.types import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    ThroughEffect,
+    TotalEffect,
+)
+from tests.identification.samples import graphs, random_model
+from tests.identification.test_jacobian import queries_on, reference_graphs
+
+BOW = Graph([("x", "y")], [("x", "y")])
+INSTRUMENT = Graph([("z", "x"), ("x", "y")], [("x", "y")])
+
+
+def truth(model, query):
+    match query:
+        case DirectEffect(u, v):
+            return model.T[model.names.index(u), model.names.index(v)]
+        case TotalEffect(u, v):
+            return model.total_effect(u, v)
+        case PathEffect(path):
+            return np.prod([truth(model, DirectEffect(u, v)) for u, v in zip(path, path[1:], strict=False)])
+        case ThroughEffect(path):
+            return np.prod([truth(model, TotalEffect(u, v)) for u, v in zip(path, path[1:], strict=False)])
+        case ErrorCovariance(u, v):
+            return model.omega[model.names.index(u), model.names.index(v)]
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(graphs(most=5))
+def test_recipes_give_random_parameters_back(graph):
+    model = random_model(graph, np.random.default_rng(7))
+    queries = [*every_effect(graph), *(q for q in queries_on(graph) if not isinstance(q, Interventional))]
+    for verdict in identify_all(graph, queries):
+        if verdict.recipe is not None:
+            assert verdict.identified
+            value = solve(verdict.recipe, model.cov, model.names)
+            assert np.isclose(value, truth(model, verdict.query), rtol=1e-6, atol=1e-6), verdict
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(graphs(most=5))
+def test_interventions_on_several_variables_come_back(graph):
+    model = random_model(graph, np.random.default_rng(8))
+    if len(graph) < 3:
+        return
+    a, c, b = graph.observed[0], graph.observed[1], graph.observed[-1]
+    verdict = identify(graph, Interventional((b,), {a: None, c: None}))
+    if verdict.recipe is not None:
+        first, second = solve(verdict.recipe, model.cov).values()
+        assert np.isclose(model.do({a: 1.0, c: 0.0}).distribution(b).mean[0], first)
+        assert np.isclose(model.do({a: 0.0, c: 1.0}).distribution(b).mean[0], second)
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(graphs(most=5))
+def test_a_negative_verdict_comes_with_two_checked_models(graph):
+    for verdict in identify_all(graph, witness=True):
+        if verdict.status == "not identified":
+            assert verdict.witness is not None, verdict
+            first, second = verdict.witness.models
+            assert np.abs(first.cov - second.cov).max() < 1e-10
+            for model in (first, second):
+                assert model.graph == graph
+                assert np.linalg.eigvalsh(model.W)[0] > 0
+            answers = [truth(m, verdict.query) for m in (first, second)]
+            assert np.allclose(answers, verdict.witness.answers)
+            assert abs(answers[0] - answers[1]) >= 0.05
+
+
+def test_three_node_graphs_have_the_known_degrees():
+    for case, graph in reference_graphs():
+        for verdict in identify_all(graph):
+            table = {(f"v{a}", f"v{b}"): int(d) for (a, b), d in zip(case["D"], case["deg"], strict=True)}
+            if isinstance(verdict.query, TotalEffect):
+                table = {(f"v{a}", f"v{b}"): d for a, b, d in case["te"]}
+            degree = table[verdict.query.cause, verdict.query.effect]
+            assert (verdict.degree or 0) == degree
+            assert verdict.status == {0: "not identified", 1: "identified"}[degree]
+
+
+def test_named_methods():
+    assert identify(INSTRUMENT, DirectEffect("x", "y")).method == "instrument"
+    assert identify(INSTRUMENT, DirectEffect("x", "y")).estimand == "Cov(z, y) / Cov(z, x)"
+    conditional = Graph([("w", "z"), ("w", "y"), ("z", "x"), ("x", "y")], [("x", "y")])
+    assert identify(conditional, DirectEffect("x", "y")).estimand == "Cov(z, y | w) / Cov(z, x | w)"
+
+
+def test_the_bow_is_not_identified_and_says_why():
+    verdict = identify(BOW, Interventional(("y",), {"x": 1.0}))
+    assert verdict.status == "not identified"
+    assert not verdict.identified
+    assert "very same covariance matrix" in verdict.explain()
+    assert json.loads(json.dumps(verdict.to_dict()))["witness"]["answers"] == list(verdict.witness.answers)
+    assert identify(BOW, DirectEffect("x", "y"), witness=False).witness is None
+
+
+def test_one_unidentified_corner_does_not_spoil_the_rest():
+    graph = Graph([("x", "y"), ("a", "m"), ("m", "b")], [("x", "y"), ("a", "b")])
+    found = {str(v.query): v.status for v in identify_all(graph)}
+    assert found["x -> y"] == "not identified"
+    assert found["a ~> b"] == "identified"
+
+
+def test_effects_that_the_graph_excludes_are_zero():
+    for query in (DirectEffect("z", "y"), TotalEffect("y", "x"), PathEffect(("z", "y")), ThroughEffect(("y", "x"))):
+        verdict = identify(INSTRUMENT, query)
+        assert verdict.identified
+        assert verdict.estimand == "0"
+
+
+def test_a_question_without_an_intervention_is_answered_by_the_data():
+    assert identify(BOW, Interventional(("y",), {}, {"x": 1.0})).method == "observed"
+
+
+def test_a_conditional_intervention_is_decided_on_its_own():
+    mediator = Graph([("x", "m"), ("m", "y")], [("x", "m")])
+    assert identify(mediator, Interventional(("y",), {"x": None})).status == "not identified"
+    table = parameters_of(mediator)
+    found = functionals(Interventional(("y",), {"x": None}, {"m": None}), Point(table, Reals(), np.ones(table.count)))
+    assert found.texts[0] == "slope of y on m after do"
+
+
+def test_sigma_may_come_in_any_order_and_must_have_the_variables():
+    model = random_model(INSTRUMENT, np.random.default_rng(0))
+    recipe = identify(INSTRUMENT, DirectEffect("x", "y")).recipe
+    at = [2, 0, 1]
+    value = solve(recipe, model.cov[np.ix_(at, at)], [model.names[i] for i in at])
+    assert np.isclose(value, truth(model, DirectEffect("x", "y")))
+    with pytest.raises(DataError, match="no row for 'z'"):
+        solve(recipe, np.eye(2), ["x", "y"])
+    with pytest.raises(DataError, match="shape"):
+        solve(recipe, np.eye(2))
+    with pytest.raises(DataError, match="singular"):
+        solve(recipe, np.eye(3))
