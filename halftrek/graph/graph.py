@@ -117,7 +117,7 @@ class Graph:
         return self._latent_parents[self._known(variable)]
 
     def spouses(self, variable: str) -> tuple[str, ...]:
-        """Variables whose error may covary with that of ``variable``: siblings, and those with a common hidden cause."""
+        """Variables whose error may covary with that of ``variable``: siblings and those with a shared hidden cause."""
         shared = (c for u in self.latent_parents(variable) for c in self.latents[u])
         return tuple(v for v in dict.fromkeys((*self.siblings(variable), *shared)) if v != variable)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from halftrek.graph import quoted
+
 Value = float | None
 
 
@@ -17,7 +19,7 @@ class DirectEffect:
     effect: str
 
     def __str__(self) -> str:
-        return f"{self.cause} -> {self.effect}"
+        return f"{quoted(self.cause)} -> {quoted(self.effect)}"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class TotalEffect:
     effect: str
 
     def __str__(self) -> str:
-        return f"{self.cause} ~> {self.effect}"
+        return f"{quoted(self.cause)} ~> {quoted(self.effect)}"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class PathEffect:
     path: tuple[str, ...]
 
     def __str__(self) -> str:
-        return " -> ".join(self.path)
+        return " -> ".join(map(quoted, self.path))
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class ThroughEffect:
     stations: tuple[str, ...]
 
     def __str__(self) -> str:
-        return " ~> ".join(self.stations)
+        return " ~> ".join(map(quoted, self.stations))
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class ErrorCovariance:
     second: str
 
     def __str__(self) -> str:
-        return f"{self.first} <-> {self.second}"
+        return f"{quoted(self.first)} <-> {quoted(self.second)}"
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,14 @@ class Interventional:
         held = ", ".join(_assignment(v, x) for v, x in self.do.items())
         conditions = ([f"do({held})"] if held else []) + [_assignment(v, x) for v, x in self.given.items()]
         bar = f" | {', '.join(conditions)}" if conditions else ""
-        return f"P({', '.join(self.outcomes)}{bar})"
+        return f"P({', '.join(map(quoted, self.outcomes))}{bar})"
 
 
 Query = DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance | Interventional
 
 
 def _assignment(variable: str, value: Value) -> str:
-    return variable if value is None else f"{variable}={value:g}"
+    if value is None:
+        return quoted(variable)
+    short = f"{value:g}"
+    return f"{quoted(variable)}={short if float(short) == value else repr(float(value))}"

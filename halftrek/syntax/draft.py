@@ -1,0 +1,151 @@
+"""A graph while its text is read: every piece remembers where it stood, so that errors can point there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NoReturn
+
+from halftrek.errors import GraphError, GraphSyntaxError
+from halftrek.graph import Coefficient, Graph, check_name, edge_key
+from halftrek.graph.order import find_cycle
+from halftrek.syntax.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge with the stretch of text that says it."""
+
+    u: str
+    kind: str
+    v: str
+    start: int
+    end: int
+    coefficient: Coefficient | None = None
+
+
+class Draft:
+    """Collects names and edges; ``build`` makes the graph or says where it is impossible."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._met: dict[str, Token] = {}
+        self._hidden: dict[str, Token] = {}
+        self._stated: dict[str, Token] = {}
+        self._edges: list[Edge] = []
+
+    def meet(self, name: Token) -> None:
+        """The name occurs; it is observed unless it is hidden somewhere."""
+        word = name.word
+        if word not in self._met:
+            try:
+                check_name(word)
+            except GraphError as error:
+                raise GraphSyntaxError(str(error), self.text, name.start, name.end) from None
+            self._met[word] = name
+
+    def hide(self, name: Token) -> None:
+        """The text says that the variable is hidden."""
+        self.meet(name)
+        self._hidden.setdefault(name.word, name)
+
+    def state(self, name: Token) -> None:
+        """The text says that the variable is observed."""
+        self.meet(name)
+        self._stated.setdefault(name.word, name)
+
+    def connect(
+        self,
+        left: Token,
+        arrow: str,
+        right: Token,
+        coefficient: Coefficient | None = None,
+        span: Iterable[Token] = (),
+    ) -> None:
+        """An edge ``->``, ``<-`` or ``<->`` between two names, said by the stretch of text from one to the other."""
+        self.meet(left)
+        self.meet(right)
+        u, v = (right.word, left.word) if arrow == "<-" else (left.word, right.word)
+        marks = list(span) or [left, right]
+        begin, end = min(t.start for t in marks), max(t.end for t in marks)
+        self._edges.append(Edge(u, "<->" if arrow == "<->" else "->", v, begin, end, coefficient))
+
+    def coefficient(self, token: Token) -> Coefficient:
+        """What the token says of an edge: a number, or the label of a free coefficient."""
+        word = token.word
+        try:
+            number = float(word)
+        except ValueError:
+            if not word.strip():
+                self._refuse("a coefficient is a number or a label", token)
+            return word
+        if not math.isfinite(number):
+            self._refuse(f"the coefficient {word!r} is not a finite number; write a number or another label", token)
+        return number
+
+    def build(self) -> Graph:
+        """The graph; otherwise an error that points at the culprit."""
+        if not self._met:
+            raise GraphSyntaxError("the text names no variable; write for instance x -> y", self.text, 0, 1)
+        for name, hidden in self._hidden.items():
+            if name in self._stated:
+                later = max(hidden, self._stated[name], key=lambda t: t.start)
+                self._refuse(f"{name!r} is both latent and observed; keep one of the two", later)
+        for edge in self._edges:
+            self._check_ends(edge)
+        known = self._coefficients()
+        arrows = {(e.u, e.v): e for e in self._edges if e.kind == "->"}
+        cycle = find_cycle(tuple(self._met), arrows)
+        if cycle:
+            last = max((arrows[pair] for pair in pairwise(cycle)), key=lambda e: e.start)
+            self._refuse(
+                f"the graph has a cycle: {' -> '.join(cycle)}. "
+                f"Remove or turn one of these arrows; feedback is not supported",
+                last,
+            )
+        observed = [v for v in self._met if v not in self._hidden]
+        if not observed:
+            self._refuse("all variables are hidden; name at least one that is observed", next(iter(self._met.values())))
+        latents: dict[str, list[str]] = {u: [] for u in self._hidden}
+        arcs = [(e.u, e.v) for e in self._edges if e.kind == "<->"]
+        return Graph(arrows, arcs, latents, observed, known)
+
+    def _check_ends(self, edge: Edge) -> None:
+        if edge.u == edge.v:
+            self._refuse(f"{edge.u!r} has an edge to itself; remove it", edge)
+        if edge.kind == "->" and edge.v in self._hidden:
+            self._refuse(
+                f"hidden {edge.v!r} has a cause, {edge.u!r}; hidden variables must be roots. Measure {edge.v!r}, "
+                f"or give its children the arrow from {edge.u!r} directly and keep {edge.v!r} as their hidden cause",
+                edge,
+            )
+        for name in (edge.u, edge.v):
+            if edge.kind == "<->" and name in self._hidden:
+                self._refuse(
+                    f"hidden {name!r} has a bidirected edge; hidden variables are independent roots. "
+                    f"Give the two a hidden common cause of their children instead",
+                    edge,
+                )
+
+    def _coefficients(self) -> dict[str, Coefficient]:
+        known: dict[str, Coefficient] = {}
+        for edge in self._edges:
+            if edge.coefficient is None:
+                continue
+            key = edge_key(edge.u, edge.kind, edge.v)
+            turned = edge_key(edge.v, edge.kind, edge.u)
+            key = turned if edge.kind == "<->" and turned in known else key
+            if known.setdefault(key, edge.coefficient) != edge.coefficient:
+                self._refuse(f"'{key}' has two coefficients, {known[key]} and {edge.coefficient}; keep one", edge)
+        return known
+
+    def _refuse(self, message: str, place: Token | Edge) -> NoReturn:
+        raise GraphSyntaxError(message, self.text, place.start, place.end)
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as this number."""
+    text = repr(float(value))
+    return text[:-2] if text.endswith(".0") else text

@@ -1,0 +1,143 @@
+"""Text cut into tokens that know their place, and a cursor over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+from halftrek.errors import TextError
+
+UNSIGNED = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])"
+NUMBER = rf"[-+]?{UNSIGNED}"
+QUOTED = r'"(?:[^"\\\n]|\\.)*"|' + r"'(?:[^'\\\n]|\\.)*'"
+NAME = r"\w[\w.]*"
+
+TextFault = Callable[[str, str, int, int], TextError]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the user's text; ``word`` is the text without its quotes."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def word(self) -> str:
+        """The text, without quotes and escapes if it was quoted."""
+        if self.kind != "quoted":
+            return self.text
+        return re.sub(r"\\(.)", lambda m: {"n": "\n", "r": "\r"}.get(m[1], m[1]), self.text[1:-1])
+
+    @property
+    def is_name(self) -> bool:
+        """True if the token can be the name of a variable."""
+        return self.kind in ("name", "quoted") or (self.kind == "number" and self.text[0].isdigit())
+
+    def shown(self) -> str:
+        """The token as an error message quotes it."""
+        return {"end": "the end of the text", "newline": "the end of the line"}.get(self.kind, repr(self.text))
+
+
+def rules(*, comments: str, symbols: str, name: str = NAME, number: str = NUMBER) -> re.Pattern[str]:
+    """The pattern of a syntax: comments and symbols as alternatives, longest first."""
+    return re.compile(
+        rf"(?P<newline>\n)|(?P<space>[^\S\n]+)|(?P<comment>{comments})|(?P<quoted>{QUOTED})"
+        rf"|(?P<number>{number})|(?P<symbol>{symbols})|(?P<name>{name})",
+        re.DOTALL,
+    )
+
+
+def scan(text: str, pattern: re.Pattern[str], fault: TextFault, *, newlines: bool = False) -> Iterator[Token]:
+    """The tokens of the text without spaces and comments, then one of kind "end"."""
+    at = 0
+    while at < len(text):
+        match = pattern.match(text, at)
+        if match is None:
+            raise fault(_why_unknown(text, at), text, at, at + 1)
+        kind = match.lastgroup or ""
+        if kind not in ("space", "comment") and (newlines or kind != "newline"):
+            yield Token(kind, match[0], at, match.end())
+        at = match.end()
+    stop = len(text.rstrip())
+    yield Token("end", "", stop, stop + 1)
+
+
+class Cursor:
+    """A place in a list of tokens, with errors that point there."""
+
+    def __init__(self, text: str, tokens: Iterator[Token], fault: TextFault) -> None:
+        self.text = text
+        self._tokens = list(tokens)
+        self._at = 0
+        self._fault = fault
+
+    @property
+    def here(self) -> Token:
+        """The next token."""
+        return self._tokens[self._at]
+
+    @property
+    def after(self) -> Token:
+        """The token after the next one."""
+        return self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+
+    def rest(self) -> list[Token]:
+        """All tokens from the next one on."""
+        return self._tokens[self._at :]
+
+    @property
+    def done(self) -> bool:
+        """True at the end of the text."""
+        return self.here.kind == "end"
+
+    def take(self) -> Token:
+        """The next token, passed over."""
+        token = self.here
+        if not self.done:
+            self._at += 1
+        return token
+
+    def sees(self, *texts: str) -> bool:
+        """True if the next token is one of these symbols or bare words."""
+        return self.here.kind != "quoted" and self.here.text in texts
+
+    def accept(self, *texts: str) -> Token | None:
+        """The next token, passed over, if it is one of these."""
+        return self.take() if self.sees(*texts) else None
+
+    def expect(self, text: str, why: str) -> Token:
+        """The next token, passed over; it must be this one."""
+        if not self.sees(text):
+            self.fail(f"{why}, not {self.here.shown()}")
+        return self.take()
+
+    def expect_name(self, why: str = "a variable's name is needed here") -> Token:
+        """The next token, passed over; it must be a name."""
+        if not self.here.is_name:
+            self.fail(f"{why}, not {self.here.shown()}")
+        return self.take()
+
+    def skip(self, *texts: str) -> None:
+        """Pass over any number of these."""
+        while self.sees(*texts):
+            self.take()
+
+    def fail(self, message: str, start: Token | None = None, end: Token | None = None) -> NoReturn:
+        """Raise, pointing from one token to another (at the next token if none is given)."""
+        first = start or self.here
+        last = end or first
+        raise self._fault(message, self.text, first.start, last.end)
+
+
+def _why_unknown(text: str, at: int) -> str:
+    found = text[at]
+    if found in "\"'":
+        return "this quote is not closed on its line"
+    if text.startswith("/*", at):
+        return "this comment is not closed; end it with */"
+    return f"{found!r} is not understood here; put names with such characters in double quotes"
