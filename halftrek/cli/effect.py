@@ -12,6 +12,7 @@ from halftrek.cli.options import DATA_HELP, GRAPH_HELP, QUESTION_HELP, add_comma
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
+    from halftrek.queries import Query
 
 _EXAMPLE_EFFECT = "halftrek simulate front-door -n 1000 --seed 1 | halftrek effect front-door - x1 x3"
 _EXAMPLE_QUERY = "halftrek simulate napkin -n 1000 --seed 1 | halftrek query napkin - 'P(x4 | do(x3=1))'"
@@ -68,13 +69,14 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _question(words: list[str]) -> str:
+def _question(words: list[str]) -> str | Query:
     from halftrek.errors import InputError
+    from halftrek.queries import TotalEffect
 
     if len(words) == 1:
         return words[0]
     if len(words) == 2:
-        return f"{words[0]} ~> {words[1]}"
+        return TotalEffect(*words)
     raise InputError(
         f"a question is one text, or a cause and an outcome; there are {len(words)} words. Put quotes around it: "
         f"'{' '.join(words)}'"

@@ -35,10 +35,7 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
         help="exact and fast, or the paper's Algorithm 1 (default: em)",
     )
     parser.add_argument(
-        "--noise",
-        choices=("free", "unit"),
-        default="free",
-        help="noise variances estimated, or all one (default: free)",
+        "--noise", choices=("free", "unit"), help="noise variances estimated, or all one (default: free; cgl-go: unit)"
     )
     parser.add_argument(
         "--missing", choices=("error", "drop"), default="error", help="rows with missing values: refuse or leave out"

@@ -1,0 +1,88 @@
+"""The house rules that no single room can check: contracts, start-up, versions, what is packed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+import halftrek
+from tests.project.pages import ROOT
+
+HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "networkx")
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("code", ["import halftrek", "import halftrek.workflow", "import halftrek.cli"])
+def test_importing_does_not_load_what_a_call_may_never_need(code: str) -> None:
+    loaded = run(f"{code}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])")
+    assert loaded == ""
+
+
+def test_the_version_flag_loads_no_numbers() -> None:
+    code = "import sys, halftrek.cli; halftrek.cli.main(['--version']); print('numpy' in sys.modules)"
+    assert run(code).splitlines() == [f"halftrek {halftrek.__version__}", "False"]
+
+
+def test_imports_go_down_only() -> None:
+    from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == EXIT_STATUS_SUCCESS
+
+
+def test_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    newest = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert cited is not None
+    assert project == halftrek.__version__ == newest[1] == cited[1]
+
+
+def test_constraints_are_plain_pins_that_cover_every_requirement() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in lines)
+    pinned = {_canonical(line.split("==")[0]) for line in lines}
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = settings["project"]["optional-dependencies"]
+    wanted = [*settings["build-system"]["requires"], *settings["project"]["dependencies"]]
+    for extra in ("dev", "plot", "sql", "report"):
+        wanted += extras[extra]
+    names = {_canonical(re.split(r"[<>=\[ ]", requirement)[0]) for requirement in wanted} - {"halftrek"}
+    assert names <= pinned
+
+
+def test_package_data_is_there() -> None:
+    package = files("halftrek")
+    assert (package / "py.typed").is_file()
+    assert (package / "catalog" / "data" / "front_door.csv").is_file()
+
+
+def test_architecture_page_lists_the_rooms_that_exist() -> None:
+    listing = re.search(r"```text\nhalftrek/\n(.*?)```", (ROOT / "docs" / "architecture.md").read_text(), re.DOTALL)
+    assert listing is not None
+    listed = {re.match(r" +(\S+)", line)[1] for line in listing[1].splitlines() if line.startswith("  ")}  # type: ignore[index]
+    there = {
+        f"{path.name}/" if path.is_dir() else path.name
+        for path in (ROOT / "halftrek").iterdir()
+        if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").exists())
+    }
+    assert listed == there
+
+
+@pytest.mark.parametrize("folder", ["halftrek", "tests", "benchmarks"])
+def test_files_stay_readable(folder: str) -> None:
+    for path in (ROOT / folder).rglob("*.py"):
+        assert path.read_text(encoding="utf-8").count("\n") <= 400, f"{path.relative_to(ROOT)} is too long; split it"
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
