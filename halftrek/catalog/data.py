@@ -1,0 +1,39 @@
+"""The bundled data set, and how it was made."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from halftrek.catalog.lookup import catalog
+from halftrek.errors import InputError
+from halftrek.graph import did_you_mean
+from halftrek.model import Rows
+
+DATASETS = ("front_door",)
+FRONT_DOOR_ROWS = 2_000
+FRONT_DOOR_SEED = 20_250
+
+
+def data_path(name: str) -> Path:
+    """Where a bundled data set lies, as a CSV file with a header."""
+    if name not in DATASETS:
+        raise InputError(f"there is no bundled data set {name!r}.{did_you_mean(name, DATASETS)}")
+    return Path(str(files("halftrek.catalog") / "data" / f"{name}.csv"))
+
+
+def load(name: str) -> Rows:
+    """A bundled data set: rows with the names of their columns."""
+    with data_path(name).open(encoding="utf-8") as lines:
+        header = tuple(next(lines).strip().split(","))
+        return Rows(np.loadtxt(lines, delimiter=","), header)
+
+
+def make_front_door() -> str:
+    """The text of ``front_door.csv``: rows of the catalog's ``smoking`` model, whose parameters are known."""
+    rows = catalog("smoking").model.sample(FRONT_DOOR_ROWS, FRONT_DOOR_SEED)
+    lines = [",".join(catalog("smoking").model.names)]
+    lines += [",".join(f"{value:.4f}" for value in row) for row in rows.tolist()]
+    return "\n".join(lines) + "\n"
