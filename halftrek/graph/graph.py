@@ -19,7 +19,7 @@ from halftrek.graph.checks import (
     refuse_impossible,
     unordered,
 )
-from halftrek.graph.edges import check_name, did_you_mean, edge_key
+from halftrek.graph.edges import check_name, did_you_mean, edge_key, parse_edge_key
 from halftrek.graph.order import find_cycle, reachable, topological_sort
 
 if TYPE_CHECKING:
@@ -233,8 +233,13 @@ class Graph:
             frozenset(self.directed),
             frozenset(frozenset(e) for e in self.bidirected),
             frozenset((u, frozenset(kids)) for u, kids in self.latents.items()),
-            frozenset(self.coefficients.items()),
+            frozenset((self._key_either_way(key), value) for key, value in self.coefficients.items()),
         )
+
+    @staticmethod
+    def _key_either_way(key: str) -> tuple[str, frozenset[str]] | str:
+        u, kind, v = parse_edge_key(key)
+        return (kind, frozenset((u, v))) if kind == "<->" else key
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and self._identity == other._identity

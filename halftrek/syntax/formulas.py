@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from halftrek.errors import GraphSyntaxError
 from halftrek.syntax.tokens import UNSIGNED, Cursor, Token, rules, scan
 
-NAME = r"(?:[^\W\d]|\.)[\w.]*"
+NAME = r"(?:[^\W\d]|\.(?!\d))[\w.]*"
 _RULES = rules(
     comments=r"[#!][^\n]*",
     symbols=r"~\*~|=~|~~|<~|:=|==|<->|->|<-|~>|[~+*<>|:;(),\[\]{}%^/=?-]",
@@ -40,10 +40,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """``left operator term``; a formula with several names or terms becomes several of these."""
+    """``left operator term``; a statement with several names or terms becomes several of these."""
 
     left: Token
-    operator: str
+    operator: Token
     term: Term
 
 
@@ -84,23 +84,17 @@ def _formula(cursor: Cursor) -> Iterator[Formula]:
         if term.name is None and operator.text != "~":
             cursor.fail(f"a variable's name is needed after {operator.text}, not a number", term.first, term.last)
         for left in lefts:
-            yield Formula(left, operator.text, term)
-        if cursor.here.kind == "newline" and not _continues(cursor):
+            yield Formula(left, operator, term)
+        if cursor.beyond_newlines.text != "+":
             return
         cursor.skip("\n")
-        if not cursor.accept("+"):
-            return
+        cursor.take()
 
 
 def _left(cursor: Cursor) -> Token:
     if cursor.here.kind not in ("name", "quoted"):
         cursor.fail(f"a formula begins with a variable's name, not {cursor.here.shown()}")
     return cursor.take()
-
-
-def _continues(cursor: Cursor) -> bool:
-    """True if the next line begins with a plus."""
-    return next((t.text for t in cursor.rest() if t.kind != "newline"), "") == "+"
 
 
 def _term(cursor: Cursor) -> Term:

@@ -26,19 +26,19 @@ from halftrek.syntax.draft import Draft
 from halftrek.syntax.formulas import Formula, Term, parse_formulas
 from halftrek.syntax.tokens import Token
 
-Pair = frozenset[str]
+Arrow = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """The formulas of a text, sorted; a parameter that is said twice is merged into one term."""
+    """The formulas of a text, sorted; a parameter that is said twice is merged into one."""
 
     text: str
     factors: dict[str, Token]
-    weights: dict[tuple[str, str], tuple[Formula, Term]]
-    covariances: dict[Pair, tuple[Formula, Term]]
-    variances: dict[str, Term]
-    intercepts: dict[str, Term]
+    weights: dict[Arrow, Formula]
+    covariances: dict[frozenset[str], Formula]
+    variances: dict[str, Formula]
+    intercepts: dict[str, Formula]
     label_uses: Counter[str]
 
     def refuse(self, message: str, first: Token, last: Token | None = None) -> NoReturn:
@@ -58,10 +58,11 @@ def parse(text: str) -> Graph:
     for factor in model.factors.values():
         draft.hide(factor)
     known = _loading_coefficients(model)
-    for (cause, effect), (formula, term) in model.weights.items():
-        said = known.get((cause, effect)) if cause in model.factors else _said(term)
-        name = formula.term.name or formula.left
-        ends = (formula.left, name) if formula.operator == "=~" else (name, formula.left)
+    for arrow, formula in model.weights.items():
+        term = formula.term
+        said = known[arrow] if arrow in known else _said(term)
+        name = term.name or formula.left
+        ends = (formula.left, name) if formula.operator.text == "=~" else (name, formula.left)
         draft.connect(ends[0], "->", ends[1], said, span=(term.first, term.last))
     _connect_covariances(model, draft)
     _refuse_what_has_no_place(model)
@@ -73,73 +74,77 @@ def parse(text: str) -> Graph:
 def _sort(text: str, formulas: list[Formula]) -> _Model:
     factors: dict[str, Token] = {}
     for formula in formulas:
-        if formula.operator == "=~":
+        if formula.operator.text == "=~":
             factors.setdefault(formula.left.word, formula.left)
     model = _Model(text, factors, {}, {}, {}, {}, Counter())
     for formula in formulas:
-        left, term = formula.left.word, formula.term
-        if term.name is None:
-            model.intercepts[left] = _merged(model, model.intercepts.get(left), term)
-        elif formula.operator == "~~" and term.name.word == left:
-            model.variances[left] = _merged(model, model.variances.get(left), term)
-        elif formula.operator == "~~":
-            pair = frozenset((left, term.name.word))
-            before = model.covariances.get(pair)
-            model.covariances[pair] = (formula, _merged(model, before[1] if before else None, term))
+        left, name = formula.left.word, formula.term.name
+        if name is None:
+            model.intercepts[left] = _merged(model, model.intercepts.get(left), formula)
+        elif formula.operator.text == "~~" and name.word == left:
+            model.variances[left] = _merged(model, model.variances.get(left), formula)
+        elif formula.operator.text == "~~":
+            pair = frozenset((left, name.word))
+            model.covariances[pair] = _merged(model, model.covariances.get(pair), formula)
         else:
-            key = (left, term.name.word) if formula.operator == "=~" else (term.name.word, left)
-            before = model.weights.get(key)
-            model.weights[key] = (formula, _merged(model, before[1] if before else None, term))
-    parameters = [*model.weights.values(), *model.covariances.values()]
-    terms = [term for _, term in parameters] + [*model.variances.values(), *model.intercepts.values()]
-    model.label_uses.update(term.label for term in terms if term.label is not None)
+            key = (left, name.word) if formula.operator.text == "=~" else (name.word, left)
+            model.weights[key] = _merged(model, model.weights.get(key), formula)
+    for kind in (model.weights, model.covariances, model.variances, model.intercepts):
+        model.label_uses.update(f.term.label for f in kind.values() if f.term.label is not None)
     return model
 
 
-def _merged(model: _Model, before: Term | None, term: Term) -> Term:
+def _merged(model: _Model, before: Formula | None, formula: Formula) -> Formula:
+    """Modifiers of one parameter add up within a statement; said again elsewhere they must be the same."""
     if before is None:
-        return term
-    for one, other in ((before.fixed, term.fixed), (before.label, term.label)):
-        if one is not None and other is not None and one != other:
-            model.refuse(f"this was given before as {one} and is now {other}; keep one", term.first, term.last)
-    return replace(
-        term,
-        fixed=term.fixed if before.fixed is None else before.fixed,
-        label=before.label or term.label,
-        freed=before.freed or term.freed,
+        return formula
+    old, new = before.term, formula.term
+    if before.operator.text != formula.operator.text:
+        model.refuse(
+            f"this arrow was given before with {before.operator.text}; keep one of the two", new.first, new.last
+        )
+    for one, other in ((old.fixed, new.fixed), (old.label, new.label)):
+        apart = before.operator != formula.operator or (one is not None and other is not None)
+        if apart and one != other:
+            words = ["free" if said is None else str(said) for said in (one, other)]
+            model.refuse(f"this was given before as {words[0]} and is now {words[1]}; keep one", new.first, new.last)
+    term = replace(
+        new,
+        fixed=new.fixed if old.fixed is None else old.fixed,
+        label=old.label or new.label,
+        freed=old.freed or new.freed,
     )
+    return replace(formula, term=term)
 
 
 def _said(term: Term) -> Coefficient | None:
     return term.label if term.fixed is None else term.fixed
 
 
-def _loading_coefficients(model: _Model) -> dict[tuple[str, str], Coefficient | None]:
+def _loading_coefficients(model: _Model) -> dict[Arrow, Coefficient | None]:
     """What is known of the arrows out of each factor, for a factor with unit variance."""
-    known: dict[tuple[str, str], Coefficient | None] = {}
+    known: dict[Arrow, Coefficient | None] = {}
     for factor in model.factors:
-        out = {key: entry for key, entry in model.weights.items() if key[0] == factor}
-        first = next(key for key, (formula, _) in out.items() if formula.operator == "=~")
-        variance = model.variances.get(factor)
+        out = {arrow: formula.term for arrow, formula in model.weights.items() if arrow[0] == factor}
+        first = next(arrow for arrow in out if model.weights[arrow].operator.text == "=~")
+        variance = model.variances[factor].term if factor in model.variances else None
         if variance is not None and variance.fixed not in (None, 1.0):
             model.refuse(
                 f"hidden causes have unit variance here; write {factor} ~~ 1*{factor}", variance.first, variance.last
             )
         if variance is not None and variance.fixed == 1.0:
-            known |= {key: _said(term) for key, (_, term) in out.items()}
-            start = out[first][1]
+            known |= {arrow: _said(term) for arrow, term in out.items()}
+            start = out[first]
             if start.fixed is None and not start.freed:
                 if start.label is not None:
                     model.refuse("lavaan fixes a first loading at 1; free it with NA*", start.first, start.last)
                 known[first] = 1.0
         else:
-            known |= _scale_free(model, {key: term for key, (_, term) in out.items()}, first)
+            known |= _scale_free(model, out, first)
     return known
 
 
-def _scale_free(
-    model: _Model, out: dict[tuple[str, str], Term], first: tuple[str, str]
-) -> dict[tuple[str, str], Coefficient | None]:
+def _scale_free(model: _Model, out: dict[Arrow, Term], first: Arrow) -> dict[Arrow, Coefficient | None]:
     """A free variance makes only the ratios of loadings matter: fixed ones are equal, or nothing if there is one."""
     factor = first[0]
     start = out[first]
@@ -179,18 +184,18 @@ def _fresh_label(label: str, taken: Counter[str]) -> str:
 
 
 def _connect_covariances(model: _Model, draft: Draft) -> None:
-    for pair, (formula, term) in model.covariances.items():
-        if term.fixed == 0.0 and term.name is not None:
+    for pair, formula in model.covariances.items():
+        term = formula.term
+        if term.fixed == 0.0:
             continue
         if pair <= set(model.factors):
             _refuse_factor_pair(model, *pair, place=(formula.left, term.last))
         draft.connect(formula.left, "<->", term.name or formula.left, _said(term), span=(formula.left, term.last))
-    indicators = {child for (_, child), (formula, _) in model.weights.items() if formula.operator == "=~"}
-    effects = {v for (_, v), (formula, _) in model.weights.items() if formula.operator == "~"}
+    effects = {v for _, v in model.weights}
     exogenous = {
         u: formula.term.name
-        for (u, _), (formula, _) in model.weights.items()
-        if formula.operator == "~" and u not in effects and u not in indicators and u not in model.factors
+        for (u, _), formula in model.weights.items()
+        if formula.operator.text == "~" and u not in effects and u not in model.factors
     }
     for u, v in combinations(exogenous, 2):
         left, right = exogenous[u], exogenous[v]
@@ -200,7 +205,8 @@ def _connect_covariances(model: _Model, draft: Draft) -> None:
 
 def _refuse_what_has_no_place(model: _Model) -> None:
     for kinds, what in ((model.variances, "variance"), (model.intercepts, "intercept")):
-        for name, term in kinds.items():
+        for name, formula in kinds.items():
+            term = formula.term
             hidden = name in model.factors
             allowed = (None,) if not hidden else ((None, 1.0) if what == "variance" else (None, 0.0))
             if term.fixed not in allowed:

@@ -46,7 +46,7 @@ class Token:
 def rules(*, comments: str, symbols: str, name: str = NAME, number: str = NUMBER) -> re.Pattern[str]:
     """The pattern of a syntax: comments and symbols as alternatives, longest first."""
     return re.compile(
-        rf"(?P<newline>\n)|(?P<space>[^\S\n]+)|(?P<comment>{comments})|(?P<quoted>{QUOTED})"
+        rf"(?P<newline>\n)|(?P<space>(?:[^\S\n]|\ufeff)+)|(?P<comment>{comments})|(?P<quoted>{QUOTED})"
         rf"|(?P<number>{number})|(?P<symbol>{symbols})|(?P<name>{name})",
         re.DOTALL,
     )
@@ -86,9 +86,13 @@ class Cursor:
         """The token after the next one."""
         return self._tokens[min(self._at + 1, len(self._tokens) - 1)]
 
-    def rest(self) -> list[Token]:
-        """All tokens from the next one on."""
-        return self._tokens[self._at :]
+    @property
+    def beyond_newlines(self) -> Token:
+        """The next token that is no newline."""
+        at = self._at
+        while self._tokens[at].kind == "newline":
+            at += 1
+        return self._tokens[at]
 
     @property
     def done(self) -> bool:

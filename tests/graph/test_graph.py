@@ -78,6 +78,15 @@ def test_graph_is_a_value(graph):
     assert eval(repr(graph), {"Graph": Graph}) == graph
 
 
+def test_a_bidirected_edge_has_no_direction_also_where_its_covariance_is_known():
+    one = Graph([], [("x", "y")], coefficients={"x <-> y": 0.5})
+    other = Graph([], [("y", "x")], coefficients={"x <-> y": 0.5})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != Graph([], [("x", "y")], coefficients={"x <-> y": 0.4})
+    assert one != Graph([], [("x", "y")])
+
+
 def test_induced_deletes_and_keeps_what_is_known():
     graph = Graph(
         [("a", "b"), ("b", "c")],

@@ -1,0 +1,182 @@
+"""What the texts of a graph mean, syntax by syntax."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from halftrek.errors import InputError
+from halftrek.graph import Graph
+from halftrek.syntax import detect_syntax, format_graph, parse_graph
+
+CASES = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_texts.json").read_text())
+
+FRONT_DOOR = Graph([("x", "m"), ("m", "y")], [("x", "y")])
+THREE = Graph(latents={"U": ["x", "y", "z"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "graph"),
+    [
+        ("x -> m -> y; x <-> y", FRONT_DOOR),
+        ("x→m→y\nx↔y", FRONT_DOOR),
+        ("y <- m <- x\ny <-> x;;\n\n", FRONT_DOOR),
+        ("x ->\n m -> # the mediator\n y // comment\n %% another\n /* and\n one more */ x <-> y", FRONT_DOOR),
+        ("latent U; U -> {x, y, z}", THREE),
+        ("latent U\nx <- U; {y z} <- U", THREE),
+        ("U -> {x,\n y; z\n}; latent U", THREE),
+        ("latent {U}; U -> x; U -> y -> w; U -> z", Graph([("y", "w")], latents={"U": ["x", "y", "z"]})),
+        ("latent U, V; x", Graph(latents={"U": [], "V": []}, observed=["x"])),
+        ("latent U V\nx", Graph(latents={"U": [], "V": []}, observed=["x"])),
+        ("lonely", Graph(observed=["lonely"])),
+        ("{a, b}; observed c, d", Graph(observed=["a", "b", "c", "d"])),
+        ("latent -> observed", Graph([("latent", "observed")])),
+        ("{a, b} -> {c, d}", Graph([("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")])),
+        ("{a, b} <-> c", Graph([], [("a", "c"), ("b", "c")])),
+        ("x -> y; x -> y; x <-> y; y <-> x", Graph([("x", "y")], [("x", "y")])),
+        ("x -> y [0.5] -> z [a]", Graph([("x", "y"), ("y", "z")], coefficients={"x -> y": 0.5, "y -> z": "a"})),
+        ("x -> y; x -> y [-1e-3]", Graph([("x", "y")], coefficients={"x -> y": -1e-3})),
+        ("y <- {x, z} [ b ]", Graph([("x", "y"), ("z", "y")], coefficients={"x -> y": "b", "z -> y": "b"})),
+        ("x <-> y ['a b']", Graph([], [("x", "y")], coefficients={"x <-> y": "a b"})),
+        ("1 -> 2 -> 2.5", Graph([("1", "2"), ("2", "2.5")])),
+        ("\"a b\" -> 'it' -> größe.1_b", Graph([("a b", "it"), ("it", "größe.1_b")])),
+        ("graph -> dag", Graph([("graph", "dag")])),
+    ],
+)
+def test_arrows(text, graph):
+    assert parse_graph(text) == graph
+    assert parse_graph(text, "arrows") == graph
+    assert parse_graph(text.replace("\n", "\r\n")) == graph
+
+
+@pytest.mark.parametrize(
+    ("text", "graph"),
+    [
+        ("dag { x -> m -> y x <-> y }", FRONT_DOOR),
+        ('dag "my g" {\nbb="-1,-2,1,2"\nx [exposure,pos="0,1"]\ny [outcome]\nx -> m\nm -> y\nx <-> y\n}\n', FRONT_DOOR),
+        ("DAG{U [latent];x <- U -> y;U -> z [pos=\"1,1\"]}", THREE),
+        ("dag{ U [unobserved] U -> {x y z} }", THREE),
+        ("dag { {x y} -> {z} /* c */ # d\n}", Graph([("x", "z"), ("y", "z")])),
+        (
+            "dag { x -> y [beta=0.5] y -> z [beta=\"-.5\", pos=\"0,0\"] x <-> z [beta=r] }",
+            Graph([("x", "y"), ("y", "z")], [("x", "z")], coefficients={"x -> y": 0.5, "y -> z": -0.5, "x <-> z": "r"}),
+        ),
+        ('dag { "a b" -> c.1 lonely }', Graph([("a b", "c.1")], observed=["lonely"])),
+        ("dag { U [latent] x [adjusted] y }", Graph(latents={"U": []}, observed=["x", "y"])),
+    ],
+)  # fmt: skip
+def test_dagitty(text, graph):
+    assert parse_graph(text) == graph
+    assert parse_graph(text, "dagitty") == graph
+
+
+@pytest.mark.parametrize(
+    ("text", "graph"),
+    [
+        ("digraph { x -> m -> y; x -> y [dir=both] }", FRONT_DOOR),
+        ('strict digraph "G" {\nrankdir=LR; node [shape=box]; x -> m\ny -> m [dir=back];\n'
+         'x -> y [style=dashed, dir="both"]\n}', FRONT_DOOR),
+        ("digraph { edge [dir=both]; x -> y; edge [dir=forward]; x -> m -> y }", FRONT_DOOR),
+        ("digraph { x -> m -> y { edge [dir=both] x -> y } }", FRONT_DOOR),
+        ('digraph { U [observed="no"]; U -> {x; y; z} }', THREE),
+        ("digraph G { U [hidden=1, style=dotted]\nU -> x U -> y U -> z }", THREE),
+        ("digraph { node [latent=true] U; node [latent=false]; U -> {x y z} }", THREE),
+        ("digraph { subgraph cluster_a { label=\"A\"; x; y } U [latent=true]; U -> subgraph { x y z } }", THREE),
+        ("digraph { x -> y [label=\"0.5\"]; y -> z [label=a][color=red]; x -> z [label=\"goes up\"] }",
+         Graph([("x", "y"), ("y", "z"), ("x", "z")], coefficients={"x -> y": 0.5, "y -> z": "a"})),
+        ("digraph { x -> y [label=up, coefficient=-2] }", Graph([("x", "y")], coefficients={"x -> y": -2.0})),
+        ("digraph { a; \"b c\" [style=dotted] }", Graph(observed=["a", "b c"])),
+    ],
+)  # fmt: skip
+def test_dot(text, graph):
+    assert parse_graph(text) == graph
+    assert parse_graph(text, "dot") == graph
+
+
+@pytest.mark.parametrize("case", CASES, ids=[c["case"] for c in CASES])
+def test_lavaan_models_of_the_reference_cases(case):
+    graph, told = parse_graph(case["model_syntax"]), case["graph"]
+    assert set(graph.observed) == set(told["observed"])
+    assert set(graph.directed) == set(map(tuple, told["directed"]))
+    arcs = [*told["bidirected"], *told["exogenous_covariances"]]
+    assert {frozenset(e) for e in graph.bidirected} == {frozenset(e) for e in arcs}
+    assert not graph.latents
+    bare = Graph(graph.directed, graph.bidirected, {}, graph.observed)
+    assert parse_graph(format_graph(bare, "lavaan")) == bare
+
+
+FACTOR = {"f": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "graph"),
+    [
+        ("m ~ x\n y ~ m\n x ~~ y", FRONT_DOOR),
+        ("m ~ x; y ~ m; y ~~ x; x ~~ x; ab := 1*(2 + \n 3) ; y ~ 1", FRONT_DOOR),
+        ("m + y ~ x", Graph([("x", "m"), ("x", "y")])),  # outcomes do not covary unless the text says so
+        ("y ~ x1 + x2", Graph([("x1", "y"), ("x2", "y")], [("x1", "x2")])),
+        ("y ~ 1 + x1 +\n x2 # two\n + x3 ! three", Graph([("x1", "y"), ("x2", "y"), ("x3", "y")],
+                                                      [("x1", "x2"), ("x1", "x3"), ("x2", "x3")])),
+        ("y ~ x1 + x2\nx1 ~~ 0*x2", Graph([("x1", "y"), ("x2", "y")])),
+        ("y ~ x1 + x2\nx2 ~~ r*x1", Graph([("x1", "y"), ("x2", "y")], [("x1", "x2")], coefficients={"x1 <-> x2": "r"})),
+        ("y ~ x\nz ~~ y", Graph([("x", "y")], [("y", "z")])),  # z causes nothing: no covariate, no covariance with x
+        ("y ~ x1; z ~ y + x2; x1 ~ 1", Graph([("x1", "y"), ("y", "z"), ("x2", "z")], [("x1", "x2")])),
+        ("y ~ a*x1 + 0.5*x2 + start(0.3)*x3 + NA*x4 + -2*x5\n"
+         "x1 ~~ 0*x2+0*x3+0*x4+0*x5\nx2~~0*x3+0*x4+0*x5\nx3~~0*x4+0*x5\nx4~~0*x5",
+         Graph([(f"x{i}", "y") for i in range(1, 6)], coefficients={"x1 -> y": "a", "x2 -> y": 0.5, "x5 -> y": -2.0})),
+        ("y ~ start(1)*x + a*x\nz ~ label('a')*y",
+         Graph([("x", "y"), ("y", "z")], coefficients={"x -> y": "a", "y -> z": "a"})),
+        ("x ~~ 0.3*y", Graph([], [("x", "y")], coefficients={"x <-> y": 0.3})),
+        ("y ~ 0*x", Graph([("x", "y")], coefficients={"x -> y": 0.0})),
+        ("x ~~ v*x", Graph(observed=["x"])),
+        ("f =~ a + b + c", Graph(latents=FACTOR)),
+        ("f =~ a + b\nf =~ c\nf ~~ f\nf ~ 0*1", Graph(latents=FACTOR)),
+        ("f =~ NA*a + b + c\nf ~~ 1*f", Graph(latents=FACTOR)),
+        ("f =~ 1*a + b + c", Graph(latents=FACTOR)),
+        ("f =~ NA*a + 3*b + c", Graph(latents=FACTOR)),
+        ("f =~ a + b + c\nf ~~ 1*f", Graph(latents=FACTOR, coefficients={"f -> a": 1.0})),
+        ("f =~ NA*a + 0.7*b + l*c\nf ~~ 1*f", Graph(latents=FACTOR, coefficients={"f -> b": 0.7, "f -> c": "l"})),
+        ("f =~ a + l*b + l*c", Graph(latents=FACTOR, coefficients={"f -> b": "l", "f -> c": "l"})),
+        ("f =~ a + 1*b + c", Graph(latents=FACTOR, coefficients={"f -> a": "f_scale", "f -> b": "f_scale"})),
+        ("f =~ l*a + l*b + 1*c",
+         Graph(latents=FACTOR, coefficients=dict.fromkeys(["f -> a", "f -> b", "f -> c"], "l"))),
+        ("f =~ a + 0*b + c", Graph(latents=FACTOR, coefficients={"f -> b": 0.0})),
+        ("f =~ a + b\nc ~ f + x", Graph([("x", "c")], latents=FACTOR)),
+        ("f =~ a + b\ng =~ c + d\nf ~~ 0*g", Graph(latents={"f": ["a", "b"], "g": ["c", "d"]})),
+        ("f =~ a + b\na ~~ b\nb ~ a", Graph([("a", "b")], [("a", "b")], {"f": ["a", "b"]})),
+        ('"a b" ~ größe + "c"', Graph([("größe", "a b"), ("c", "a b")], [("größe", "c")])),
+    ],
+)  # fmt: skip
+def test_lavaan(text, graph):
+    assert parse_graph(text) == graph
+    assert parse_graph(text, "lavaan") == graph
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [
+        ("x", "arrows"),
+        ("", "arrows"),
+        ("x -> y # y ~ x", "arrows"),
+        ('"y ~ x" -> z', "arrows"),
+        ("# x -> y\ny ~ x", "lavaan"),
+        ("! x -> y\ny ~ x", "lavaan"),
+        ("a := 2", "lavaan"),
+        ("dag -> graph", "arrows"),
+        ("# head\n  dag{x}", "dagitty"),
+        ("PDAG {x}", "dagitty"),
+        ("/* y ~ x */ strict digraph g {x}", "dot"),
+        ('digraph "dag {" { "y ~ x" }', "dot"),
+    ],
+)
+def test_detection(text, syntax):
+    assert detect_syntax(text) == syntax
+
+
+def test_bad_arguments():
+    with pytest.raises(InputError, match="no syntax 'yaml'"):
+        parse_graph("x", "yaml")
+    with pytest.raises(InputError, match="no syntax 'auto'"):
+        format_graph(FRONT_DOOR, "auto")
+    with pytest.raises(InputError, match="not int"):
+        parse_graph(3)

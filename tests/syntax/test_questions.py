@@ -1,0 +1,117 @@
+"""Questions in text."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrek.errors import InputError, QuestionSyntaxError
+from halftrek.queries import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    ThroughEffect,
+    TotalEffect,
+)
+from halftrek.syntax import parse_question
+from tests.syntax.test_graph_errors import marked
+from tests.syntax.test_round_trip import NAMES
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("P(y | do(x=1))", Interventional(("y",), {"x": 1.0})),
+        ("P(y1, y2 | do(x=1, w=0), z=2)", Interventional(("y1", "y2"), {"x": 1.0, "w": 0.0}, {"z": 2.0})),
+        ("P(y|z=-2.5e-1,do(x),w)", Interventional(("y",), {"x": None}, {"z": -0.25, "w": None})),
+        ("p( y |\n do(x = 1), do(w = +2) )", Interventional(("y",), {"x": 1.0, "w": 2.0})),
+        ("P(y)", Interventional(("y",))),
+        ("E[y | do(x=1)]", Interventional(("y",), {"x": 1.0})),
+        ("E(y | do(x=1))", Interventional(("y",), {"x": 1.0})),
+        ("x -> y", DirectEffect("x", "y")),
+        ("x→y", DirectEffect("x", "y")),
+        ("y <- x", DirectEffect("x", "y")),
+        ("x ~> y", TotalEffect("x", "y")),
+        ("P ~> do", TotalEffect("P", "do")),
+        ("1~>2", TotalEffect("1", "2")),
+        ("x -> m -> y", PathEffect(("x", "m", "y"))),
+        ("x ~> m ~> n ~> y", ThroughEffect(("x", "m", "n", "y"))),
+        ("x <-> y", ErrorCovariance("x", "y")),
+        ('"a b" ~> größe_1.b', TotalEffect("a b", "größe_1.b")),
+        ("P(do | do(P=1), 'a, b'=0)", Interventional(("do",), {"P": 1.0}, {"a, b": 0.0})),
+    ],
+)
+def test_questions(text, query):
+    assert parse_question(text) == query
+    assert parse_question(str(query)) == query
+
+
+names = st.lists(NAMES, min_size=2, max_size=6, unique=True)
+values = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@st.composite
+def queries(draw):
+    words = draw(names)
+    kind = draw(st.integers(0, 5))
+    if kind == 0:
+        cuts = sorted(draw(st.lists(st.integers(1, len(words)), min_size=2, max_size=2)))
+        do = {v: draw(values) for v in words[cuts[0] : cuts[1]]}
+        return Interventional(tuple(words[: cuts[0]]), do, {v: draw(values) for v in words[cuts[1] :]})
+    if kind < 4:
+        return (DirectEffect, TotalEffect, ErrorCovariance)[kind - 1](*words[:2])
+    if len(words) == 2:
+        return DirectEffect(*words)
+    return (PathEffect if kind == 4 else ThroughEffect)(tuple(words))
+
+
+@given(queries())
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_canonical_text_reads_back(query):
+    assert parse_question(str(query)) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("E[y | do(x=1)] «-» E[y | do(x=0)]", "'-' is not understood"),
+        ("P(«y_{»x=1} | x=0)", "counterfactuals are not understood"),
+        ("«Var»[y | do(x=1)]", "'Var' is not understood"),
+        ("P(y «>» 2 | do(x=1))", "event is not understood"),
+        ("P(y «=» 2 | do(x=1))", "event is not understood"),
+        ("P«(»y | do(x=1)", "'\\(' is not closed"),
+        ("P(y | do«(»x=1", "'\\(' is not closed"),
+        ("P(y«]»", "',' or '\\)' is needed here"),
+        ("P(y | «do x»)", "do\\(x=1\\)"),
+        ("P(y | do(«)»)", "name is needed here"),
+        ("P(«)»", "name is needed here"),
+        ("P(y | do(x=«a»))", "a number is needed"),
+        ("P(y | do(x=«1e999»))", "too large"),
+        ("P(y | do(x=1), «x»=2)", "'x' is held or given twice"),
+        ("P(y | do(x=1, «x»=2))", "'x' is held or given twice"),
+        ("P(y | do(«y»=1))", "'y' is the outcome"),
+        ("P(y, «y»)", "'y' is named twice"),
+        ("P(y) «q»", "'q' is not understood"),
+        ("x -> m «~>» y", "cannot be mixed"),
+        ("x <-> y «<->» z", "has two variables"),
+        ("x -> «x»", "'x' is named twice"),
+        ("x«»", "the end of the text is not understood"),
+        ("x -> «»", "name is needed here"),
+        ("x «@» y", "'@' is not understood"),
+        ("x -> «\"a -> b\"»", "holds an arrow"),
+        ("«»", "empty"),
+    ],
+)  # fmt: skip
+def test_the_caret_is_under_the_culprit(text, words):
+    plain, start, end = marked(text)
+    plain = plain.rstrip()
+    with pytest.raises(QuestionSyntaxError, match=words) as caught:
+        parse_question(plain)
+    error = caught.value
+    start = min(start, len(plain))
+    assert (error.start, error.end) == (start, end if end > start else start + 1)
+
+
+def test_only_text_is_a_question():
+    with pytest.raises(InputError, match="not NoneType"):
+        parse_question(None)
