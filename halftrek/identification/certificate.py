@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from halftrek.graph import edge_key
 from halftrek.identification.closure import Closure, Cut, parent_cuts, small_cuts
 from halftrek.identification.half_trek import half_trek
+from halftrek.identification.named import effect_label
 from halftrek.identification.recipe import (
     Combination,
     CovarianceStep,
@@ -65,7 +66,7 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
             errors = [tuple((p, edge_key(p, "->", v)) for p in graph.parents(v)) for v in (first, second)]
             step = CovarianceStep(str(query), Combination(first, errors[0]), Combination(second, errors[1]))
             return list(dict.fromkeys(q for e in errors for _, q in e)), [step], (str(query),)
-        case Interventional(outcomes, do, _):
+        case Interventional(outcomes, do, _) as joint:
             wanted: list[str] = []
             finish: list[Step] = []
             outputs: list[str] = []
@@ -73,11 +74,13 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
                 for y in outcomes:
                     cut = closure.cut(y, [w for w in do if w in graph.ancestors(y)])
                     at = dict(zip(cut.causes, cut.keys, strict=True))
-                    if x in at:
-                        wanted.append(at[x])
+                    label = effect_label(joint, x, y)
+                    if x not in at:
+                        finish.append(ValueStep(label, 0.0))
                     else:
-                        finish.append(ValueStep(f"{x} ~> {y} around {', '.join(do)}", 0.0))
-                    outputs.append(at.get(x, f"{x} ~> {y} around {', '.join(do)}"))
+                        wanted.append(at[x])
+                        finish += [SumStep(label, ((1, (at[x],)),))] if at[x] != label else []
+                    outputs.append(label)
             return wanted, finish, tuple(outputs)
 
 

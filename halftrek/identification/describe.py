@@ -70,13 +70,22 @@ def latex(recipe: Recipe) -> str:
 
 
 def _compose(recipe: Recipe, say, symbol, comma: str, where: str) -> str:  # type: ignore[no-untyped-def]
-    maker = {q: step for step in recipe.steps for q in outputs_of(step)}
-    needed = {q for step in recipe.steps for q in inputs_of(step)}
-    heads = [f"{symbol(q)} = {say(maker[q], q)}" for q in recipe.outputs]
+    maker = {q: (step, q) for step in recipe.steps for q in outputs_of(step)}
+    for q, (step, _) in list(maker.items()):  # another name for the same number
+        if isinstance(step, SumStep) and step.terms == ((1, step.terms[0][1][:1]),) and step.divisor is None:
+            maker[q] = maker[step.terms[0][1][0]]
+    shown = [maker[q][0] for q in recipe.outputs]
+    needed: set[str] = set()
+    stack = list(shown)
+    while stack:
+        for q in inputs_of(stack.pop()) - needed:
+            needed.add(q)
+            stack.append(maker[q][0])
+    heads = [f"{symbol(q)} = {say(*maker[q])}" for q in recipe.outputs]
     if len(recipe.outputs) == 1:
-        heads = [say(maker[recipe.outputs[0]], recipe.outputs[0])]
+        heads = [say(*maker[recipe.outputs[0]])]
     order = [q for step in recipe.steps for q in outputs_of(step) if q in needed and q not in recipe.outputs]
-    tail = comma.join(f"{symbol(q)} = {say(maker[q], q)}" for q in order)
+    tail = comma.join(f"{symbol(q)} = {say(*maker[q])}" for q in order)
     return comma.join(heads) + (where + tail if tail else "")
 
 
@@ -108,15 +117,15 @@ def _latex(step: Step, output: str) -> str:
             column, others = columns[at], [c for i, c in enumerate(columns) if i != at]
             given = "\\mid " + ", ".join(map(_combination, others)) if others else ""
             if is_regression(step) and not target.minus:
-                dot = "\\cdot " + ",".join(_name(c.variable) for c in others) if others else ""
-                return f"\\beta_{{{_name(target.variable)}\\,{_name(column.variable)}{dot}}}"
+                dot = "\\cdot " + ",".join(latex_name(c.variable) for c in others) if others else ""
+                return f"\\beta_{{{latex_name(target.variable)}\\,{latex_name(column.variable)}{dot}}}"
             spare = [r for r in rows if r not in others]
             if len(spare) == 1:
                 z, y, x = map(_combination, (spare[0], target, column))
                 return f"\\frac{{\\mathrm{{Cov}}({z}, {y} {given})}}{{\\mathrm{{Cov}}({z}, {x} {given})}}"
             left, right = ", ".join(map(_combination, rows)), ", ".join(map(_combination, columns))
             system = f"\\mathrm{{Cov}}(({left}), ({right}))^{{-1}} \\mathrm{{Cov}}(({left}), {_combination(target)})"
-            return f"\\bigl[{system}\\bigr]_{{{_name(column.variable)}}}"
+            return f"\\bigl[{system}\\bigr]_{{{latex_name(column.variable)}}}"
         case SumStep(_, terms, divisor):
             text = _signed(
                 ["\\,".join(_symbol(q) for q in factors) or "1" for _, factors in terms], [s for s, _ in terms]
@@ -142,22 +151,23 @@ def _set(items: tuple[Combination, ...]) -> str:
 
 
 def _combination(c: Combination) -> str:
-    return _name(c.variable) + "".join(f" - {_symbol(q)}\\,{_name(v)}" for v, q in c.minus)
+    return latex_name(c.variable) + "".join(f" - {_symbol(q)}\\,{latex_name(v)}" for v, q in c.minus)
 
 
 def _symbol(quantity: str) -> str:
     path, _, around = quantity.partition(" around ")
     if " -> " in path:
         u, _, v = parse_edge_key(path)
-        return f"\\lambda_{{{_name(u)} {_name(v)}}}"
+        return f"\\lambda_{{{latex_name(u)} {latex_name(v)}}}"
     if "~>" in path:
         u, v = (end.strip() for end in path.split("~>", 1))
-        avoid = f"\\setminus {_name(around)}" if around else ""
-        return f"\\tau_{{{_name(u)} {_name(v)}{avoid}}}"
+        avoid = f"\\setminus {latex_name(around)}" if around else ""
+        return f"\\tau_{{{latex_name(u)} {latex_name(v)}{avoid}}}"
     return f"q_{{\\text{{{quantity}}}}}"
 
 
-def _name(name: str) -> str:
+def latex_name(name: str) -> str:
+    """A variable in LaTeX: x1 as x_{1}, a word upright."""
     match = re.fullmatch(r"([A-Za-z])_?(\d+)", name)
     if match:
         return f"{match[1]}_{{{match[2]}}}"

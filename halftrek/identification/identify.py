@@ -5,18 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from halftrek.errors import QueryError
+from halftrek.graph import Graph
 from halftrek.identification.certificate import find_recipe
 from halftrek.identification.describe import estimand, latex, method_name
+from halftrek.identification.estimand import as_latex, as_text
 from halftrek.identification.functionals import check_query
+from halftrek.identification.named import Finding, from_the_arrows
+from halftrek.identification.nonparametric import Hedge
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.witness import find_witness
 from halftrek.queries.types import DirectEffect, Interventional, PathEffect, Query, ThroughEffect, TotalEffect
-
-if TYPE_CHECKING:
-    from halftrek.graph import Graph
 
 
 def identify(
@@ -59,17 +60,62 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
     if isinstance(query, Interventional) and not query.do:
         reason = "It asks nothing about an intervention: it is a part of the distribution that the data show."
         return Verdict(query, graph, "identified", "observed", "nonparametric", str(query), None, 1, reasons=(reason,))
+    asked = _as_intervention(query)
+    if scope == "nonparametric":
+        if asked is None:
+            raise QueryError(
+                f"{query} is a coefficient of linear equations and means nothing without them; "
+                f"ask P(... | do(...)) instead, or scope='linear'"
+            )
+        found = from_the_arrows(graph, asked)
+        return _hedged(study, query, found) if isinstance(found, Hedge) else _found(study, query, found)
+    if asked is not None:
+        found = from_the_arrows(graph, asked)
+        if isinstance(found, Finding):
+            return _found(study, query, found)
+    return _decide_linear(study, query, budget=budget, witness=witness)
+
+
+def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) -> Verdict:
+    graph = study.graph
     if not study.locally_identified(query):
         return _not_identified(study, query, witness)
-    part = study.part(study.region(query))
-    recipe = find_recipe(part, query)
+    recipe = find_recipe(study.part(study.region(query)), query)
     if recipe is not None:
         recipe = replace(recipe, names=graph.observed)
-        return Verdict(
-            query, graph, "identified", method_name(recipe), "linear", estimand(recipe), latex(recipe), 1, recipe
-        )
+        formulas = (estimand(recipe), latex(recipe))
+        return Verdict(query, graph, "identified", method_name(recipe), "linear", *formulas, 1, recipe)
     reason = "The covariance matrix leaves at most finitely many values; no formula for a single one was found."
     return Verdict(query, graph, "undecided", "jacobian", "linear", reasons=(reason,))
+
+
+def _as_intervention(query: Query) -> Interventional | None:
+    """The intervention that a query is about, if it means anything without linearity."""
+    if isinstance(query, TotalEffect):
+        return Interventional((query.effect,), {query.cause: None})
+    return query if isinstance(query, Interventional) else None
+
+
+def _found(study: Study, query: Query, found: Finding) -> Verdict:
+    """Identified from the arrows alone; the linear recipe comes along where there is one."""
+    recipe = found.recipe
+    if recipe is None:
+        recipe = find_recipe(study.part(study.region(query)), query)
+        recipe = None if recipe is None else replace(recipe, names=study.graph.observed)
+    formulas = (as_text(found.formula), as_latex(found.formula))
+    reasons = found.reasons
+    if isinstance(query, TotalEffect) and recipe is not None:
+        formulas = (estimand(recipe), latex(recipe))
+    elif recipe is not None and found.method != "no path":
+        reasons = (*reasons, f"In a linear model the effect is: {estimand(recipe)}.")
+    return Verdict(
+        query, study.graph, "identified", found.method, "nonparametric", *formulas, 1, recipe, reasons=reasons
+    )
+
+
+def _hedged(study: Study, query: Query, hedge: Hedge) -> Verdict:
+    reasons = (f"No formula in observed probabilities exists, because of a hedge: {hedge}.",)
+    return Verdict(query, study.graph, "not identified", "ID", "nonparametric", reasons=reasons, hedge=hedge)
 
 
 def _absent(graph: Graph, query: Query) -> str | None:

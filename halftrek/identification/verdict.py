@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from halftrek.graph import Graph
+    from halftrek.identification.nonparametric import Hedge
     from halftrek.identification.recipe import Recipe
     from halftrek.identification.witness import Witness
     from halftrek.queries.types import Query
@@ -36,6 +37,7 @@ class Verdict:
     witness: Witness | None = None
     reasons: tuple[str, ...] = ()
     helps: tuple[str, ...] = ()
+    hedge: Hedge | None = None
 
     @property
     def identified(self) -> bool:

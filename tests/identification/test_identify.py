@@ -1,5 +1,6 @@
 """Verdicts, and recipes that give the true answers back."""
 
+import itertools
 import json
 
 import numpy as np
@@ -34,9 +35,9 @@ def truth(model, query):
         case TotalEffect(u, v):
             return model.total_effect(u, v)
         case PathEffect(path):
-            return np.prod([truth(model, DirectEffect(u, v)) for u, v in zip(path, path[1:], strict=False)])
+            return np.prod([truth(model, DirectEffect(u, v)) for u, v in itertools.pairwise(path)])
         case ThroughEffect(path):
-            return np.prod([truth(model, TotalEffect(u, v)) for u, v in zip(path, path[1:], strict=False)])
+            return np.prod([truth(model, TotalEffect(u, v)) for u, v in itertools.pairwise(path)])
         case ErrorCovariance(u, v):
             return model.omega[model.names.index(u), model.names.index(v)]
 

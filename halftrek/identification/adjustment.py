@@ -1,0 +1,112 @@
+"""The formulas that people know by name: back-door adjustment, its generalisation, and the front door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from halftrek.graph import Graph
+
+_MOST_SUBSETS = 4096
+
+
+def adjustment_set(graph: Graph, causes: Iterable[str], outcomes: Iterable[str]) -> tuple[str, ...] | None:
+    """A minimal set Z with ``P(y | do(x)) = Σ_z P(y | x, z) P(z)``, or None if there is none.
+
+    Generalised adjustment (Shpitser et al. 2010, Perković et al. 2018), complete: Z holds no descendant of a variable
+    on a directed path from x to y, and blocks all other paths. Sets without descendants of x (back-door) come first.
+    """
+    xs, ys = tuple(causes), tuple(outcomes)
+    open_paths = _without_causal_start(graph, xs, ys)
+    pool = graph.ancestors((*xs, *ys)) - forbidden(graph, xs, ys)
+    for candidates in (pool - graph.descendants(xs), pool):
+        if open_paths.m_separated(xs, ys, candidates):
+            chosen = [v for v in graph.topological_order if v in candidates]
+            for v in list(chosen):
+                fewer = [w for w in chosen if w != v]
+                if open_paths.m_separated(xs, ys, fewer):
+                    chosen = fewer
+            return tuple(chosen)
+    return None
+
+
+def adjustment_sets(graph: Graph, causes: Iterable[str], outcomes: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """All minimal adjustment sets, smallest first; at most some thousand subsets are looked at."""
+    xs, ys = tuple(causes), tuple(outcomes)
+    open_paths = _without_causal_start(graph, xs, ys)
+    pool = [v for v in graph.topological_order if v not in forbidden(graph, xs, ys)]
+    found: list[set[str]] = []
+    looked_at = 0
+    for size in range(len(pool) + 1):
+        for chosen in combinations(pool, size):
+            looked_at += 1
+            if looked_at > _MOST_SUBSETS:
+                return
+            if not any(f <= set(chosen) for f in found) and open_paths.m_separated(xs, ys, chosen):
+                found.append(set(chosen))
+                yield chosen
+
+
+def forbidden(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> frozenset[str]:
+    """Variables that must not be adjusted for: causes, outcomes, descendants of what lies between them."""
+    between = _on_causal_paths(graph, causes, outcomes)
+    return graph.descendants(between) | set(causes) | set(outcomes) if between else frozenset({*causes, *outcomes})
+
+
+def _on_causal_paths(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> frozenset[str]:
+    """Variables other than the causes on directed paths that leave the causes for good."""
+    down: set[str] = set()
+    stack = [c for x in causes for c in graph.children(x) if c not in causes]
+    while stack:
+        v = stack.pop()
+        if v not in down:
+            down.add(v)
+            stack += [c for c in graph.children(v) if c not in causes]
+    up, stack = set(), [y for y in outcomes if y not in causes]
+    while stack:
+        v = stack.pop()
+        if v not in up:
+            up.add(v)
+            stack += [p for p in graph.parents(v) if p not in causes]
+    return frozenset(down & up)
+
+
+def _without_causal_start(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> Graph:
+    """The graph without the first arrow of every directed path from the causes to the outcomes."""
+    between = _on_causal_paths(graph, causes, outcomes)
+    arrows = [(u, v) for u, v in graph.directed if not (u in causes and v in between)]
+    return Graph(arrows, graph.bidirected, graph.latents, graph.observed)
+
+
+def front_door_set(graph: Graph, cause: str, outcome: str, *, largest: int = 3) -> tuple[str, ...] | None:
+    """Mediators M with ``P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x')`` (Pearl 1995), smallest first.
+
+    M meets every directed path from x to y; nothing confounds x and M; x blocks all back doors from M to y.
+    """
+    between = _on_causal_paths(graph, (cause,), (outcome,)) - {outcome}
+    no_out = _without_arrows_out(graph, {cause})
+    clean = [m for m in graph.topological_order if m in between and no_out.m_separated((cause,), (m,), ())]
+    for size in range(1, min(largest, len(clean)) + 1):
+        for chosen in combinations(clean, size):
+            if _meets_all_paths(graph, cause, outcome, set(chosen)):
+                shielded = _without_arrows_out(graph, set(chosen))
+                if shielded.m_separated(chosen, (outcome,), (cause,)):
+                    return chosen
+    return None
+
+
+def _without_arrows_out(graph: Graph, variables: set[str]) -> Graph:
+    arrows = [(u, v) for u, v in graph.directed if u not in variables]
+    return Graph(arrows, graph.bidirected, graph.latents, graph.observed)
+
+
+def _meets_all_paths(graph: Graph, cause: str, outcome: str, mediators: set[str]) -> bool:
+    seen, stack = {cause}, [cause]
+    while stack:
+        for v in graph.children(stack.pop()):
+            if v == outcome:
+                return False
+            if v not in seen and v not in mediators:
+                seen.add(v)
+                stack.append(v)
+    return True

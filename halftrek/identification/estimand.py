@@ -1,0 +1,131 @@
+"""Formulas in probabilities of the observed variables, as data, in text and in LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from halftrek.identification.describe import latex_name
+
+
+@dataclass(frozen=True)
+class Probability:
+    """``P(variables | given)``."""
+
+    variables: tuple[str, ...]
+    given: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum (or integral) of ``body`` over the values of some variables."""
+
+    over: tuple[str, ...]
+    body: Formula
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product; empty, it is 1."""
+
+    factors: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """``top / bottom``."""
+
+    top: Formula
+    bottom: Formula
+
+
+Formula = Probability | Sum | Product | Ratio
+
+
+def product(factors: Iterable[Formula]) -> Formula:
+    """A product with nested products opened and ones left out."""
+    flat: list[Formula] = []
+    for f in factors:
+        flat += f.factors if isinstance(f, Product) else (f,)
+    return flat[0] if len(flat) == 1 else Product(tuple(flat))
+
+
+def summed(over: Iterable[str], body: Formula) -> Formula:
+    """The sum over some variables, where possible without a sum: ``Σ_a P(a, b | c) = P(b | c)``.
+
+    A factor ``P(a | ...)`` goes away with the sum over ``a`` if no other factor names a.
+    """
+    left = list(dict.fromkeys(over))
+    factors: list[Formula] = list(body.factors) if isinstance(body, Product) else [body]
+    changed = True
+    while changed:
+        changed = False
+        for v in list(left):
+            holding = [f for f in factors if v in free_variables(f)]
+            if len(holding) == 1 and isinstance(holding[0], Probability) and v in holding[0].variables:
+                old = holding[0]
+                at = factors.index(old)
+                rest = tuple(w for w in old.variables if w != v)
+                factors[at : at + 1] = [Probability(rest, old.given)] if rest else []
+                left.remove(v)
+                changed = True
+            elif len(holding) == 1 and isinstance(holding[0], Sum):  # two sums are one
+                factors[factors.index(holding[0])] = summed((v, *holding[0].over), holding[0].body)
+                left.remove(v)
+                changed = True
+    inner = product(factors)
+    if not left:
+        return inner
+    outside = [f for f in factors if not free_variables(f) & set(left)]
+    inside = [f for f in factors if free_variables(f) & set(left)]
+    return product([*outside, Sum(tuple(left), product(inside))])
+
+
+def free_variables(formula: Formula) -> set[str]:
+    """Variables whose values the formula depends on."""
+    match formula:
+        case Probability(variables, given):
+            return {*variables, *given}
+        case Sum(over, body):
+            return free_variables(body) - set(over)
+        case Product(factors):
+            return {v for f in factors for v in free_variables(f)}
+        case Ratio(top, bottom):
+            return free_variables(top) | free_variables(bottom)
+
+
+def as_text(formula: Formula) -> str:
+    """In one line: ``Σ_m P(m | x) Σ_x' P(y | m, x') P(x')``."""
+    return _write(formula, {v: v for v in free_variables(formula)}, latex=False)
+
+
+def as_latex(formula: Formula) -> str:
+    """In LaTeX."""
+    return _write(formula, {v: latex_name(v) for v in free_variables(formula)}, latex=True)
+
+
+def _write(formula: Formula, shown: Mapping[str, str], *, latex: bool) -> str:
+    bar = " \\mid " if latex else " | "
+    match formula:
+        case Probability(variables, given):
+            condition = bar + ", ".join(shown[v] for v in given) if given else ""
+            return f"P({', '.join(shown[v] for v in variables)}{condition})"
+        case Sum(over, body):
+            inner = dict(shown)
+            for v in over:  # a value that is summed over is primed if the same letter is in use outside
+                name = latex_name(v) if latex else v
+                while name in shown.values():
+                    name += "'"
+                inner[v] = name
+            names = ", ".join(inner[v] for v in over)
+            return (
+                f"\\sum_{{{names}}} " if latex else f"Σ_{names if len(over) == 1 else '{' + names + '}'} "
+            ) + _write(body, inner, latex=latex)
+        case Product(factors):
+            ordered = sorted(factors, key=lambda f: isinstance(f, Sum))
+            parts = [_write(f, shown, latex=latex) for f in ordered]
+            loose = [isinstance(f, Sum) and i < len(ordered) - 1 for i, f in enumerate(ordered)]
+            return " ".join(f"[{p}]" if open_ else p for p, open_ in zip(parts, loose, strict=True)) or "1"
+        case Ratio(top, bottom):
+            above, below = _write(top, shown, latex=latex), _write(bottom, shown, latex=latex)
+            return f"\\frac{{{above}}}{{{below}}}" if latex else f"[{above}] / [{below}]"
