@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from halftrek.model import Gaussian
 
 _EXAMPLE = "halftrek demo --output output"
-_NAME, _DATA = "front-door", "front_door.csv"
-_CAUSE, _OUTCOME, _VALUE = "x1", "x3", 1.0
+_NAME, _DATA = "smoking", "front_door"
+_CAUSE, _OUTCOME, _VALUE = "smoking", "cancer_risk", 3.0
 _QUESTION = f"P({_OUTCOME} | do({_CAUSE}={_VALUE:g}))"
 
 
@@ -36,19 +36,18 @@ def add_to(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Graph, verdict, fit, answer, picture."""
-    from importlib.resources import as_file, files
-
-    from halftrek.catalog import catalog
+    from halftrek.catalog import catalog, data_path
     from halftrek.workflow import answer, fit, identify
 
     entry = catalog(_NAME)
     verdict = identify(entry.graph, _QUESTION)
-    with as_file(files("halftrek.catalog") / "data" / _DATA) as data:
-        result = fit(entry.graph, str(data))
+    result = fit(entry.graph, data_path(_DATA))
+    found = answer(result, _QUESTION).distribution
+    assert found is not None  # the question asks for a distribution
     worlds = {
-        f"what the rows with {_CAUSE} near {_VALUE:g} show": _seen(result),
-        f"halftrek: {_OUTCOME} under do({_CAUSE} = {_VALUE:g})": answer(result, _QUESTION).distribution,
-        "truth (known, the data are simulated)": entry.model.do({_CAUSE: _VALUE}).distribution(_OUTCOME),
+        f"seen: rows with {_CAUSE} = {_VALUE:g} (regression)": _seen(result),
+        f"done: {_CAUSE} set to {_VALUE:g} (halftrek)": found,
+        "done: the truth (the data are simulated)": entry.model.do({_CAUSE: _VALUE}).distribution(_OUTCOME),
     }
     if not args.json:
         print(_story(verdict, result, worlds))
@@ -111,7 +110,7 @@ def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str) -> Path
 
     figure = new_figure(10.0, 4.0, columns=2, widths=(1.0, 1.15))
     left, right = figure.axes
-    draw_graph(fit.graph, fit.model, ax=left, cause=_CAUSE, effect=_OUTCOME)
+    draw_graph(fit.graph, fit.model, ax=left, cause=_CAUSE, effect=_OUTCOME, loadings=False)
     left.set_title("The graph with its estimated weights", fontsize="medium")
-    plot_densities(worlds, ax=right, title=f"{_OUTCOME} when {_CAUSE} = {_VALUE:g}: seen and done")
+    plot_densities(worlds, ax=right, title=f"{_OUTCOME}: {_CAUSE} = {_VALUE:g} seen, and done")
     return save(figure, output_folder(folder) / "demo.png")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from halftrek.cli.options import Commands
     from halftrek.queries import Query
 
-_EXAMPLE_EFFECT = "halftrek simulate front-door -n 1000 --seed 1 | halftrek effect front-door - x1 x3"
-_EXAMPLE_QUERY = "halftrek simulate napkin -n 1000 --seed 1 | halftrek query napkin - 'P(x4 | do(x3=1))'"
+_EXAMPLE_EFFECT = "halftrek simulate front-door -n 1000 --seed 1 | halftrek effect front-door - X1 X3"
+_EXAMPLE_QUERY = "halftrek simulate napkin -n 1000 --seed 1 | halftrek query napkin - 'P(X4 | do(X3=1))'"
 
 
 def add_to(commands: Commands) -> None:

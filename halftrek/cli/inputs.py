@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from halftrek.errors import DataError, GraphSyntaxError, InputError
 
 if TYPE_CHECKING:
+    from halftrek.catalog import Entry
     from halftrek.graph import Graph
 
 _STANDARD_INPUT = "-"
@@ -27,22 +28,22 @@ def read_graph(source: str) -> Graph:
         return graph(_decoded(sys.stdin.buffer.read(), "standard input"))
     if _is_file(source):
         return graph(_decoded(Path(source).read_bytes(), source))
-    named = catalog_name(source)
-    if named is not None:
-        from halftrek.catalog import catalog
-
-        return catalog(named).graph
-    if re.fullmatch(r"[\w./\\-]+", source) and "->" not in source and "--" not in source:
+    if not re.fullmatch(r"[\w./\\ -]+", source) or "--" in source:
+        return graph(source)
+    named = find_entry(source)
+    if named is None:
         raise InputError(_neither_file_nor_name(source))
-    return graph(source)
+    return named.graph
 
 
-def catalog_name(source: str) -> str | None:
-    """The catalog's name for the text, however it is spelled; None if it has none."""
-    from halftrek.catalog import names
+def find_entry(source: str) -> Entry | None:
+    """The catalog's entry of that name; a file or a text with arrows is none, whatever its letters."""
+    from halftrek.catalog import catalog, resolve
 
-    spelled = {_spelling(name): name for name in names()}
-    return spelled.get(_spelling(source))
+    if _is_file(source) or not re.fullmatch(r"[\w -]+", source):
+        return None
+    name = resolve(source)
+    return None if name is None else catalog(name)
 
 
 @contextmanager
@@ -82,10 +83,6 @@ def _is_file(source: str) -> bool:
         return Path(source).is_file()
     except (OSError, ValueError):  # a long text is no possible name
         return False
-
-
-def _spelling(name: str) -> str:
-    return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
 def _neither_file_nor_name(source: str) -> str:

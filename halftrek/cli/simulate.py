@@ -7,7 +7,6 @@ import csv
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from halftrek.cli.exits import DONE
@@ -52,16 +51,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _model(source: str, rng: Generator) -> CGLSCM:
-    from halftrek.catalog import catalog
-    from halftrek.cli.inputs import catalog_name, read_graph
+    from halftrek.cli.inputs import find_entry, read_graph
     from halftrek.simulation import random_model
 
-    named = None if Path(source).is_file() else catalog_name(source)
-    if named is not None:
-        known = catalog(named).model
-        if known is not None:
-            return known
-    return random_model(read_graph(source), random_state=rng)
+    known = find_entry(source)
+    return random_model(read_graph(source), random_state=rng) if known is None else known.model
 
 
 def _write_csv(model: CGLSCM, rows: int, rng: Generator, out: TextIO) -> None:

@@ -32,20 +32,26 @@ def draw_graph(
     cause: str | None = None,
     effect: str | None = None,
     digits: int = 2,
+    loadings: bool = True,
 ) -> Axes:
-    """Draws a graph, with a model's weights on its edges if one is given; ``cause`` and ``effect`` are coloured."""
+    """Draws a graph, with a model's weights on its edges if one is given; ``cause`` and ``effect`` are coloured.
+
+    ``loadings=False`` leaves out the weights of hidden causes, which data seldom determine one by one.
+    """
     widths = {v: _width(v) for v in (*graph.observed, *graph.latents)}
     layout = lay_out(graph, {v: max(1.0, w) for v, w in widths.items()})
     box = _extent(layout, widths)
     ax = axes_or_new(ax, (max(2.5, _INCH * (box[1] - box[0])), max(1.6, _INCH * (box[3] - box[2]))))
-    ax.set_xlim(box[0], box[1])
-    ax.set_ylim(box[2], box[3])
-    ax.set_aspect("equal")
+    ax.set_xlim(box[0], box[1], auto=True)  # may grow: the aspect is what counts
+    ax.set_ylim(box[2], box[3], auto=True)
+    ax.set_aspect("equal", adjustable="datalim")
     ax.set_axis_off()
     points = _points_per_unit(ax, box)
     _draw_edges(ax, graph, layout, widths, points)
     if model is not None:
-        _draw_weights(ax, graph, model, layout, widths, points, digits)
+        weights = edge_weights(graph, model)
+        shown = {e: w for e, w in weights.items() if loadings or e[0] not in graph.latents}
+        _draw_weights(ax, graph, shown, layout, widths, points, digits)
     colours = {name: colour for name, colour in ((cause, BLUE), (effect, VERMILION)) if name is not None}
     _draw_nodes(ax, graph, layout, widths, points, colours)
     return ax
@@ -135,20 +141,21 @@ def _draw_head(ax: Axes, curve: NDArray[np.float64], points: float) -> None:
 def _draw_weights(
     ax: Axes,
     graph: Graph,
-    model: CGLSCM,
+    weights: dict[Edge, float],
     layout: Layout,
     widths: dict[str, float],
     points: float,
     digits: int,
 ) -> None:
     taken: list[tuple[float, float, float]] = [(x, y, widths[v] / 2 + 0.2) for v, (x, y) in layout.nodes.items()]
-    weights = edge_weights(graph, model)
     size = min(_MAX_POINTS - 2.0, 0.24 * points)
     curves = {
         (u, kind, v): _visible(_curve(route), layout.nodes[u], widths[u], layout.nodes[v], widths[v])
         for (u, kind, v), route in layout.routes.items()
     }
     for edge, curve in curves.items():
+        if edge not in weights:
+            continue
         text = f"{weights[edge]:.{digits}f}".replace("-", "−")
         others = np.vstack([c for e, c in curves.items() if e != edge]) if len(curves) > 1 else np.empty((0, 2))
         x, y = _free_place(curve, taken, others)

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from halftrek.identification import Verdict
     from halftrek.workflow import Answer
 
+_LOADINGS = (
+    "Data determine the loadings of a hidden cause at most up to their common sign. A cause of two variables has only "
+    "its contribution to their covariance determined; its loadings are one of many equal choices."
+)
+
 
 def summarize_fit(fit: Fit) -> str:
     """What was fitted to what, how it ended, and every parameter."""
@@ -31,6 +36,8 @@ def summarize_fit(fit: Fit) -> str:
     if weights:
         rows = [(f"{u} {kind} {v}", _kind(kind, u in graph.latents), w) for (u, kind, v), w in weights.items()]
         parts.append("Edges\n" + table(("edge", "weight is a", "weight"), rows))
+    if graph.latents:
+        parts.append(paragraph(_LOADINGS, indent=2))
     errors = [(v, float(a), float(s)) for v, a, s in zip(model.names, model.mu, model.psi, strict=True)]
     parts.append("Equations\n" + table(("variable", "intercept", "noise variance"), errors))
     searched = [d for d in fit.districts if len(d.members) > 1]

@@ -47,6 +47,11 @@ def test_graph_shows_every_name_and_weight_on_the_given_axes() -> None:
     assert shown == {"x", "m", "y", "U", "0.500", "−2.000", "1.500", "0.250", "0.125"}
 
 
+def test_loadings_may_be_left_out() -> None:
+    ax = draw_graph(GRAPH, MODEL, ax=new_figure(5.0, 3.0).axes[0], loadings=False)
+    assert {text.get_text() for text in ax.texts} == {"x", "m", "y", "U", "0.50", "−2.00", "0.12"}
+
+
 def test_graph_alone_has_names_only_and_makes_its_own_axes() -> None:
     import matplotlib.pyplot as plt
 

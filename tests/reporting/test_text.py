@@ -1,0 +1,108 @@
+"""Fits, verdicts and answers in words and as records."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from halftrek.catalog import catalog, names
+from halftrek.estimation import Fit
+from halftrek.graph import Graph
+from halftrek.reporting import describe_answer, describe_verdict, summarize_fit
+from halftrek.reporting.records import answer_record, fit_record, graph_record, plain, to_json
+from halftrek.workflow import fit, identify
+
+
+def fitted(name: str) -> Fit:
+    entry = catalog(name)
+    return fit(entry.graph, cov=entry.model.cov, n=500, mean=entry.model.mean)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_fit_of_the_catalog_fits_the_page(name: str) -> None:
+    result = fitted(name)
+    text = summarize_fit(result)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert str(result.status).split()[0] in text
+    for u, kind, v in result.graph.edges():
+        assert f"{u} {kind} {v}" in text
+    assert ("loadings" in text) == bool(result.graph.latents)
+
+
+def test_the_numbers_of_a_summary_stand_in_their_rows() -> None:
+    graph = Graph([("x", "y")])
+    result = fit(graph, cov=[[4.0, 2.0], [2.0, 3.0]], n=100, mean=[1.0, 5.0])
+    lines = [line.split() for line in summarize_fit(result).splitlines()]
+    assert ["x", "->", "y", "coefficient", "0.5000"] in lines
+    assert ["x", "1.000", "4.000"] in lines
+    assert ["y", "4.500", "2.000"] in lines
+    density = -50 * (2 * math.log(2 * math.pi) + math.log(8.0) + 2)
+    assert ["log-likelihood", f"{density:.6f}"] in lines
+
+
+def test_answers_show_numbers_to_six_digits() -> None:
+    result = fitted("front-door")
+    text = describe_answer(result.query("P(X3 | do(X1=1))"))
+    lines = [line.split(maxsplit=1) for line in text.splitlines()]
+    assert ["answer", "X3 ~ N(0.740000, 1.90000)"] in lines  # the paper's Table 1
+    assert ["value", "0.450000"] in [line.split() for line in describe_answer(result.query("X1 ~> X3")).splitlines()]
+
+
+def test_answers_of_several_outcomes_show_their_covariance() -> None:
+    text = describe_answer(fitted("front-door").query("P(X2, X3 | do(X1=1))"))
+    rows = [line.split() for line in text.splitlines()]
+    assert ["X2", "0.6000", "1.000", "0.900"] in rows
+    assert ["X3", "0.7400", "0.900", "1.900"] in rows
+
+
+def test_given_models_have_no_verdict() -> None:
+    text = describe_answer(catalog("front-door").model.query("P(X3 | do(X2=1))"))
+    assert "X3 ~ N(1.10000, 1.09000)" in text
+    assert "given model" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "words"),
+    [("front-door", "P(X3 | do(X1))", "identified ("), ("bow", "x -> y", "not identified")],
+)
+def test_verdicts_name_question_and_outcome(name: str, question: str, words: str) -> None:
+    text = describe_verdict(identify(catalog(name).graph, question))
+    assert text.splitlines()[0] == f"  question  {question}"
+    assert f"verdict   {words}" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_finite_verdicts_say_how_many() -> None:
+    from dataclasses import replace
+
+    verdict = replace(identify(catalog("bow").graph, "x -> y"), status="finite", degree=2, witness=None)
+    assert "verdict   finite: up to 2 values fit equally well" in describe_verdict(verdict)
+
+
+def test_records_are_json_and_hold_the_numbers() -> None:
+    result = fitted("napkin")
+    record = json.loads(to_json(fit_record(result)))
+    place = {v: i for i, v in enumerate(result.model.names)}
+    arrows = [e for e in record["edges"] if e["from"] in place]
+    assert len(arrows) == 3
+    for edge in arrows:
+        assert edge["weight"] == result.model.T[place[edge["from"]], place[edge["to"]]]
+    answer = result.query("P(X4 | do(X3=1))")
+    record = json.loads(to_json(answer_record(answer)))
+    assert record["distribution"] == {"names": ["X4"], "mean": [answer.mean], "cov": [[answer.variance]]}
+    assert "value" not in record
+    assert json.loads(to_json(answer_record(result.query("X3 -> X4"))))["value"] == result.query("X3 -> X4").value
+
+
+def test_graph_records_hold_every_piece() -> None:
+    graph = Graph([("x", "y")], [("x", "z")], {"U": ["y", "z"]}, ["w"], {"x -> y": 0.5})
+    assert Graph(**graph_record(graph)) == graph
+
+
+def test_plain_values() -> None:
+    given = {1: np.float64(2.5), "b": (np.int64(3), math.nan, math.inf), "c": np.array([[True, False]]), "d": None}
+    assert plain(given) == {"1": 2.5, "b": [3, None, None], "c": [[True, False]], "d": None}
+    assert plain(Graph([("x", "y")])).startswith("Graph(")
