@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -48,6 +47,8 @@ def parse_edge_key(key: str) -> tuple[str, str, str]:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that offers the nearest known names, to end an error message with."""
+    import difflib
+
     names = list(known)
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
     if near:

@@ -264,6 +264,8 @@ class Graph:
         return f"Graph(directed={list(self.directed)}{arcs}{hidden}, observed={list(self.observed)}{known})"
 
     def _known(self, variable: str) -> str:
+        if not isinstance(variable, str):
+            raise GraphError(f"a variable's name is needed here, not {variable!r}")
         if variable not in self._parents:
             if variable in self.latents:
                 raise GraphError(f"{variable!r} is hidden; only observed variables can be asked for here")

@@ -142,6 +142,8 @@ def test_unknown_and_hidden_variables_are_named():
         graph.parents("incone")
     with pytest.raises(GraphError, match="'U' is hidden"):
         graph.ancestors("U")
+    with pytest.raises(GraphError, match="name is needed here, not \\['health'\\]"):
+        graph.parents(["health"])
 
 
 def test_find_cycle_gives_a_real_cycle_not_what_hangs_on_it():

@@ -101,6 +101,7 @@ def test_lavaan_models_of_the_reference_cases(case):
     arcs = [*told["bidirected"], *told["exogenous_covariances"]]
     assert {frozenset(e) for e in graph.bidirected} == {frozenset(e) for e in arcs}
     assert not graph.latents
+    assert case["npar"] == len(graph.edges()) + len(graph) * (2 if case["intercepts"] else 1)  # as lavaan counts them
     bare = Graph(graph.directed, graph.bidirected, {}, graph.observed)
     assert parse_graph(format_graph(bare, "lavaan")) == bare
 

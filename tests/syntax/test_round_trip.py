@@ -66,7 +66,7 @@ def said_in(graph, syntax):
 
 @pytest.mark.parametrize("syntax", SYNTAXES)
 @given(graph=marked_graphs())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_written_and_read_back(syntax, graph):
     text = format_graph(graph, syntax)
     back = parse_graph(text, syntax)
@@ -77,7 +77,7 @@ def test_written_and_read_back(syntax, graph):
 
 @pytest.mark.parametrize("syntax", SYNTAXES)
 @given(graph=marked_graphs())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_the_syntax_is_recognised(syntax, graph):
     text = format_graph(graph, syntax)
     assert detect_syntax(text) == syntax
