@@ -44,7 +44,7 @@ bench: $(VENV)/.ready-to-develop
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 docs: $(VENV)/.ready-to-develop
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # A changed pyproject.toml or constraints.txt makes the stamps stale, and the next call installs again.
 $(VENV)/.ready-to-run: pyproject.toml constraints.txt | $(BIN)/python

@@ -36,12 +36,12 @@ def add_to(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Graph, verdict, fit, answer, picture."""
-    from halftrek.catalog import catalog, data_path
+    from halftrek.catalog import catalog, load
     from halftrek.workflow import answer, fit, identify
 
     entry = catalog(_NAME)
     verdict = identify(entry.graph, _QUESTION)
-    result = fit(entry.graph, data_path(_DATA))
+    result = fit(entry.graph, load(_DATA))
     found = answer(result, _QUESTION).distribution
     assert found is not None  # the question asks for a distribution
     worlds = {
