@@ -140,8 +140,8 @@ def fit(
 ) -> Fit:
     """Fit the graph's model to data, or to a covariance with ``n`` (and ``mean``).
 
-    ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n`` unless
-    ``divisor="n-1"`` (as most published matrices). For the other options see ``halftrek.estimation.fit``.
+    ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n``
+    unless ``divisor="n-1"`` (as most published matrices). For the other options see ``halftrek.estimation.fit``.
     """
     chosen = graph(source)
     if (data is None) == (cov is None):

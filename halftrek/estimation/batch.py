@@ -50,7 +50,7 @@ class BatchFit:
     @cached_property
     def B(self) -> Floats:
         """Total effects."""
-        failed = np.isnan(self.T).any(axis=(1, 2))
+        failed = np.asarray(np.isnan(self.T).any(axis=(1, 2)))
         safe = np.where(failed[:, None, None], 0.0, self.T)
         total = np.linalg.inv(np.eye(len(self.names)) - safe)
         total[failed] = np.nan

@@ -14,7 +14,7 @@ half of ``e_j`` for a variance, a row of C for a loading. A coefficient moves th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +30,7 @@ class Shape:
     """The pattern of a district: who regresses on how many slots, which entries of Omega are free.
 
     Parameters, in this order: one coefficient per slot (``column`` says whose), error covariances ``pairs``, free noise
-    variances ``noisy`` (on the log scale if there are loadings, so that they stay positive), loadings ``(latent, member)``.
+    variances ``noisy`` (as logarithms if there are loadings, to stay positive), loadings ``(latent, member)``.
     """
 
     size: int
@@ -111,12 +111,13 @@ class Problem:
     link: Floats | None = None
     base: Floats | None = None
     lower: Floats | None = None  # lower bounds of the free parameters, for variances that run into zero
+    barrier: float = 0.0  # weight of -log|W|, which keeps W positive definite where it holds covariances beside C
 
     def take(self, rows: Ints) -> Problem:
         """Some members of the batch."""
         link = None if self.link is None else self.link[rows]
         base = None if self.base is None else self.base[rows]
-        return Problem(self.shape, self.G[rows], self.W0[rows], link, base, self.lower)
+        return replace(self, G=self.G[rows], W0=self.W0[rows], link=link, base=base)
 
     @property
     def free(self) -> int:
@@ -143,6 +144,7 @@ class State:
     K: Floats
     GA: Floats  # rows of G A that belong to the slots
     R: Floats
+    J: Floats | None = None  # inverse of W, only for the barrier
 
 
 def error_matrices(shape: Shape, theta: Floats, W0: Floats) -> tuple[Floats, Floats]:
@@ -169,6 +171,7 @@ def evaluate(problem: Problem, free: Floats) -> State:
     R = G[:, m:, m:] - G[:, m:, :m] @ T - T.transpose(0, 2, 1) @ GA
     W, C = error_matrices(shape, theta, problem.W0)
     root = cholesky_or_nan(W)
+    inner = root
     if shape.loadings:
         omega = W + C.transpose(0, 2, 1) @ C
         bad = np.isnan(root[:, -1, -1])
@@ -182,8 +185,11 @@ def evaluate(problem: Problem, free: Floats) -> State:
     diagonal = np.diagonal(root, axis1=1, axis2=2)
     with np.errstate(invalid="ignore"):
         value = 2.0 * np.log(diagonal).sum(axis=1) + (K * R).sum(axis=(1, 2))
+        if problem.barrier:
+            value = value - 2.0 * problem.barrier * np.log(np.diagonal(inner, axis1=1, axis2=2)).sum(axis=1)
     value = np.where(np.isfinite(value), value, np.inf)
-    return State(problem, value, T, C, W, omega, K, GA, R)
+    J = np.linalg.inv(np.where(fine[:, None, None], W, np.eye(shape.size))) if problem.barrier else None
+    return State(problem, value, T, C, W, omega, K, GA, R, J)
 
 
 def gradient(state: State) -> Floats:
@@ -192,13 +198,14 @@ def gradient(state: State) -> Floats:
     at = shape.at
     V = state.GA @ K
     M = K - K @ state.R @ K
-    variance = M[:, at.noisy, at.noisy]
+    pull = M if state.J is None else M - state.problem.barrier * state.J
+    variance = pull[:, at.noisy, at.noisy]
     if shape.loadings:
         variance = variance * state.W[:, at.noisy, at.noisy]
     full = np.concatenate(
         [
             -2.0 * V[:, at.slot, at.column],
-            2.0 * M[:, at.first, at.second],
+            2.0 * pull[:, at.first, at.second],
             variance,
             2.0 * (state.C @ M)[:, at.latent, at.child],
         ],
@@ -223,6 +230,7 @@ def fisher(state: State) -> Floats:
     H = 2.0 * (cross * cross.transpose(0, 2, 1) + KK * (UK @ U.transpose(0, 2, 1)))
     rest = state.problem.G[:, :m, :m] - state.GA @ weights.transpose(0, 2, 1)
     H[:, :m, :m] += 2.0 * rest * KK[:, :m, :m]
+    _add_barrier(state, U[:, m:], H)
     return _pull_back_twice(state.problem, H)
 
 
@@ -253,8 +261,25 @@ def hessian(state: State) -> Floats:
     if shape.loadings:  # curvature of Omega itself
         H[:, at.c, at.c] += 2.0 * at.same_latent * M[:, at.child[:, None], at.child]
         v = np.arange(at.v.start, at.v.stop)
-        H[:, v, v] += (M * state.W)[:, at.noisy, at.noisy]
+        pull = M if state.J is None else M - state.problem.barrier * state.J
+        H[:, v, v] += (pull * state.W)[:, at.noisy, at.noisy]
+    _add_barrier(state, U, H)
     return _pull_back_twice(state.problem, H)
+
+
+def _add_barrier(state: State, U: Floats, H: Floats) -> None:
+    """Second derivatives of ``-log|W|`` in the parameters of W: ``tr(J E_a J E_b)``."""
+    if state.J is None:
+        return
+    at = state.problem.shape.at
+    inside = slice(at.w.start, at.v.stop)
+    size = at.v.stop - at.w.start
+    j = at.target[inside]
+    UJ = U[:, :size] @ state.J
+    cross = UJ[:, :, j]
+    JJ = state.J[:, j[:, None], j]
+    bend = 2.0 * (cross * cross.transpose(0, 2, 1) + JJ * (UJ @ U[:, :size].transpose(0, 2, 1)))
+    H[:, inside, inside] += state.problem.barrier * bend
 
 
 def _directions(state: State) -> Floats:

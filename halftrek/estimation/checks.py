@@ -17,7 +17,7 @@ SINGULAR = 1e-10  # share of a variable's variance that the others must leave un
 def well_posed(cov: Floats, n: float) -> NDArray[np.bool_]:
     """For each covariance: is it safely positive definite?"""
     variance = np.diagonal(cov, axis1=1, axis2=2)
-    good = np.isfinite(cov).all(axis=(1, 2)) & (variance > 0.0).all(axis=1)
+    good: NDArray[np.bool_] = np.asarray(np.isfinite(cov).all(axis=(1, 2)) & (variance > 0.0).all(axis=1))
     if n <= cov.shape[1] or not good.any():
         return np.zeros(len(cov), dtype=bool)
     scale = np.sqrt(np.where(good[:, None], variance, 1.0))
@@ -55,8 +55,8 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
             heavy = [local[i] for i in np.argsort(-np.abs(vectors[:, 0])) if abs(vectors[i, 0]) > 1e-3][:6]
             if values[0] < -1e-8:
                 raise DataError(
-                    f"the covariance is not positive definite: see {', '.join(map(repr, heavy))}. Check for typing errors, "
-                    f"rounding, or correlations computed on different rows"
+                    f"the covariance is not positive definite: see {', '.join(map(repr, heavy))}. Check for typing "
+                    f"errors, rounding, or correlations computed on different rows"
                 )
             raise DataError(
                 f"{', '.join(map(repr, heavy))} are collinear: one is an exact linear function of the others. "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from halftrek.model import Floats
 FLOOR = float(np.log(1e-10))  # of a noise variance, as a share of the variable's own variance
 WARM_UP = 4  # EM steps before the second-order finish where the start may be poor
 STARTS = 8
+BARRIERS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 ENOUGH = 1e-11  # a predicted decrease of F that no longer matters
 
 Flags = NDArray[np.bool_]
@@ -148,7 +149,7 @@ def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
         taken = WARM_UP if settings.finish else settings.max_iter
         theta = run_em(many, theta, taken, stop_early=not settings.finish)
     steps = settings.max_iter if settings.finish else 0
-    ends = minimize(many, theta, max_iter=steps)
+    ends = _finish(many, theta, steps)
     best, agreeing, several = _choose(shape, problem, ends, wanted)
     full = problem.expand(best.theta)
     W, C = error_matrices(shape, full, problem.W0)
@@ -172,6 +173,18 @@ def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
         boundary=_on_boundary(problem, best.theta, W),
         ridge=~converged & (lowest < 1e-4) & (best.decrement < 1e-2),
     )
+
+
+def _finish(problem: Problem, theta: Floats, steps: int) -> Optimum:
+    """Minimise F; where W holds covariances beside loadings, along a path of barriers that ends at the boundary."""
+    if not (problem.shape.loadings and problem.shape.pairs):
+        return minimize(problem, theta, max_iter=steps)
+    iterations = np.zeros(len(theta), dtype=np.intp)
+    for weight in BARRIERS:
+        end = minimize(replace(problem, barrier=weight), theta, max_iter=steps, tol=1e-4 * weight)
+        theta, iterations = end.theta, iterations + end.iterations
+    value = evaluate(problem, theta).value
+    return Optimum(theta, value, end.decrement, iterations, end.converged)
 
 
 def run_em(problem: Problem, theta: Floats, steps: int, *, stop_early: bool = False) -> Floats:
@@ -230,7 +243,11 @@ def curvature(problem: Problem, theta: Floats) -> tuple[Floats, NDArray[np.intp]
 
 
 def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
+    """Where a noise variance is at its floor, or the errors' covariance has become singular."""
+    low = np.zeros(len(theta), dtype=bool)
     if problem.lower is not None:
-        return np.asarray((theta <= problem.lower + 1e-6).any(axis=1))
-    scale = np.sqrt(np.maximum(np.diagonal(W, axis1=1, axis2=2), 1e-300))
-    return np.asarray(np.linalg.eigvalsh(W / (scale[:, :, None] * scale[:, None, :]))[:, 0] < 1e-8)
+        low = (theta <= problem.lower + 1e-6).any(axis=1)
+    if problem.shape.pairs:
+        scale = np.sqrt(np.maximum(np.diagonal(W, axis1=1, axis2=2), 1e-300))
+        low = low | (np.linalg.eigvalsh(W / (scale[:, :, None] * scale[:, None, :]))[:, 0] < 1e-7)
+    return np.asarray(low)

@@ -86,7 +86,7 @@ def fit(
     """Maximum likelihood of the graph's model, given moments.
 
     - ``method="em"``: district by district, closed-form EM with a second-order finish (``finish=False``: EM alone);
-    - ``method="cgl-go"``: the paper's Algorithm 1, literally, with ``mask`` and ``random_state``; noise variances are 1;
+    - ``method="cgl-go"``: the paper's Algorithm 1, with ``mask`` and ``random_state``; noise variances are 1;
     - ``noise``: ``"free"``, ``"unit"`` or ``{"x": 1.0}``; ``intercepts``: ``"free"``, ``"zero"`` or ``{"x": 0.0}``;
     - ``coefficients``: ``{"x -> y": 0.5}`` fixes, ``{"x -> y": "a", "z -> y": "a"}`` makes equal;
     - ``starts``: number of deterministic starts of each district that may have several maxima.

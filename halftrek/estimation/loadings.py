@@ -1,14 +1,15 @@
 """Hidden causes of two children: from the error covariance that was fitted back to a pair of loadings.
 
 Only the product of the two loadings is determined. A choice with noise variances that are not negative exists exactly
-if the comparison matrix (diagonal as it is, minus the absolute values elsewhere) is positive semi-definite: the matrix is then
-"scaled diagonally dominant". With v > 0 its lowest eigenvector, ``c_i² = |w_ij| v_j / v_i`` leaves the lowest eigenvalue
-as noise for every member. On the scale of correlations this is the stated canonical form.
+if the comparison matrix (diagonal as it is, minus the absolute values elsewhere) is positive semi-definite ("scaled
+diagonally dominant"). With v > 0 its lowest eigenvector, ``c_i² = |w_ij| v_j / v_i`` leaves the lowest eigenvalue as
+noise for every member. On the scale of correlations this is the stated canonical form.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.model import Floats
 
@@ -43,7 +44,9 @@ def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[
     return loadings, share
 
 
-def _search(correlation: Floats, first: Floats, second: Floats, start: Floats) -> tuple[Floats, float]:
+def _search(
+    correlation: Floats, first: NDArray[np.intp], second: NDArray[np.intp], start: Floats
+) -> tuple[Floats, float]:
     """Maximise the lowest eigenvalue of what is left, a concave function of log v."""
     from scipy.optimize import minimize
 
@@ -60,7 +63,7 @@ def _search(correlation: Floats, first: Floats, second: Floats, start: Floats) -
     return np.exp(found.x), -float(found.fun)
 
 
-def _components(d: int, pairs: Pairs) -> list[np.ndarray]:  # type: ignore[type-arg]
+def _components(d: int, pairs: Pairs) -> list[NDArray[np.intp]]:
     label = list(range(d))
     for i, j in pairs:
         a, b = label[i], label[j]

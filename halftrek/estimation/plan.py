@@ -1,7 +1,7 @@
 """From a graph to the small problems that its likelihood splits into; no data yet.
 
-Districts of one variable are regressions. All others become a ``Task``: a ``Shape`` plus the places in the moment matrix
-that feed it. Coefficients that share a label tie their districts into one task. Slots are padded so that districts of
+Districts of one variable are regressions. All others become a ``Task``: a ``Shape`` plus the places in the moment
+matrix that feed it. Coefficients that share a label tie their districts into one task. Slots are padded so that districts of
 nearly the same pattern share a shape and are solved together.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Task:
     latents: tuple[int, ...]
     fixed_noise: tuple[tuple[int, float], ...] = ()
     fixed_pairs: tuple[tuple[int, int, float], ...] = ()
-    ties: tuple[None | float | str, ...] | None = None
+    ties: tuple[float | str | None, ...] | None = None
     pair_latents: tuple[tuple[int, tuple[int, int]], ...] = ()
     several_starts: bool = False
     about_origin: bool = False
@@ -85,7 +86,7 @@ class Plan:
 
 
 @lru_cache(maxsize=128)
-def make_plan(graph: Graph, names: tuple[str, ...], options: Options = Options()) -> Plan:
+def make_plan(graph: Graph, names: tuple[str, ...], options: Options) -> Plan:
     """The plan of a graph; ``names`` gives the order of variables (graphs that differ in order are equal)."""
     place = {v: i for i, v in enumerate(names)}
     p = len(names)
@@ -104,9 +105,9 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options = Options()
     tasks: list[Task] = []
     for members in _tied_districts(graph):
         if builder.is_single(members):
-            v = place[members[0]]
+            at = place[members[0]]
             slots, about_origin = builder.single_slots(members[0])
-            singles.setdefault((len(slots), about_origin), []).append((v, source[v], slots))
+            singles.setdefault((len(slots), about_origin), []).append((at, source[at], slots))
         else:
             tasks.append(builder.task(members))
     mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived else None
@@ -137,7 +138,7 @@ def _tied_districts(graph: Graph) -> Iterable[tuple[str, ...]]:
     home = {v: str(i) for i, d in enumerate(graph.districts) for v in d}
     joined: dict[str, list[str]] = {str(i): [] for i in range(len(graph.districts))}
     for ends in labelled.values():
-        for a, b in zip(ends, ends[1:], strict=False):
+        for a, b in pairwise(ends):
             joined[home[a]].append(home[b])
             joined[home[b]].append(home[a])
     done: set[str] = set()
@@ -185,7 +186,7 @@ class _Builder:
         graph, at = self.graph, {v: i for i, v in enumerate(members)}
         inside = set(members)
         about_origin = any(self.place[v] in self.fixed_mu for v in members)
-        tie: list[None | float | str] = []
+        tie: list[float | str | None] = []
         column: list[int] = []
         slots: list[int] = []
         for v in members:
@@ -198,7 +199,7 @@ class _Builder:
             column += [at[v]] * len(sources)
             slots += sources
             tie += labels
-        pairs: dict[tuple[int, int], None | float | str] = {}
+        pairs: dict[tuple[int, int], float | str | None] = {}
         for a, b in graph.bidirected:
             if a in inside:
                 pairs[tuple(sorted((at[a], at[b])))] = graph.coefficients.get(edge_key(a, "<->", b))  # type: ignore[index]

@@ -27,7 +27,7 @@ class Solution:
     pieces: tuple[tuple[Task, slice, Piece], ...]
 
 
-def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings = Settings()) -> Solution:
+def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Solution:
     """Maximum likelihood for each moment set ``(cov[i], mean[i])``."""
     b, p = mean.shape
     centred, about_origin = _sources(plan, cov, mean)

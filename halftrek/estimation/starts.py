@@ -29,7 +29,7 @@ def regression_start(problem: Problem) -> Floats:
 
 
 def random_start(problem: Problem, seed: int) -> Floats:
-    """Random error covariances and loadings that leave room for the noise, coefficients by generalised least squares."""
+    """Random error covariances and loadings that leave room for noise, coefficients by generalised least squares."""
     shape, b = problem.shape, len(problem.G)
     at = shape.at
     rng = np.random.default_rng([20250717, seed])

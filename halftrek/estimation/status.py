@@ -83,7 +83,7 @@ _ORDER: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum"
 
 def overall(reports: Sequence[DistrictReport]) -> Status:
     """The status of a whole fit: the worst code, every sentence."""
-    code = max((r.code for r in reports), key=_ORDER.index, default="converged")
+    code: Code = max((r.code for r in reports), key=_ORDER.index, default="converged")
     sentences = [r.sentence for r in reports if r.sentence]
     if not sentences:
         return Status(code, "converged: the likelihood is at its maximum.")

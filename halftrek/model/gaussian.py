@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,7 @@ from halftrek.errors import QueryError
 from halftrek.graph import did_you_mean
 from halftrek.model.rows import Rows
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]  # of floats; numpy types linear algebra too loosely to say so
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-class Rows(np.ndarray):  # type: ignore[type-arg]
+class Rows(np.ndarray):
     """A plain array of rows with ``names`` for its columns, so that a fit never has to guess their order.
 
     Everything that numpy does with an array works; a result that no longer has these columns has no names.

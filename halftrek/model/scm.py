@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class CGLSCM:
     """A centralized Gaussian linear SCM: ``x_j = Σ T[i,j] x_i + Σ C[k,j] u_k + mu_j + eps_j``.
 
-    Hidden causes ``u ~ N(0, I)``; errors ``eps ~ N(0, W)`` where ``W`` has the noise variances ``psi`` on its diagonal and
-    the free error covariances of bidirected edges elsewhere. With ``B = (I - T)^-1`` and ``Omega = C'C + W``:
+    Hidden causes ``u ~ N(0, I)``; errors ``eps ~ N(0, W)`` where ``W`` has the noise variances ``psi`` on its diagonal
+    and the free error covariances of bidirected edges elsewhere. With ``B = (I - T)^-1`` and ``Omega = C'C + W``:
     ``x ~ N(B'mu, B' Omega B)``. Arrays are read-only, in the order of ``names`` (rows of ``C``: of ``latents``).
     """
 

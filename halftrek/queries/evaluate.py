@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def check_query(query: Query, graph: Graph) -> None:
         return
     steps: Sequence[str] = variables_of(query)
     if isinstance(query, DirectEffect | PathEffect):
-        for u, v in zip(steps, steps[1:], strict=False):
+        for u, v in pairwise(steps):
             if v not in graph.children(u):
                 raise QueryError(f"{query}: the graph has no edge {u} -> {v}. For the total effect ask {u} ~> {v}")
     if len(set(steps)) < len(steps):
@@ -78,12 +79,12 @@ def variables_of(query: Query) -> tuple[str, ...]:
 
 def _weights(model: CGLSCM, path: Sequence[str]) -> float:
     at = [model.names.index(v) for v in path]
-    return float(np.prod([model.T[i, j] for i, j in zip(at, at[1:], strict=False)]))
+    return float(np.prod([model.T[i, j] for i, j in pairwise(at)]))
 
 
 def _through(model: CGLSCM, stations: Sequence[str]) -> float:
     product = 1.0
-    for cause, effect in zip(stations, stations[1:], strict=False):
+    for cause, effect in pairwise(stations):
         product *= _total(model, cause, effect)
     return product
 

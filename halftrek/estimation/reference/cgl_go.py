@@ -154,8 +154,8 @@ def objective(data: Moments, hidden: HiddenMoments, B: Floats, C: Floats, mu: Fl
     """
     A = np.linalg.inv(B)
     gap = A.T @ data.mean - mu - C.T @ hidden.mean
-    cross = np.sum((A.T @ hidden.with_x) * C.T)
-    spread = np.sum(A * (data.cov @ A)) - 2.0 * cross + np.sum(C * (hidden.square @ C))
+    cross = np.vdot(A, hidden.with_x @ C)
+    spread = np.vdot(A, data.cov @ A) - 2.0 * cross + np.vdot(C, hidden.square @ C)
     return -float(spread + gap @ gap)
 
 
@@ -226,15 +226,15 @@ def ascend(
     max_steps: int = 50,
     tol: float = 1e-12,
 ) -> tuple[Floats, float]:
-    """Gradient ascent until the gradient is a hundredth of what it was; returns the place and the last step size.
+    """Gradient ascent until the gradient is a tenth of what it was; returns the place and the last step size.
 
     Each step starts with the length that fits the curvature seen in the last one (Barzilai and Borwein 1988) and is
     halved until the value rises enough, so the value never falls.
     """
     x, height, g = start, value(start), gradient(start)
-    enough = max(tol, 1e-2 * float(np.linalg.norm(g)))
+    enough = max(tol, 0.1 * float(np.linalg.norm(g)))
     for _ in range(max_steps):
-        steepness = float(np.sum(g * g))
+        steepness = float(np.vdot(g, g))
         if steepness <= enough**2:
             break
         while not (new := value(x + step * g)) >= height + 1e-4 * step * steepness:
@@ -243,7 +243,7 @@ def ascend(
                 return x, max(step, 1e-3)
         x, height, old = x + step * g, new, g
         g = gradient(x)
-        bend = float(np.sum(old * (old - g)))
+        bend = float(np.vdot(old, old - g))
         step = step * steepness / bend if bend > 0.0 else 2.0 * step
     return x, step
 
