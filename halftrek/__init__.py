@@ -1,3 +1,70 @@
-"""halftrek: causal effects in linear models with hidden confounders."""
+"""halftrek: causal effects in linear models with hidden confounders.
+
+Can this effect be known at all, what is it, how sure are we, and if it can't be known, what can?
+
+    import halftrek as ht
+
+    g = ht.graph("smoking -> tar -> cancer; smoking <-> cancer")
+    ht.identify(g, "P(cancer | do(smoking))").explain()
+    ht.fit(g, "data.csv").query("P(cancer | do(smoking=1))").mean
+"""
+
+from halftrek.catalog import catalog
+from halftrek.errors import (
+    ConvergenceError,
+    DataError,
+    GraphError,
+    GraphSyntaxError,
+    HalftrekError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    NotIdentifiedError,
+    OutputError,
+    QueryError,
+    QuestionSyntaxError,
+)
+from halftrek.estimation import BatchFit, Fit, Status
+from halftrek.graph import Graph
+from halftrek.identification import Verdict, solve
+from halftrek.model import CGLSCM, GLSCM, Gaussian, cgl_edge
+from halftrek.moments import Moments
+from halftrek.syntax import format_graph, parse_question
+from halftrek.workflow import Answer, fit, fit_batch, graph, identify, moments
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CGLSCM",
+    "GLSCM",
+    "Answer",
+    "BatchFit",
+    "ConvergenceError",
+    "DataError",
+    "Fit",
+    "Gaussian",
+    "Graph",
+    "GraphError",
+    "GraphSyntaxError",
+    "HalftrekError",
+    "InputError",
+    "MissingExtraError",
+    "ModelError",
+    "Moments",
+    "NotIdentifiedError",
+    "OutputError",
+    "QueryError",
+    "QuestionSyntaxError",
+    "Status",
+    "Verdict",
+    "catalog",
+    "cgl_edge",
+    "fit",
+    "fit_batch",
+    "format_graph",
+    "graph",
+    "identify",
+    "moments",
+    "parse_question",
+    "solve",
+]

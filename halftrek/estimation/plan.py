@@ -1,8 +1,7 @@
 """From a graph to the small problems that its likelihood splits into; no data yet.
 
-Districts of one variable are regressions. All others become a ``Task``: a ``Shape`` plus the places in the moment
-matrix that feed it. Coefficients that share a label tie their districts into one task. Slots are padded so that districts of
-nearly the same pattern share a shape and are solved together.
+Districts of one variable are regressions. All others become a ``Task``: a ``Shape`` plus the places in the moment matrix
+that feed it. Coefficients that share a label tie their districts into one task.
 """
 
 from __future__ import annotations
