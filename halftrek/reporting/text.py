@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.reporting.graph_picture import edge_weights
-from halftrek.reporting.tables import count, facts, number, paragraph, table
+from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
@@ -71,7 +71,9 @@ def describe_answer(answer: Answer) -> str:
     text = facts(pairs)
     if distribution is not None and len(distribution.names) > 1:
         cov = np.asarray(distribution.cov)
-        rows = [(v, float(distribution.mean[i]), *(float(c) for c in cov[i])) for i, v in enumerate(distribution.names)]
+        rows: list[list[Cell]] = [
+            [v, float(distribution.mean[i]), *map(float, cov[i])] for i, v in enumerate(distribution.names)
+        ]
         text += "\n\n" + table(("outcome", "mean", *(f"cov with {v}" for v in distribution.names)), rows)
     return text
 
