@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from halftrek.errors import ConvergenceError
 from halftrek.model import CGLSCM, Floats, frozen
 from halftrek.reproduction.bound import Noise, cramer_rao
 from halftrek.reproduction.results import Accuracy
@@ -26,6 +27,11 @@ def accuracy_of(
     truth = float((world.mean, world.variance)[part][0])
     bound = cramer_rao(original, noise, do, outcome, rows)[part]
     good = estimates[np.isfinite(estimates)]
+    if len(good) < 2:
+        raise ConvergenceError(
+            f"only {len(good)} of {len(estimates)} samples of {rows} rows have a maximum of the likelihood with "
+            f"{noise} noise variances. Use more rows"
+        )
     spread, relative_error = variance_with_error(good)
     return Accuracy(
         quantity=quantity,

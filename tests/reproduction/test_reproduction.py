@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from halftrek.catalog import catalog
-from halftrek.errors import InputError
+from halftrek.errors import ConvergenceError, InputError
 from halftrek.estimation import fit_batch
 from halftrek.reproduction import Reproduction, run, study
-from halftrek.reproduction.accuracy import variance_with_error
+from halftrek.reproduction.accuracy import accuracy_of, variance_with_error
 from halftrek.reproduction.comparisons import answer
 from halftrek.reproduction.figure import figure
 from halftrek.reproduction.printed import EXPERIMENTS, FRONT_DOOR, NAPKIN
@@ -152,6 +152,16 @@ def test_monte_carlo_error_of_a_variance() -> None:
     spreads, errors = np.array([variance_with_error(row) for row in samples]).T
     np.testing.assert_allclose(spreads, samples.var(axis=1, ddof=1))
     assert errors.mean() == pytest.approx(spreads.std(), rel=0.1)
+
+
+def test_samples_without_a_maximum_are_left_out_and_said() -> None:
+    model = catalog("front-door").model
+    estimates = np.array([1.0, np.nan, 1.2, 1.3])
+    a = accuracy_of(model, "free", {"X2": 1.0}, "X3", 0, "mean", estimates, 100)
+    assert a.used == 3
+    assert a.bias == pytest.approx((1.0 + 1.2 + 1.3) / 3 - 1.1)
+    with pytest.raises(ConvergenceError, match="1 of 3"):
+        accuracy_of(model, "free", {"X2": 1.0}, "X3", 0, "mean", np.array([1.0, np.nan, np.nan]), 100)
 
 
 def test_too_little_to_study() -> None:
