@@ -20,6 +20,7 @@ from halftrek.identification.recipe import (
     Step,
     SumStep,
     ValueStep,
+    inputs_of,
     outputs_of,
     prune,
 )
@@ -143,16 +144,17 @@ def _rounds(closure: Closure, query: Query | None) -> Iterator[list[Cut]]:
 
 
 def _finished(study: Study, steps: list[Step], outputs: tuple[str, ...], query: Query) -> Recipe | None:
-    kept = tuple(_trimmed(s) for s in prune(steps, outputs))
-    recipe = Recipe(study.graph.observed, kept, outputs)
+    kept = prune(steps, outputs)
+    used = set(outputs).union(*(inputs_of(s) for s in kept))
+    recipe = Recipe(study.graph.observed, tuple(_trimmed(s, used) for s in kept), outputs)
     return recipe if study.confirms(recipe, answerable(query)) else None
 
 
-def _trimmed(step: Step) -> Step:
-    """Rows in the order of the columns where both name the same variable, so that regressions read as such."""
+def _trimmed(step: Step, used: set[str]) -> Step:
+    """Only outputs that are used, and rows in the order of the columns, so that regressions read as such."""
     if not isinstance(step, LinearStep):
         return step
     matching = [c for c in step.columns if c in step.rows]
     rest = [r for r in step.rows if r not in matching]
     rows = tuple(c if c in matching else rest.pop(0) for c in step.columns)
-    return replace(step, rows=rows)
+    return replace(step, rows=rows, outputs=tuple(q if q in used else None for q in step.outputs))

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from halftrek.errors import QueryError
 from halftrek.graph import Graph
-from halftrek.identification.certificate import find_recipe
+from halftrek.identification.branches import find_branches
+from halftrek.identification.certificate import find_recipe, known_effects
 from halftrek.identification.describe import estimand, latex, method_name
+from halftrek.identification.elimination import Count, count_values
 from halftrek.identification.estimand import as_latex, as_text
 from halftrek.identification.functionals import check_query
 from halftrek.identification.named import Finding, from_the_arrows
@@ -17,7 +19,15 @@ from halftrek.identification.nonparametric import Hedge
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.witness import find_witness
-from halftrek.queries.types import DirectEffect, Interventional, PathEffect, Query, ThroughEffect, TotalEffect
+from halftrek.queries.types import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
 
 
 def identify(
@@ -80,13 +90,55 @@ def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) 
     graph = study.graph
     if not study.locally_identified(query):
         return _not_identified(study, query, witness)
-    recipe = find_recipe(study.part(study.region(query)), query)
+    part = study.part(study.region(query))
+    recipe = find_recipe(part, query)
     if recipe is not None:
         recipe = replace(recipe, names=graph.observed)
         formulas = (estimand(recipe), latex(recipe))
         return Verdict(query, graph, "identified", method_name(recipe), "linear", *formulas, 1, recipe)
-    reason = "The covariance matrix leaves at most finitely many values; no formula for a single one was found."
-    return Verdict(query, graph, "undecided", "jacobian", "linear", reasons=(reason,))
+    return _decide_by_counting(study, part, query, budget=budget, witness=witness)
+
+
+def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: float, witness: bool) -> Verdict:
+    """No criterion gave a formula: count the values at a random covariance."""
+    graph = study.graph
+    count = count_values(part, query, frozenset(known_effects(part).known), budget=budget)
+    if count is not None and count.values == 1:
+        reason = (
+            "At a random covariance matrix of this graph, eliminating all other unknowns from the model's equations "
+            "leaves one single value (checked exactly at two random points, modulo two primes). No named criterion "
+            "gives a formula; an estimate comes from fitting the model."
+        )
+        return Verdict(query, graph, "identified", "elimination", "linear", degree=1, reasons=(reason,))
+    proof = find_branches(graph, query) if count is not None and (witness or not count.exact) else None
+    if count is None or not (count.exact or proof):
+        reason = "The covariance matrix leaves at most finitely many values; whether it is one was not found out."
+        return Verdict(query, graph, "undecided", "elimination", "linear", reasons=(reason,))
+    return Verdict(
+        query,
+        graph,
+        "finite",
+        "elimination",
+        "linear",
+        degree=count.values,
+        witness=proof if witness else None,
+        reasons=_why_finite(count, witness and proof is None),
+    )
+
+
+def _why_finite(count: Count, alone: bool) -> tuple[str, ...]:
+    reason = (
+        f"At a random covariance matrix of this graph, eliminating all other unknowns from the model's equations "
+        f"leaves an equation with {'' if count.exact else 'at most '}{count.values} different solutions (checked "
+        f"exactly at two random points, modulo two primes)."
+    )
+    if not alone:
+        return (reason,)
+    search = (
+        "A search for a second model with positive definite errors and the same covariance found none: some of the "
+        "solutions may always be complex, or need negative variances."
+    )
+    return (reason, search)
 
 
 def _as_intervention(query: Query) -> Interventional | None:
@@ -129,6 +181,8 @@ def _absent(graph: Graph, query: Query) -> str | None:
                     return f"The graph has no arrow {u} -> {v}, so by assumption the effect along this path is zero."
         case TotalEffect(u, v) if v not in graph.descendants(u):
             return f"No directed path leads from {u} to {v}, so by assumption {u} has no effect on {v}."
+        case ErrorCovariance(u, v) if u != v and v not in graph.spouses(u):
+            return f"The graph has neither {u} <-> {v} nor a hidden cause of both, so by assumption it is zero."
         case ThroughEffect(stations):
             for u, v in itertools.pairwise(stations):
                 if v not in graph.descendants(u):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.identification.fields import Array, Reals
-from halftrek.identification.functionals import Functionals, functionals
+from halftrek.identification.functionals import functionals
 from halftrek.identification.jacobian import Block, block_at
 from halftrek.identification.parameters import Parameters, Point, parameters_of
 from halftrek.model import CGLSCM
@@ -63,14 +63,14 @@ def find_witness(graph: Graph, query: Query, *, random_state: int | np.random.Ge
     rng = np.random.default_rng(random_state)
     table = parameters_of(graph)
     for _ in range(_TRIALS):
-        start = Point(table, Reals(), _starting_values(table, rng))
-        found = _walk(start, query, rng)
+        start = Point(table, Reals(), starting_values(table, rng))
+        found = _walk(start, query)
         if found is not None:
             return found
     return None
 
 
-def _starting_values(table: Parameters, rng: np.random.Generator) -> Array:
+def starting_values(table: Parameters, rng: np.random.Generator) -> Array:
     """Moderate coefficients and small error covariances, so that there is room on both sides."""
     values: Array = rng.uniform(0.3, 0.9, table.count) * rng.choice([-1.0, 1.0], table.count)
     spouses = 1 + max((len(table.graph.spouses(v)) for v in table.graph.observed), default=0)
@@ -82,7 +82,7 @@ def _starting_values(table: Parameters, rng: np.random.Generator) -> Array:
     return values
 
 
-def _walk(start: Point, query: Query, rng: np.random.Generator) -> Witness | None:
+def _walk(start: Point, query: Query) -> Witness | None:
     """Follow the directions that leave Sigma as it is, uphill in one functional, correcting after every small step."""
     found = functionals(query, start)
     for members in start.parameters.blocks:
@@ -99,7 +99,6 @@ def _walk(start: Point, query: Query, rng: np.random.Generator) -> Witness | Non
 
 def _follow(start: Point, members: tuple[str, ...], home: Block, query: Query, row: int) -> Witness | None:
     here, best = start, None
-    first = functionals(query, start)
     step = 0.1
     for _ in range(_STEPS):
         block = block_at(here, members)
@@ -110,13 +109,13 @@ def _follow(start: Point, members: tuple[str, ...], home: Block, query: Query, r
         if length < 1e-9:
             break
         moved = _correct(_shifted(here, block, direction * (step / length)), members, home)
-        if moved is None or not _is_model(moved):
+        if moved is None or not is_model(moved):
             step /= 2.0
             if step < 1e-3:
                 break
             continue
         here = moved
-        witness = _checked(start, here, query, row, first)
+        witness = checked_witness(start, here, query, row)
         if witness is not None:
             best = witness
             if abs(witness.answers[0] - witness.answers[1]) > 0.5:
@@ -148,13 +147,15 @@ def _shifted(point: Point, block: Block, change: Array) -> Point:
     return Point(point.parameters, point.field, values)
 
 
-def _is_model(point: Point) -> bool:
+def is_model(point: Point) -> bool:
+    """True if the errors have a positive definite covariance."""
     W = point.matrices(point.parameters.graph.observed)[2]
     return bool(np.linalg.eigvalsh(W)[0] > 1e-3)
 
 
-def _checked(start: Point, end: Point, query: Query, row: int, first: Functionals) -> Witness | None:
+def checked_witness(start: Point, end: Point, query: Query, row: int) -> Witness | None:
     """The two models, once their covariances agree and their answers visibly do not."""
+    first = functionals(query, start)
     answers = (float(first.values[row]), float(functionals(query, end).values[row]))
     if abs(answers[0] - answers[1]) < 0.05:
         return None

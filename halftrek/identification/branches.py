@@ -1,0 +1,115 @@
+"""All real answers at a covariance that leaves finitely many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halftrek.errors import DataError
+from halftrek.graph import Graph
+from halftrek.identification.fields import Array, Reals
+from halftrek.identification.functionals import check_query, functionals
+from halftrek.identification.jacobian import block_at
+from halftrek.identification.parameters import Point, parameters_of
+from halftrek.identification.study import Study
+from halftrek.identification.witness import Witness, checked_witness, is_model, starting_values
+from halftrek.queries.types import Query
+
+_STARTS = 60
+_ITERATIONS = 200
+
+
+def real_values(
+    graph: Graph,
+    query: Query,
+    Sigma: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    random_state: int | np.random.Generator = 0,
+) -> list[tuple[float, ...]]:
+    """The answers of all models of the graph with this covariance that a search from random starts meets, sorted.
+
+    For a query with the verdict "finite". Each answer is a tuple, one entry for each number that the query asks for.
+    """
+    check_query(graph, query)
+    order = tuple(graph.observed if names is None else names)
+    sigma = np.asarray(Sigma, dtype=float)
+    missing = [v for v in graph.observed if v not in order]
+    if missing or sigma.shape != (len(order),) * 2:
+        raise DataError(f"Sigma must have a row and a column for each of {', '.join(graph.observed)}")
+    part = graph.induced(Study(graph).region(query))
+    members = part.topological_order
+    at = [order.index(v) for v in members]
+    rng = np.random.default_rng(random_state)
+    found: list[tuple[float, ...]] = []
+    for point in _solutions(part, members, sigma[np.ix_(at, at)], rng):
+        answer = tuple(float(v) for v in functionals(query, point).values)
+        if not any(np.allclose(answer, other, rtol=1e-5, atol=1e-7) for other in found):
+            found.append(answer)
+    return sorted(found)
+
+
+def find_branches(graph: Graph, query: Query, *, random_state: int | np.random.Generator = 0) -> Witness | None:
+    """Two models with one covariance and different answers, for a query with finitely many values."""
+    rng = np.random.default_rng(random_state)
+    table = parameters_of(graph)
+    for _ in range(4):
+        start = Point(table, Reals(), starting_values(table, rng))
+        first = functionals(query, start)
+        for members in table.blocks:
+            block = block_at(start, members)
+            if not np.any(first.gradients[:, list(block.free)]):
+                continue
+            for other in _solutions_near(start, members, block.sigma, rng):
+                apart = np.abs(functionals(query, other).values - first.values)
+                witness = checked_witness(start, other, query, int(np.argmax(apart)))
+                if witness is not None:
+                    return witness
+    return None
+
+
+def _solutions(graph: Graph, members: tuple[str, ...], sigma: Array, rng: np.random.Generator) -> list[Point]:
+    table = parameters_of(graph)
+    return _solutions_near(Point(table, Reals(), starting_values(table, rng)), members, sigma, rng)
+
+
+def _solutions_near(home: Point, members: tuple[str, ...], sigma: Array, rng: np.random.Generator) -> list[Point]:
+    """Models whose sub-model on ``members`` has a covariance, from random starts; other parameters as at home."""
+    found = []
+    free = list(block_at(home, members).free)
+    for _ in range(_STARTS):
+        values = home.values.copy()
+        values[free] = (starting_values(home.parameters, rng) * rng.choice([0.5, 1.0, 3.0]))[free]
+        end = _descend(Point(home.parameters, home.field, values), members, sigma)
+        if end is not None and is_model(end):
+            found.append(end)
+    return found
+
+
+def _descend(point: Point, members: tuple[str, ...], sigma: Array) -> Point | None:
+    """Levenberg-Marquardt on the difference of the covariances; None if it does not vanish."""
+    upper = np.triu_indices(len(sigma))
+    size = float(np.abs(sigma).max())
+    block, damping = block_at(point, members), 1.0
+    gap = (sigma - block.sigma)[upper]
+    for _ in range(_ITERATIONS):
+        if np.abs(gap).max() < 1e-14 * size:
+            break
+        J = block.jacobian
+        change = np.linalg.lstsq(
+            np.vstack([J.T, np.sqrt(damping) * np.eye(len(J))]), np.concatenate([gap, np.zeros(len(J))]), rcond=None
+        )[0]
+        values = point.values.copy()
+        values[list(block.free)] += change
+        trial = Point(point.parameters, point.field, values)
+        next_block = block_at(trial, members)
+        next_gap = (sigma - next_block.sigma)[upper]
+        if float(next_gap @ next_gap) < float(gap @ gap):
+            point, block, gap, damping = trial, next_block, next_gap, max(damping / 5.0, 1e-14)
+        else:
+            damping *= 4.0
+            if damping > 1e12:
+                break
+    return point if np.abs(gap).max() < 1e-11 * size else None

@@ -1,0 +1,275 @@
+"""The complete decision: how many values does the answer take on the models with one random covariance?
+
+At a random covariance of the model (modulo a prime) the coefficients solve polynomial equations: errors without a
+bidirected edge and without a common hidden cause are uncorrelated. Everything but the answer is eliminated from them;
+the degree of what is left, without repeated roots, counts the answers. What a recipe has already found is put in as a
+number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from time import monotonic
+
+import numpy as np
+
+from halftrek.graph import edge_key
+from halftrek.identification import polynomials as poly
+from halftrek.identification.algebra import Algebra, algebra
+from halftrek.identification.bench import Bench
+from halftrek.identification.functionals import functionals
+from halftrek.identification.jacobian import Block, block_at, random_point
+from halftrek.identification.modular import PRIMES, Ints, PrimeField
+from halftrek.identification.parameters import Point
+from halftrek.identification.polynomials import Polynomial
+from halftrek.identification.study import Study
+from halftrek.queries.types import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Unknown coefficients at a random point: their equations, and the coefficients themselves as polynomials."""
+
+    point: Point
+    field: PrimeField
+    blocks: dict[str, Block]
+    weights: dict[tuple[str, str], Polynomial]
+    equations: list[Polynomial]
+    target: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """Number of values of an answer; not ``exact``: at most this many."""
+
+    values: int
+    exact: bool
+
+
+def count_values(study: Study, query: Query, known: frozenset[str], *, budget: float) -> Count | None:
+    """How many values the answer takes at a generic covariance; None if the budget was spent first.
+
+    ``known`` are edges (as text) that are identified. Two random points modulo two primes have to agree.
+    """
+    counts = []
+    deadline = monotonic() + budget
+    for number, prime in enumerate(PRIMES):
+        field = PrimeField(prime)
+        point = random_point(study.table, field, 31 + number)
+        system = _system(point, field, query, known)
+        found, truth, exact = _equation(system, query, deadline)
+        if found is None:
+            return None
+        if poly.value_at(prime, found, truth):
+            raise AssertionError(f"the true value of {query} does not solve its own equation")
+        values = poly.distinct_roots(prime, found)
+        counts.append(Count(values, exact or values == 1))
+    return counts[0] if counts[0] == counts[1] else None
+
+
+def _equation(system: System, query: Query, deadline: float) -> tuple[list[int] | None, int, bool]:
+    """A polynomial that the answer solves, the answer at the point, and whether none of lower degree will do."""
+    field = system.field
+    p = field.p
+    finite = algebra(field, system.equations, deadline=monotonic() + (deadline - monotonic()) / 2)
+    truth = [int(v) for v in functionals(query, system.point).values]
+    mix = [pow(1_000_003, k + 1, p) for k in range(len(truth))]  # one number that tells several apart
+    mixed = sum(v * w for v, w in zip(truth, mix, strict=True)) % p
+    conditional = isinstance(query, Interventional) and bool(query.given)
+    if finite is not None and _covers(finite, system):
+        if isinstance(query, Interventional) and query.given:
+            parts = conditional_parts(system, finite, query)
+        else:
+            parts = [finite.element(a) for a in _answers(system, query)]
+        if parts is not None:
+            total = field.reduce(np.sum([field.mul(m, np.asarray(w)) for m, w in zip(parts, mix, strict=True)], axis=0))
+            return finite.equation_of(total), mixed, True
+    if conditional:
+        return None, mixed, False
+    answer = poly.add(p, *(poly.scale(p, a, w) for a, w in zip(_answers(system, query), mix, strict=True)))
+    equations = [*system.equations, poly.add(p, {(system.target,): 1}, poly.scale(p, answer, p - 1))]
+    return poly.univariate(field, equations, system.target, deadline=deadline), mixed, False
+
+
+def _covers(finite: Algebra, system: System) -> bool:
+    """True if every unknown weight is one of the algebra's variables."""
+    return all(v in finite.matrices for w in system.weights.values() for m in w for v in m)
+
+
+def _system(point: Point, field: PrimeField, query: Query, known: frozenset[str]) -> System:
+    """Equations of the districts that the answer depends on."""
+    table, _p = point.parameters, field.p
+    gradient = functionals(query, point).gradients
+    blocks: dict[str, Block] = {}
+    weights: dict[tuple[str, str], Polynomial] = {}
+    equations: list[Polynomial] = []
+    for members in table.blocks:
+        block = block_at(point, members)
+        if not gradient[:, list(block.free)].any():
+            continue
+        blocks |= dict.fromkeys(members, block)
+        for v in members:
+            for u in table.graph.parents(v):
+                entry = table.direct[u, v]
+                value = entry.value if entry.parameter is None else None
+                if value is not None:
+                    weights[u, v] = _constant(field.number(value))
+                elif edge_key(u, "->", v) in known:
+                    weights[u, v] = _constant(int(point.values[entry.parameter]))
+                else:
+                    weights[u, v] = {(entry.parameter,): 1} if entry.parameter is not None else {}
+        equations += _block_equations(point, field, block, weights)
+    for (u, v), entry in table.direct.items():  # effects may also run through districts whose edges are all known
+        if (u, v) not in weights:
+            value = field.number(entry.value) if entry.parameter is None else int(point.values[entry.parameter])
+            weights[u, v] = _constant(value)
+    return System(point, field, blocks, weights, [e for e in equations if e], table.count)
+
+
+def _constant(value: int) -> Polynomial:
+    return {(): value} if value else {}
+
+
+def error_covariance(p: int, block: Block, weights: Mapping[tuple[str, str], Polynomial], i: str, j: str) -> Polynomial:
+    """``[(I - T)' Sigma (I - T)]_ij`` in the unknown weights, at the covariance of the district's sub-model."""
+    place = {v: k for k, v in enumerate(block.names)}
+    members = set(block.members)
+
+    def column(v: str) -> list[tuple[int, Polynomial]]:
+        above = [(place[u], poly.scale(p, w, p - 1)) for (u, c), w in weights.items() if c == v and v in members]
+        return [(place[v], {(): 1}), *above]
+
+    total: Polynomial = {}
+    for a, left in column(i):
+        for b, right in column(j):
+            total = poly.add(p, total, poly.scale(p, poly.multiply(p, left, right), int(block.sigma[a, b])))
+    return total
+
+
+def _block_equations(
+    point: Point, field: PrimeField, block: Block, weights: Mapping[tuple[str, str], Polynomial]
+) -> list[Polynomial]:
+    p = field.p
+    given = _error_covariances(point, field)
+    outer = [v for v in block.names if v not in set(block.members)]
+    equations = []
+    for j, v in enumerate(block.members):
+        for u in (*outer, *block.members[:j]):
+            expected = given.get(frozenset((u, v)), {}) if u in block.members else {}
+            if expected is not None:
+                covariance = error_covariance(p, block, weights, u, v)
+                equations.append(poly.add(p, covariance, poly.scale(p, expected, p - 1)))
+    return equations
+
+
+def _error_covariances(point: Point, field: PrimeField) -> dict[frozenset[str], Polynomial | None]:
+    """What the graph says of each error covariance: a polynomial in loadings and labels, or None if it is free."""
+    table, p = point.parameters, field.p
+    shared = [e.parameter for e in table.entries if e.kind == "covariance"]
+    found: dict[frozenset[str], Polynomial | None] = {}
+    loadings: dict[str, list[tuple[str, Polynomial]]] = {}
+    for e in table.entries:
+        symbol: Polynomial = _constant(field.number(e.value)) if e.parameter is None else {(e.parameter,): 1}
+        if e.kind == "loading":
+            loadings.setdefault(e.source, []).append((e.target, symbol))
+        elif e.kind == "covariance":
+            alone = e.parameter is not None and shared.count(e.parameter) == 1
+            found[frozenset((e.source, e.target))] = None if alone else symbol
+    for arrows in loadings.values():
+        for k, (a, first) in enumerate(arrows):
+            for b, second in arrows[:k]:
+                before = found.get(frozenset((a, b)), {})
+                product = poly.multiply(p, first, second)
+                found[frozenset((a, b))] = None if before is None else poly.add(p, before, product)
+    return found
+
+
+def _answers(system: System, query: Query) -> list[Polynomial]:
+    """The numbers that make up the answer, as polynomials in the unknowns (not for conditional distributions)."""
+    p = system.field.p
+    match query:
+        case DirectEffect(u, v):
+            return [system.weights[u, v]]
+        case PathEffect(path):
+            return [_product(p, [system.weights[e] for e in pairwise(path)])]
+        case TotalEffect(u, v):
+            return [partial_effect(system, u, v, ())]
+        case ThroughEffect(stations):
+            return [_product(p, [partial_effect(system, u, v, ()) for u, v in pairwise(stations)])]
+        case ErrorCovariance(i, j):
+            return [error_covariance(p, system.blocks[i], system.weights, i, j)]
+        case Interventional(outcomes, do, _):
+            return [partial_effect(system, x, y, [w for w in do if w != x]) for x in do for y in outcomes]
+
+
+def _product(p: int, factors: list[Polynomial]) -> Polynomial:
+    total: Polynomial = {(): 1}
+    for f in factors:
+        total = poly.multiply(p, total, f)
+    return total
+
+
+def partial_effect(system: System, cause: str, effect: str, held: Sequence[str]) -> Polynomial:
+    """Effect of a cause while others are held, in the unknown weights."""
+    p, graph = system.field.p, system.point.parameters.graph
+    found: dict[str, Polynomial] = {cause: {(): 1}}
+    for v in graph.topological_order:
+        if v != cause and v not in held:
+            terms = [poly.multiply(p, found[u], system.weights[u, v]) for u in graph.parents(v) if u in found]
+            if terms:
+                found[v] = poly.add(p, *terms)
+    return found.get(effect, {})
+
+
+def conditional_parts(system: System, finite: Algebra, query: Interventional) -> list[Ints] | None:
+    """Slopes, spread and effects of a conditional distribution after do, as elements of the algebra.
+
+    After do the variables are ``v - Σ_x e_xv x`` plus a constant, so their covariances are those of these differences.
+    The order is that of ``functionals``.
+    """
+    field, size = system.field, finite.size
+    bench = Bench(system.point, field)
+    both, m = (*query.outcomes, *query.given), len(query.outcomes)
+    identity = np.eye(size, dtype=np.int64)
+    effects = {
+        (x, v): finite.element(partial_effect(system, x, v, [w for w in query.do if w != x]))
+        for x in query.do
+        for v in both
+    }
+
+    def covariance(a: str, b: str) -> Ints:
+        left = [(a, identity), *((x, field.reduce(-effects[x, a])) for x in query.do)]
+        right = [(b, identity), *((x, field.reduce(-effects[x, b])) for x in query.do)]
+        total = np.zeros((size, size), dtype=np.int64)
+        for u, e in left:
+            for v, f in right:
+                weight = bench.sigma[bench.place[u], bench.place[v]]
+                total = field.reduce(total + field.mul(field.matmul(e, f), weight))
+        return total
+
+    spread = np.block([[covariance(a, b) for b in query.given] for a in query.given])
+    inverse = field.inverse(spread)
+    if inverse is None:
+        return None
+    slope = field.matmul(np.block([[covariance(y, z) for z in query.given] for y in query.outcomes]), inverse)
+    blocks = [[slope[i * size :][:size, j * size :][:, :size] for j in range(len(query.given))] for i in range(m)]
+    parts = [b for row in blocks for b in row]
+    for i, y in enumerate(query.outcomes):
+        for w in query.outcomes[: i + 1]:
+            taken = [field.matmul(b, covariance(z, w)) for b, z in zip(blocks[i], query.given, strict=True)]
+            parts.append(field.reduce(covariance(y, w) - sum(taken)))
+    for x in query.do:
+        for i, y in enumerate(query.outcomes):
+            taken = [field.matmul(b, effects[x, z]) for b, z in zip(blocks[i], query.given, strict=True)]
+            parts.append(field.reduce(effects[x, y] - sum(taken)))
+    return parts
