@@ -7,6 +7,7 @@ a node. A bidirected edge is laid out like a hidden cause of its two ends; its p
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -116,58 +117,77 @@ def _between(ranks: Sequence[int]) -> int:
 
 def _order_columns(net: _Net) -> _Net:
     """Orders the columns so that pieces of edges cross little; the best of a fixed number of sweeps is kept."""
-    beside = _neighbours(net)
-    column_of = {v: k for k, members in net.columns.items() for v in members}
+    sides = _sides(net)
     order = {k: list(members) for k, members in sorted(net.columns.items())}
-    best, fewest = {k: list(m) for k, m in order.items()}, _crossings(order, net)
+    best, fewest = {k: list(m) for k, m in order.items()}, _crossings(order, sides)
     for sweep in range(24):
+        if fewest == 0:
+            break
         forward = sweep % 2 == 0
-        position = {v: i - (len(m) - 1) / 2 for m in order.values() for i, v in enumerate(m)}
+        position = _positions(order)
         for k in sorted(order, reverse=not forward):
             pull = {}
             for v in order[k]:
-                behind = [w for w in beside[v] if (column_of[w] < k) == forward] or beside[v]
+                behind = sides[v][0 if forward else 1] or sides[v][1 if forward else 0]
                 pull[v] = _mean([position[w] for w in behind], position[v])
             order[k].sort(key=lambda v: (pull[v], position[v]))
-            position.update({v: i - (len(order[k]) - 1) / 2 for i, v in enumerate(order[k])})
-        _swap_neighbours(order, net)
-        crossings = _crossings(order, net)
+            position.update(_positions({k: order[k]}))
+        _swap_neighbours(order, sides)
+        crossings = _crossings(order, sides)
         if crossings < fewest:
             best, fewest = {k: list(m) for k, m in order.items()}, crossings
     return _Net(best, net.pieces, net.chains, net.light, net.passes)
 
 
-def _swap_neighbours(order: dict[int, list[str]], net: _Net) -> None:
-    """Exchanges neighbours in a column where that lowers the number of crossings."""
-    fewest = _crossings(order, net)
-    for members in order.values():
-        for i in range(len(members) - 1):
-            if fewest == 0:
-                return
-            members[i], members[i + 1] = members[i + 1], members[i]
-            now = _crossings(order, net)
-            if now < fewest:
-                fewest = now
-            else:
-                members[i], members[i + 1] = members[i + 1], members[i]
-
-
-def _crossings(order: Mapping[int, Sequence[str]], net: _Net) -> int:
-    """Pairs of pieces that cross, as straight lines between the ordinal places of their ends."""
-    place = {v: (k, 2 * i - len(m)) for k, m in order.items() for i, v in enumerate(m)}
-    lines = []
+def _sides(net: _Net) -> dict[str, tuple[list[str], list[str]]]:
+    """For each place those before it and those after it; pieces join neighbouring columns only."""
+    column_of = {v: k for k, members in net.columns.items() for v in members}
+    sides: dict[str, tuple[list[str], list[str]]] = {v: ([], []) for v in column_of}
     for u, v in net.pieces:
-        (a, p), (b, q) = sorted((place[u], place[v]))
-        lines.append((a, p, b, q))
+        first, second = (u, v) if column_of[u] < column_of[v] else (v, u)
+        sides[first][1].append(second)
+        sides[second][0].append(first)
+    return sides
+
+
+def _positions(order: Mapping[int, Sequence[str]]) -> dict[str, float]:
+    return {v: i - (len(m) - 1) / 2 for m in order.values() for i, v in enumerate(m)}
+
+
+def _swap_neighbours(order: dict[int, list[str]], sides: Mapping[str, tuple[list[str], list[str]]]) -> None:
+    """Exchanges neighbours in a column where that lowers the number of crossings, until nothing is gained."""
+    position = _positions(order)
+    for _ in range(8):
+        gained = False
+        for members in order.values():
+            for i in range(len(members) - 1):
+                u, v = members[i], members[i + 1]
+                if _crossings_of(u, v, sides, position) > _crossings_of(v, u, sides, position):
+                    members[i], members[i + 1] = v, u
+                    position[u], position[v] = position[v], position[u]
+                    gained = True
+        if not gained:
+            return
+
+
+def _crossings_of(
+    u: str, v: str, sides: Mapping[str, tuple[list[str], list[str]]], position: Mapping[str, float]
+) -> int:
+    """How often the pieces of ``u`` and ``v`` cross when ``u`` is below ``v``."""
+    return sum(
+        position[a] > position[b] for mine, other in zip(sides[u], sides[v], strict=True) for a in mine for b in other
+    )
+
+
+def _crossings(order: Mapping[int, Sequence[str]], sides: Mapping[str, tuple[list[str], list[str]]]) -> int:
+    position = _positions(order)
     found = 0
-    for i, (a, p, b, q) in enumerate(lines):
-        for c, r, d, s in lines[:i]:
-            low, high = max(a, c), min(b, d)
-            if low < high:
-                # the two lines' order at the ends of their common stretch, cross-multiplied to stay with integers
-                here = (p * (b - a) + (q - p) * (low - a)) * (d - c) - (r * (d - c) + (s - r) * (low - c)) * (b - a)
-                there = (p * (b - a) + (q - p) * (high - a)) * (d - c) - (r * (d - c) + (s - r) * (high - c)) * (b - a)
-                found += here * there < 0
+    for members in order.values():
+        ends = [position[w] for v in members for w in sorted(sides[v][1], key=position.__getitem__)]
+        passed: list[float] = []  # ends of the pieces that began lower, sorted: those above this end are crossed
+        for end in ends:
+            found += len(passed) - bisect_right(passed, end)
+            insort(passed, end)
     return found
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import isotonic_regression
 
 from halftrek.graph import Graph
 from halftrek.reporting.graph_picture import _curve, _distance
-from halftrek.reporting.layout import _spread, lay_out
+from halftrek.reporting.layout import _crossings, _net_of, _order_columns, _sides, _spread, lay_out
 
 
 @st.composite
@@ -71,6 +71,26 @@ def test_graphs_without_crossings_are_drawn_without(graph: Graph) -> None:
     curves = [_curve(route)[::4] for route in lay_out(graph).routes.values()]
     for first, second in itertools.combinations(curves, 2):
         assert not any(_cross(a, b, c, d) for a, b in itertools.pairwise(first) for c, d in itertools.pairwise(second))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(graphs())
+def test_crossings_are_pairs_in_opposite_order(graph: Graph) -> None:
+    net = _net_of(graph)
+    order, sides = dict(sorted(net.columns.items())), _sides(net)
+    column_of = {v: k for k, members in order.items() for v in members}
+    height = {v: i for members in order.values() for i, v in enumerate(members)}
+    pieces = [sorted(piece, key=column_of.__getitem__) for piece in net.pieces]
+    columns = list(order)
+    assert all(columns.index(column_of[v]) - columns.index(column_of[u]) == 1 for u, v in pieces)
+    opposite = sum(
+        column_of[a] == column_of[c] and (height[a] - height[c]) * (height[b] - height[d]) < 0
+        for (a, b), (c, d) in itertools.combinations(pieces, 2)
+    )
+    assert _crossings(order, sides) == opposite
+    best = _order_columns(net)
+    assert _crossings(best.columns, sides) <= opposite
+    assert {k: sorted(m) for k, m in best.columns.items()} == {k: sorted(m) for k, m in order.items()}
 
 
 def test_a_chain_is_straight_and_a_bow_is_not() -> None:
