@@ -1,0 +1,204 @@
+"""Rows in memory: numpy arrays, dictionaries of columns, pandas, polars, Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.errors import DataError, MissingExtraError
+from halftrek.moments.accumulate import Block
+from halftrek.moments.source import Numeric, Source
+
+PIECE = 65_536  # rows of a frame that are converted at a time
+
+
+def from_array(array: NDArray[Any], names: Sequence[str] | None) -> Source:
+    """A table of numbers; plain arrays take ``names`` for all their columns, or ``x1 … xp``."""
+    own = getattr(array, "names", None)
+    if array.dtype.names:
+        return from_columns({v: array[v] for v in array.dtype.names})
+    if array.ndim != 2:
+        fix = "reshape it to rows × columns, for one column with a.reshape(-1, 1)"
+        raise DataError(f"an array of data has 2 dimensions, rows and columns, not {array.ndim}; {fix}")
+    _refuse_dtype(array, "the array")
+    if own is None and names is not None and len(names) != array.shape[1]:
+        raise DataError(
+            f"the array has {array.shape[1]} columns, but {len(names)} names are needed: {', '.join(map(str, names))}. "
+            f"Pass only these columns, in this order, or a frame with column names"
+        )
+    if own is None:
+        own = [f"x{k + 1}" for k in range(array.shape[1])] if names is None else names
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
+    table, columns = np.asarray(array), tuple(own)
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        if wanted == columns:
+            yield table
+        else:
+            yield [table[:, columns.index(v)] for v in wanted]
+
+    return Source(columns, blocks, rows=len(table))
+
+
+def from_columns(columns: Mapping[str, Any]) -> Source:
+    """A dictionary of columns."""
+    arrays: dict[str, NDArray[Any]] = {}
+    refused: dict[str, str] = {}
+    for name, values in columns.items():
+        if isinstance(values, np.ma.MaskedArray):
+            values = np.ma.filled(values.astype(np.float64), np.nan)
+        column = np.asarray(values)
+        if column.dtype.kind in "OUS" and column.ndim == 1 and not isinstance(values, np.ndarray):
+            plain = [np.nan if x is None else x for x in values]  # numpy makes texts of all if one is a text
+            column = np.asarray(plain, dtype=float if all(map(_number_like, plain)) else object)
+        if column.ndim != 1:
+            raise DataError(f"column {name!r} must be a list of numbers, not of shape {column.shape}")
+        why = _unusable(column)
+        if why:
+            refused[str(name)] = why
+        arrays[str(name)] = column
+    lengths = {v: len(column) for v, column in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"the columns have different lengths: {lengths}; give each the same number of rows")
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        yield [arrays[v] for v in wanted]
+
+    return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0))
+
+
+def from_frame(frame: Any) -> Source | None:
+    """Any frame in memory that narwhals knows; None for anything else."""
+    import narwhals as nw
+
+    labels: tuple[str, ...] | None = None
+    if nw.dependencies.is_pandas_like_dataframe(frame):
+        labels = tuple(str(v) for v in frame.columns)
+        frame = frame.copy(deep=False)
+        frame.columns = list(labels)
+        frame = frame.loc[:, [labels.count(v) == 1 for v in labels]]  # columns named twice cannot be asked for
+    table = nw.from_native(frame, eager_only=True, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        return None
+    refused = {v: _about(kind, table.get_column(v)) for v, kind in table.schema.items() if not _numeric(kind)}
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        columns = [table.get_column(v) for v in wanted]
+        for start in range(0, len(table), PIECE):
+            yield [_floats(column[start : start + PIECE]) for column in columns]
+
+    return Source(labels or tuple(table.columns), blocks, refused, len(table))
+
+
+def from_polars_lazy(frame: Any) -> Source | None:
+    """A polars query, run piece by piece; None for anything else."""
+    import narwhals as nw
+
+    if not nw.dependencies.is_polars_lazyframe(frame):
+        return None
+    schema = nw.from_native(frame).collect_schema()
+    refused = {v: _about(kind, None) for v, kind in schema.items() if not _numeric(kind)}
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        query = frame.select(list(wanted))
+        in_pieces = getattr(query, "collect_batches", None)  # polars before 1.34 has only the whole
+        for piece in [query.collect()] if in_pieces is None else in_pieces(chunk_size=PIECE, maintain_order=True):
+            part = from_frame(piece)
+            assert part is not None
+            yield from part.blocks(wanted)
+
+    return Source(tuple(schema.names()), blocks, refused)
+
+
+def from_arrow(stream: Any) -> Source:
+    """An Arrow table, record batch, reader, or anything that offers an Arrow stream."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("reading Arrow data", "sql") from None
+    rows = stream.num_rows if isinstance(stream, (pa.Table, pa.RecordBatch)) else None
+    if isinstance(stream, pa.RecordBatch):
+        stream = pa.Table.from_batches([stream])
+    if not isinstance(stream, (pa.Table, pa.RecordBatchReader)):
+        stream = pa.RecordBatchReader.from_stream(stream)
+    batches = stream.to_batches(max_chunksize=PIECE) if isinstance(stream, pa.Table) else stream
+    return from_batches(stream.schema, batches, rows)
+
+
+def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -> Source:
+    """Record batches of one schema."""
+    refused = {
+        field.name: f"holds {field.type} values, not numbers"
+        for field in schema
+        if not str(field.type).startswith(Numeric)
+    }
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        at = [schema.get_field_index(v) for v in wanted]
+        for batch in batches:
+            yield [_arrow_floats(batch.column(k)) for k in at]
+
+    return Source(tuple(schema.names), blocks, refused, rows)
+
+
+# -- columns to floats ---------------------------------------------------------------------------
+
+
+def _arrow_floats(column: Any) -> NDArray[Any]:
+    kind = str(column.type)
+    if kind != "double":
+        column = column.cast("double") if kind != "bool" else column.cast("int8").cast("double")
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _floats(column: Any) -> NDArray[Any]:
+    import narwhals as nw
+
+    return np.asarray(column.cast(nw.Float64).to_numpy())
+
+
+def _numeric(kind: Any) -> bool:
+    import narwhals as nw
+
+    return bool(kind.is_numeric() or kind == nw.Boolean)
+
+
+def _about(kind: Any, column: Any) -> str:
+    """Why a column of a frame is not a number."""
+    if kind.is_temporal():
+        return f"holds dates or times ({kind}), not numbers"
+    if column is None:
+        return f"holds {kind} values, not numbers"
+    example = next((x for x in column.to_list() if not _number_like(x)), None)
+    if example is None:
+        return f"has the type {kind}, not a numeric one"
+    return f"holds values that are not numbers, for instance {example!r}"
+
+
+def _number_like(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, complex))
+
+
+def _unusable(column: NDArray[Any]) -> str:
+    """Why an array cannot be a column of numbers; empty if it can."""
+    kind = column.dtype.kind
+    if kind in "fiub":
+        return ""
+    if kind in "mM":
+        return "holds dates or times, not numbers"
+    if kind == "c":
+        return "holds complex numbers, not real ones"
+    example = next((x for x in column.ravel().tolist() if not _number_like(x)), None)
+    if example is None:
+        return "has the type object, not a numeric one"
+    return f"holds values that are not numbers, for instance {example!r}"
+
+
+def _refuse_dtype(array: NDArray[Any], what: str) -> None:
+    why = _unusable(array)
+    if why:
+        raise DataError(f"{what} {why}; convert it with a.astype(float) after removing what is not a number")

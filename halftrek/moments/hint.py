@@ -1,0 +1,22 @@
+"""Small pieces of error messages: near misses and lists of names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that offers the nearest known names, or lists them when nothing is near."""
+    names = list(dict.fromkeys(known))
+    lowered = {v.lower(): v for v in reversed(names)}
+    near = [lowered[v] for v in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.6)]
+    if near:
+        return " Did you mean " + " or ".join(repr(v) for v in near) + "?"
+    return f" There is: {listed(names)}" if names else ""
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Quoted names with commas, cut after the first few."""
+    shown = ", ".join(repr(v) for v in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
