@@ -158,7 +158,10 @@ def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
     converged = best.converged | (best.decrement < ENOUGH)
     if not settings.finish:
         converged = np.full(b, True)
-    lowest, flat = curvature(problem, best.theta)
+    lowest, flat = np.ones(b), np.zeros(b, dtype=np.intp)
+    unsure = np.flatnonzero(~best.stiff)
+    if len(unsure):
+        lowest[unsure], flat[unsure] = curvature(problem.take(unsure), best.theta[unsure])
     return Piece(
         t=full[:, shape.at.t].copy(),
         W=W,
@@ -184,7 +187,7 @@ def _finish(problem: Problem, theta: Floats, steps: int) -> Optimum:
         end = minimize(replace(problem, barrier=weight), theta, max_iter=steps, tol=1e-4 * weight)
         theta, iterations = end.theta, iterations + end.iterations
     value = evaluate(problem, theta).value
-    return Optimum(theta, value, end.decrement, iterations, end.converged)
+    return Optimum(theta, value, end.decrement, iterations, end.converged, np.zeros(len(theta), dtype=bool))
 
 
 def run_em(problem: Problem, theta: Floats, steps: int, *, stop_early: bool = False) -> Floats:
@@ -226,7 +229,12 @@ def _choose(shape: Shape, problem: Problem, ends: Optimum, starts: int) -> tuple
     apart = np.abs(t - problem.expand(ends.theta[at])[:, None, shape.at.t]).max(axis=2, initial=0.0)
     several = (equal & ends.converged.reshape(b, starts) & (apart > 1e-3)).any(axis=1)
     best = Optimum(
-        theta.reshape(b * starts, -1)[at], ends.value[at], ends.decrement[at], ends.iterations[at], ends.converged[at]
+        theta.reshape(b * starts, -1)[at],
+        ends.value[at],
+        ends.decrement[at],
+        ends.iterations[at],
+        ends.converged[at],
+        ends.stiff[at],
     )
     return best, equal.sum(axis=1), several
 

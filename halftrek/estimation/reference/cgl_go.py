@@ -90,7 +90,7 @@ def cgl_go(
     p, q = C_mask.shape[1], C_mask.shape[0]
     free = 0.5 * rng.standard_normal((p, p)) * (T_mask if mask == "edge" else B_mask)
     C = 0.5 * rng.standard_normal((q, p)) * C_mask
-    mu = 0.5 * rng.standard_normal(p)
+    mu = 0.5 * rng.standard_normal((p,))
     B = total(free, mask)
     steps = [0.5, 0.5]
     for iteration in range(1, max_iter + 1):  # noqa: B007 (reported below)
