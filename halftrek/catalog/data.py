@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,8 @@ def data_path(name: str) -> Path:
     """Where a bundled data set lies, as a CSV file with a header."""
     if name not in DATASETS:
         raise InputError(f"there is no bundled data set {name!r}.{did_you_mean(name, DATASETS)}")
+    from importlib.resources import files
+
     return Path(str(files("halftrek.catalog") / "data" / f"{name}.csv"))
 
 
