@@ -19,7 +19,7 @@ FIND_PYTHON = for candidate in $(PYTHON) python3.11 python3.12 python3.13 python
 
 help:
 	@echo "make demo    a causal effect from the bundled data, with a picture"
-	@echo "make test    the tests"
+	@echo "make test    the tests; some of them: make test ARGS=tests/graph"
 	@echo "make check   format, lint, types, import contracts, tests, documentation"
 	@echo "make bench   the benchmarks, one after the other"
 	@echo "make docs    the documentation, into site/"
@@ -30,7 +30,7 @@ demo: $(VENV)/.ready-to-run
 	$(BIN)/halftrek demo
 
 test: $(VENV)/.ready-to-develop
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)
 
 check: $(VENV)/.ready-to-develop
 	$(BIN)/ruff format --check .
