@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.graph import edge_key
 from halftrek.identification.closure import Closure, Cut, parent_cuts, small_cuts
+from halftrek.identification.describe import method_name
 from halftrek.identification.half_trek import half_trek
 from halftrek.identification.named import effect_label
 from halftrek.identification.recipe import (
@@ -85,21 +86,22 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
             return wanted, finish, tuple(outputs)
 
 
-def find_recipe(study: Study, query: Query) -> Recipe | None:
-    """A recipe for the query, simplest kinds first, confirmed at fresh random points."""
+def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
+    """A recipe for the query and its name, simplest kinds first, confirmed at fresh random points."""
     closure = Closure(study.bench)
     wanted, finish, outputs = needs(closure, query)
     seeds = _half_trek_steps(study, wanted)
     if seeds is not None:
         recipe = _finished(study, [*_constants(closure), *seeds, *finish], outputs, query)
         if recipe is not None:
-            return recipe
+            return recipe, method_name(recipe, "half-trek")
     cuts: list[Cut] = []
     for more in _rounds(closure, query):
         cuts += more
         closure.grow(cuts, wanted)
         if set(wanted) <= closure.known.keys():
-            return _finished(study, [*closure.steps, *finish], outputs, query)
+            recipe = _finished(study, [*closure.steps, *finish], outputs, query)
+            return None if recipe is None else (recipe, method_name(recipe, "partial-effect closure"))
     return None
 
 

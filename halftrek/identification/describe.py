@@ -18,18 +18,14 @@ from halftrek.identification.recipe import (
 )
 
 
-def method_name(recipe: Recipe) -> str:
-    """What people call the recipe, if it has a name: regression, instrument, conditional instrument, half-trek, ..."""
+def method_name(recipe: Recipe, found_by: str) -> str:
+    """What people call the recipe, if it has a name (regression, instrument, ...); else the search that found it."""
     systems = [s for s in recipe.steps if isinstance(s, LinearStep)]
     if not systems:
         return "given by the graph"
     if len(systems) == 1 and len(recipe.outputs) == 1:
-        return _system_name(systems[0])
-    if all(is_regression(s) for s in systems):
-        return "regression"
-    if all(_solves_all_parents(s) for s in systems):
-        return "half-trek"
-    return "partial-effect closure"
+        return _system_name(systems[0], found_by)
+    return "regression" if all(is_regression(s) for s in systems) else found_by
 
 
 def is_regression(step: LinearStep) -> bool:
@@ -37,7 +33,7 @@ def is_regression(step: LinearStep) -> bool:
     return set(step.rows) == set(step.columns)
 
 
-def _system_name(step: LinearStep) -> str:
+def _system_name(step: LinearStep, found_by: str) -> str:
     plain = not any(c.minus for c in (*step.rows, *step.columns, step.target))
     shared = set(step.rows) & set(step.columns)
     if is_regression(step):
@@ -46,17 +42,11 @@ def _system_name(step: LinearStep) -> str:
         return "instrument"
     if plain and len(shared) == len(step.rows) - 1 and not _outputs_at(step, shared):
         return "conditional instrument"
-    if plain:
-        return "instrumental set"
-    return "partial-effect closure"
+    return "instrumental set" if plain else found_by
 
 
 def _outputs_at(step: LinearStep, shared: set[Combination]) -> bool:
     return any(q is not None and c in shared for c, q in zip(step.columns, step.outputs, strict=True))
-
-
-def _solves_all_parents(step: LinearStep) -> bool:
-    return not step.target.minus and all(q is not None and " -> " in q for q in step.outputs)
 
 
 def estimand(recipe: Recipe) -> str:

@@ -8,14 +8,16 @@ from dataclasses import replace
 
 from halftrek.errors import QueryError
 from halftrek.graph import Graph
+from halftrek.identification.advice import Change, helpful_changes
 from halftrek.identification.branches import find_branches
 from halftrek.identification.certificate import find_recipe, known_effects
-from halftrek.identification.describe import estimand, latex, method_name
+from halftrek.identification.describe import estimand, latex
 from halftrek.identification.elimination import Count, count_values
 from halftrek.identification.estimand import as_latex, as_text
 from halftrek.identification.functionals import check_query
 from halftrek.identification.named import Finding, from_the_arrows
 from halftrek.identification.nonparametric import Hedge
+from halftrek.identification.sentences import reasons_for
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.witness import find_witness
@@ -40,7 +42,7 @@ def identify(
     verdict.
     """
     check_query(graph, query)
-    return decide(Study(graph), query, scope=scope, budget=budget, witness=witness)
+    return decide(Study(graph), query, scope=scope, budget=budget, witness=witness, advice=witness)
 
 
 def identify_all(
@@ -61,7 +63,7 @@ def every_effect(graph: Graph) -> list[Query]:
     return edges + [TotalEffect(u, v) for u in order for v in order if v != u and v in graph.descendants(u)]
 
 
-def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool) -> Verdict:
+def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool, advice: bool = False) -> Verdict:
     """The verdict on one query of a prepared graph."""
     graph = study.graph
     absent = _absent(graph, query)
@@ -83,7 +85,10 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
         found = from_the_arrows(graph, asked)
         if isinstance(found, Finding):
             return _found(study, query, found)
-    return _decide_linear(study, query, budget=budget, witness=witness)
+    verdict = _decide_linear(study, query, budget=budget, witness=witness)
+    if advice and verdict.status in ("not identified", "finite"):
+        verdict = replace(verdict, helps=tuple(change.text for change in what_would_help(graph, query)))
+    return verdict
 
 
 def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) -> Verdict:
@@ -91,11 +96,12 @@ def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) 
     if not study.locally_identified(query):
         return _not_identified(study, query, witness)
     part = study.part(study.region(query))
-    recipe = find_recipe(part, query)
-    if recipe is not None:
-        recipe = replace(recipe, names=graph.observed)
+    found = find_recipe(part, query)
+    if found is not None:
+        recipe, method = replace(found[0], names=graph.observed), found[1]
         formulas = (estimand(recipe), latex(recipe))
-        return Verdict(query, graph, "identified", method_name(recipe), "linear", *formulas, 1, recipe)
+        reasons = reasons_for(recipe, method)
+        return Verdict(query, graph, "identified", method, "linear", *formulas, 1, recipe, reasons=reasons)
     return _decide_by_counting(study, part, query, budget=budget, witness=witness)
 
 
@@ -141,6 +147,16 @@ def _why_finite(count: Count, alone: bool) -> tuple[str, ...]:
     return (reason, search)
 
 
+def what_would_help(graph: Graph, query: Query, *, seconds: float = 1.0, most: int = 6) -> list[Change]:
+    """Smallest changes of the graph or of what is measured that make a query identified, ranked."""
+    check_query(graph, query)
+
+    def identified(changed: Graph, asked: Query) -> bool:
+        return decide(Study(changed), asked, scope="linear", budget=0.5, witness=False).identified
+
+    return helpful_changes(graph, query, identified, seconds=seconds, most=most)
+
+
 def _as_intervention(query: Query) -> Interventional | None:
     """The intervention that a query is about, if it means anything without linearity."""
     if isinstance(query, TotalEffect):
@@ -152,8 +168,8 @@ def _found(study: Study, query: Query, found: Finding) -> Verdict:
     """Identified from the arrows alone; the linear recipe comes along where there is one."""
     recipe = found.recipe
     if recipe is None:
-        recipe = find_recipe(study.part(study.region(query)), query)
-        recipe = None if recipe is None else replace(recipe, names=study.graph.observed)
+        linear = find_recipe(study.part(study.region(query)), query)
+        recipe = None if linear is None else replace(linear[0], names=study.graph.observed)
     formulas = (as_text(found.formula), as_latex(found.formula))
     reasons = found.reasons
     if isinstance(query, TotalEffect) and recipe is not None:

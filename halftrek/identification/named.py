@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from halftrek.graph import Graph
@@ -10,6 +9,7 @@ from halftrek.identification.adjustment import adjustment_set, front_door_set
 from halftrek.identification.estimand import Formula, Probability, Product, Sum
 from halftrek.identification.nonparametric import Hedge, arbitrary_values, id_formula, idc_formula
 from halftrek.identification.recipe import Combination, LinearStep, Recipe, Step, SumStep, ValueStep
+from halftrek.identification.sentences import and_list
 from halftrek.queries.types import Interventional
 
 
@@ -60,9 +60,8 @@ def _any_value(graph: Graph, query: Interventional, formula: Formula) -> tuple[s
 def _no_path(graph: Graph, query: Interventional) -> Finding | None:
     if graph.descendants(tuple(query.do)) & set(query.outcomes):
         return None
-    reason = (
-        f"No directed path leads from {_and(query.do)} to {_and(query.outcomes)}: the intervention changes nothing."
-    )
+    ends = f"from {and_list(query.do)} to {and_list(query.outcomes)}"
+    reason = f"No directed path leads {ends}: the intervention changes nothing."
     steps: list[Step] = [ValueStep(effect_label(query, x, y), 0.0) for x in query.do for y in query.outcomes]
     return Finding("no path", Probability(query.outcomes), (reason,), _recipe(graph, query, steps))
 
@@ -80,12 +79,13 @@ def _adjustment(graph: Graph, query: Interventional) -> Finding | None:
     ]
     recipe = _recipe(graph, query, steps)
     if not chosen:
-        reason = f"Nothing confounds {_and(causes)} and {_and(query.outcomes)}: seeing and doing give the same."
+        reason = f"Nothing confounds {and_list(causes)} and {and_list(query.outcomes)}: seeing and doing give the same."
         return Finding("back-door", Probability(query.outcomes, causes), (reason,), recipe)
     name = "adjustment" if graph.descendants(causes) & set(chosen) else "back-door"
+    criterion = "back-door criterion" if name == "back-door" else "generalised adjustment criterion"
     reason = (
-        f"Adjusting for {_and(chosen)} blocks every path between {_and(causes)} and {_and(query.outcomes)} that is not "
-        f"causal ({'back-door criterion' if name == 'back-door' else 'generalised adjustment criterion'})."
+        f"Adjusting for {and_list(chosen)} blocks every path between {and_list(causes)} and "
+        f"{and_list(query.outcomes)} that is not causal ({criterion})."
     )
     formula = Sum(chosen, Product((Probability(query.outcomes, (*causes, *chosen)), Probability(chosen))))
     return Finding(name, formula, (reason,), recipe)
@@ -98,11 +98,12 @@ def _front_door(graph: Graph, query: Interventional) -> Finding | None:
     chosen = front_door_set(graph, x, y)
     if chosen is None:
         return None
+    between = and_list(chosen)
     inner = Sum((x,), Product((Probability((y,), (x, *chosen)), Probability((x,)))))
     formula = Sum(chosen, Product((Probability(chosen, (x,)), inner)))
     reason = (
-        f"All of the effect of {x} on {y} runs through {_and(chosen)}, nothing confounds {x} and {_and(chosen)}, and "
-        f"{x} blocks what confounds {_and(chosen)} and {y} (front-door criterion)."
+        f"All of the effect of {x} on {y} runs through {between}, nothing confounds {x} with {between}, and "
+        f"holding {x} fixed blocks what confounds {between} with {y} (front-door criterion)."
     )
     source, behind = Combination(x), tuple(Combination(v) for v in (*chosen, x))
     first: list[Step] = [LinearStep((source,), (source,), Combination(m), (f"{x} ~> {m}",)) for m in chosen]
@@ -118,8 +119,3 @@ def _recipe(graph: Graph, query: Interventional, steps: list[Step]) -> Recipe:
     return Recipe(
         graph.observed, tuple(steps), tuple(effect_label(query, x, y) for x in query.do for y in query.outcomes)
     )
-
-
-def _and(names: Iterable[str]) -> str:
-    listed = list(names)
-    return listed[0] if len(listed) == 1 else ", ".join(listed[:-1]) + " and " + listed[-1]

@@ -52,8 +52,8 @@ class Verdict:
         if self.witness is not None:
             parts.append(self.witness.explain())
         if self.helps:
-            parts.append("What would help: " + "; ".join(self.helps) + ".")
-        return "\n".join(parts)
+            parts += ["What would help (any one of these):", *(f"  - {change}" for change in self.helps)]
+        return "\n".join(_in_lines(part) for part in parts)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -81,6 +81,12 @@ class Verdict:
 
     def __repr__(self) -> str:
         return f"Verdict({self})"
+
+
+def _in_lines(text: str) -> str:
+    """A formula with its "where" clauses on lines of their own."""
+    head, where, tail = text.partition(" where [")
+    return head + "\n  where [" + tail.replace("; [", "\n  and [") if where else text
 
 
 def _headline(verdict: Verdict) -> str:

@@ -38,9 +38,10 @@ class Witness:
     def explain(self) -> str:
         """The two answers in a sentence."""
         first, second = self.answers
+        close = max(self.largest_difference, 1e-16)
         return (
-            f"Two models with this graph give the very same covariance matrix (largest difference "
-            f"{self.largest_difference:.0e}), yet {self.quantity} is {first:.4g} in one and {second:.4g} in the other."
+            f"Two models with this graph have the same covariance matrix (to {close:.0e}), "
+            f"yet {self.quantity} is {first:.4g} in one and {second:.4g} in the other."
         )
 
     def to_dict(self) -> dict[str, Any]:

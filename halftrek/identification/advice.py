@@ -1,0 +1,142 @@
+"""What would help: the smallest changes that make a query identified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from time import monotonic
+
+from halftrek.graph import Graph, edge_key
+from halftrek.identification.functionals import variables_of
+from halftrek.identification.jacobian import jacobian_test
+from halftrek.queries.types import DirectEffect, Interventional, PathEffect, Query, ThroughEffect, TotalEffect
+
+Decide = Callable[[Graph, Query], bool]
+_KNOWN = 0.37109375  # stands for "some number that is known"; nothing hangs on its value
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A change in words, and the graph (and query) after it."""
+
+    kind: str
+    text: str
+    graph: Graph
+    query: Query
+
+
+def helpful_changes(graph: Graph, query: Query, decide: Decide, *, seconds: float = 1.0, most: int = 6) -> list[Change]:
+    """Single changes that make the query identified, the cheapest to argue for first; pairs of them if none does."""
+    deadline = monotonic() + seconds
+    found: list[Change] = []
+    for change in _single_changes(graph, query):
+        if monotonic() > deadline or len(found) == most:
+            return found
+        if _works(change, decide):
+            found.append(change)
+    if found:
+        return found
+    for first, second in combinations(list(_ruled_out(graph, query)), 2):
+        if monotonic() > deadline or len(found) == most:
+            break
+        removed = set(graph.bidirected) - (set(first.graph.bidirected) & set(second.graph.bidirected))
+        arcs = [e for e in graph.bidirected if e not in removed]
+        both = Change("rule out", f"{first.text} and {second.text}", _with(graph, bidirected=arcs), query)
+        if _works(both, decide):
+            found.append(both)
+    return found
+
+
+def _works(change: Change, decide: Decide) -> bool:
+    return jacobian_test(change.graph, change.query) and decide(change.graph, change.query)
+
+
+def _single_changes(graph: Graph, query: Query) -> Iterator[Change]:
+    yield from _ruled_out(graph, query)
+    yield from _measured_confounder(graph, query)
+    yield from _new_instrument(graph, query)
+    yield from _new_mediator(graph, query)
+    yield from _known_coefficient(graph, query)
+
+
+def _with(
+    graph: Graph,
+    *,
+    directed: list[tuple[str, str]] | None = None,
+    bidirected: list[tuple[str, str]] | None = None,
+    latents: dict[str, tuple[str, ...]] | None = None,
+) -> Graph:
+    """The graph with some of its parts replaced, and the coefficients of the edges that remain."""
+    arrows = graph.directed if directed is None else directed
+    arcs = graph.bidirected if bidirected is None else bidirected
+    hidden = graph.latents if latents is None else latents
+    bare = Graph(arrows, arcs, hidden, graph.observed)
+    present = {edge_key(*e) for e in bare.edges()}
+    return Graph(arrows, arcs, hidden, graph.observed, {k: v for k, v in graph.coefficients.items() if k in present})
+
+
+def _ruled_out(graph: Graph, query: Query) -> Iterator[Change]:
+    for u, v in graph.bidirected:
+        changed = _with(graph, bidirected=[e for e in graph.bidirected if e != (u, v)])
+        yield Change("rule out", f"ruling out {u} <-> {v} (nothing hidden affects both)", changed, query)
+
+
+def _measured_confounder(graph: Graph, query: Query) -> Iterator[Change]:
+    for u, v in graph.bidirected:
+        arcs = [e for e in graph.bidirected if e != (u, v)]
+        name = _fresh(graph, "confounder")
+        changed = _with(graph, directed=[*graph.directed, (name, u), (name, v)], bidirected=arcs)
+        yield Change("measure", f"measuring what {u} and {v} have in common", changed, query)
+    for u, kids in graph.latents.items():
+        hidden = {h: c for h, c in graph.latents.items() if h != u}
+        changed = _with(graph, directed=[*graph.directed, *((u, c) for c in kids)], latents=hidden)
+        yield Change("measure", f"measuring {u}", changed, query)
+
+
+def _causes(query: Query) -> tuple[str, ...]:
+    match query:
+        case Interventional(_, do, _):
+            return tuple(do)
+        case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect():
+            return variables_of(query)[:-1]
+    return ()
+
+
+def _new_instrument(graph: Graph, query: Query) -> Iterator[Change]:
+    for x in _causes(query):
+        changed = _with(graph, directed=[(_fresh(graph, "instrument"), x), *graph.directed])
+        text = f"measuring an instrument for {x}: something that moves {x} and is otherwise unrelated to the graph"
+        yield Change("instrument", text, changed, query)
+
+
+def _new_mediator(graph: Graph, query: Query) -> Iterator[Change]:
+    named = variables_of(query)
+    for u, v in graph.directed:
+        if u in _causes(query) and v in named:
+            name = _fresh(graph, "mediator")
+            arrows = [e for e in graph.directed if e != (u, v)] + [(u, name), (name, v)]
+            text = f"measuring a mediator that carries all of {u} -> {v} and shares no hidden cause with either"
+            asked: Query = TotalEffect(u, v) if isinstance(query, DirectEffect) else query
+            yield Change("mediator", text, _with(graph, directed=arrows), asked)
+
+
+def _known_coefficient(graph: Graph, query: Query) -> Iterator[Change]:
+    asked = {edge_key(query.cause, "->", query.effect)} if isinstance(query, DirectEffect | TotalEffect) else set()
+    asked |= {str(query)}
+    for u, arrow, v in graph.edges():
+        key = edge_key(u, arrow, v)
+        if key in graph.coefficients or key in asked or u in graph.latents:
+            continue
+        known = Graph(
+            graph.directed, graph.bidirected, graph.latents, graph.observed, {**graph.coefficients, key: _KNOWN}
+        )
+        what = "the error covariance" if arrow == "<->" else "the coefficient of"
+        yield Change("know", f"knowing {what} {key} from elsewhere", known, query)
+
+
+def _fresh(graph: Graph, name: str) -> str:
+    taken = {*graph.observed, *graph.latents}
+    while name in taken:
+        name += "_"
+    return name
