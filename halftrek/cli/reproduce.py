@@ -12,7 +12,7 @@ from halftrek.cli.options import add_command, whole
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
 
-_EXAMPLE = "halftrek reproduce --rows 500 --replicates 3 --output output"
+_EXAMPLE = "halftrek reproduce --rows 200 --replicates 2 --output output"
 
 
 def add_to(commands: Commands) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from halftrek.catalog import catalog
 from halftrek.cli import main
 from halftrek.errors import ConvergenceError
+from halftrek.reproduction import Reproduction
 from halftrek.workflow import fit, graph
 
 Capture = pytest.CaptureFixture[str]
@@ -238,6 +240,28 @@ def test_demo_prints_its_answer_before_it_fails_to_draw(tmp_path: Path, capsys: 
     out, err = capsys.readouterr()
     assert "4. The answer" in out
     assert "Choose another place" in err
+
+
+def test_reproduce_hands_on_its_options_and_keeps_standard_output_clean(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from halftrek import reproduction
+    from halftrek.reproduction import run
+
+    told = []
+
+    def small(*, random_state: int, rows: int, replicates: int, progress: Callable[[int, int], None]) -> Reproduction:
+        told.append((random_state, rows, replicates))
+        return run(random_state=random_state, rows=100, replicates=2, progress=progress)
+
+    monkeypatch.setattr(reproduction, "run", small)
+    words = ["reproduce", "--rows", "700", "--replicates", "4", "--seed", "9", "--output", str(tmp_path), "--json"]
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert told == [(9, 700, 4)]
+    assert json.loads(out)
+    assert err == f"Figure: {tmp_path / 'reproduce.png'}\n"
+    assert (tmp_path / "reproduce.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_fit_without_a_maximum_is_shown_with_its_own_exit_code(

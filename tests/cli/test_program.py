@@ -142,10 +142,3 @@ def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[0] == "X1,X2,X3,X4"
     assert done.returncode == 141
     assert done.stderr == ""
-
-
-def test_reproduce_shows_no_bar_where_nobody_looks(tmp_path: Path) -> None:
-    done = shell("halftrek reproduce --rows 200 --replicates 2 --json", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == "Figure: output/reproduce.png\n"
-    assert (tmp_path / "output" / "reproduce.png").read_bytes().startswith(b"\x89PNG")
