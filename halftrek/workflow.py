@@ -12,7 +12,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
-from halftrek.errors import DataError, InputError, NotIdentifiedError
+from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graph import Graph
@@ -203,7 +203,11 @@ def _verdict(chosen: Graph, query: Query) -> Verdict:
 
 
 def _query(question: str | Query) -> Query:
-    return parse_question(question) if isinstance(question, str) else question
+    if isinstance(question, str):
+        return parse_question(question)
+    if not isinstance(question, Query):
+        raise QueryError(f"a question is text such as 'P(y | do(x=1))', not {type(question).__name__}")
+    return question
 
 
 def _is_file(text: str) -> bool:

@@ -52,11 +52,16 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
         scale = np.sqrt(np.diag(sub))
         values, vectors = np.linalg.eigh(sub / np.outer(scale, scale))
         if values[0] <= SINGULAR:
-            heavy = [local[i] for i in np.argsort(-np.abs(vectors[:, 0])) if abs(vectors[i, 0]) > 1e-3][:6]
+            heavy = [v for v, weight in zip(local, vectors[:, 0], strict=True) if abs(weight) > 1e-3][:6]
             if values[0] < -1e-8:
                 raise DataError(
                     f"the covariance is not positive definite: see {', '.join(map(repr, heavy))}. Check for typing "
                     f"errors, rounding, or correlations computed on different rows"
+                )
+            if len(heavy) == 2:
+                raise DataError(
+                    f"{heavy[0]!r} and {heavy[1]!r} are perfectly correlated: one is a copy of the other up to scale. "
+                    f"Take one of them out of the graph"
                 )
             raise DataError(
                 f"{', '.join(map(repr, heavy))} are collinear: one is an exact linear function of the others. "

@@ -49,6 +49,8 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
             rows_of_task = slice(t, None, len(tasks))
             _store(task, piece, rows_of_task, scale[rows_of_task], (T, W, C), estimated_mu, plan.constant)
             pieces.append((task, rows_of_task, piece))
+    for v, held in plan.fixed_noise.items():
+        W[:, v, v] = held  # to the last digit
     mu = mean - (mean[:, None, :] @ T)[:, 0]
     for v, fixed in plan.fixed_mu.items():
         mu[:, v] = fixed

@@ -1,0 +1,261 @@
+"""The whole walk, as users call it: text and data of every kind in, answers and clear errors out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import halftrek as ht
+
+FRONT_DOOR = "x1 -> x2 -> x3; x1 <-> x3"
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    u, e = rng.normal(size=400), rng.normal(size=(400, 3))
+    x1 = u + e[:, 0]
+    x2 = 0.5 * x1 + e[:, 1]
+    x3 = 0.9 * x2 - u + e[:, 2]
+    return pd.DataFrame({"x1": x1, "x2": x2, "x3": x3})
+
+
+def test_graph_from_text_path_networkx_and_itself(tmp_path):
+    g = ht.graph(FRONT_DOOR)
+    path = tmp_path / "graph.txt"
+    path.write_text(FRONT_DOOR)
+    assert ht.graph(path) == ht.graph(str(path)) == ht.graph(g.to_networkx()) == ht.graph(g) == g
+    with pytest.raises(ht.InputError, match=r"nowhere\.txt"):
+        ht.graph(tmp_path / "nowhere.txt")
+    with pytest.raises(ht.InputError, match="list"):
+        ht.graph(["x", "y"])
+
+
+def test_every_kind_of_data_gives_the_same_fit(frame, tmp_path):
+    import duckdb
+    import pyarrow
+
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    frame.to_parquet(tmp_path / "d.parquet")
+    sources = [
+        frame,
+        frame[["x3", "x1", "x2"]],
+        pl.from_pandas(frame),
+        pl.from_pandas(frame).lazy(),
+        frame.to_numpy(),
+        frame.to_dict("list"),
+        pyarrow.Table.from_pandas(frame),
+        duckdb.from_df(frame),
+        str(tmp_path / "d.csv"),
+        tmp_path / "d.parquet",
+        ht.moments(frame),
+    ]
+    expected = ht.fit(FRONT_DOOR, frame)
+    for source in sources:
+        found = ht.fit(FRONT_DOOR, source)
+        assert found.loglik == pytest.approx(expected.loglik, rel=1e-12)
+        assert found.effect("x1", "x3").value == pytest.approx(expected.effect("x1", "x3").value, rel=1e-9)
+
+
+def test_covariance_with_names_triangle_and_divisor(frame):
+    expected = ht.fit(FRONT_DOOR, frame)
+    n = len(frame)
+    cov, mean = frame.cov(ddof=0), frame.mean()
+    assert ht.fit(FRONT_DOOR, cov=cov, n=n, mean=mean).loglik == pytest.approx(expected.loglik)
+    lower = [list(cov.to_numpy()[i, : i + 1]) for i in range(3)]
+    assert ht.fit(FRONT_DOOR, cov=lower, n=n).loglik == pytest.approx(expected.loglik)
+    sample = ht.fit(FRONT_DOOR, cov=frame.cov(), n=n, divisor="n-1")
+    assert sample.loglik == pytest.approx(expected.loglik)
+    turned = ht.fit(FRONT_DOOR, cov=cov.to_numpy()[::-1, ::-1], n=n, names=["x3", "x2", "x1"])
+    assert turned.effect("x1", "x3").value == pytest.approx(expected.effect("x1", "x3").value)
+
+
+def test_rows_with_names_are_never_taken_in_the_wrong_order():
+    """A sample knows its columns, whatever order the graph's text puts the variables in."""
+    model = ht.catalog("front-door").model
+    rows = model.sample(2000, random_state=0)
+    straight = ht.fit("latent U; X1 -> X2 -> X3; U -> {X1, X3}", rows)
+    turned = ht.fit("latent U; X2 -> X3; X1 -> X2; U -> {X3, X1}", rows)
+    assert turned.graph.observed != straight.graph.observed
+    assert turned.effect("X1", "X3").value == pytest.approx(straight.effect("X1", "X3").value)
+
+
+def test_answers_hold_mean_variance_and_verdict(frame):
+    fit = ht.fit(FRONT_DOOR, frame)
+    one = fit.query("P(x3 | do(x1=1))")
+    assert isinstance(one.mean, float)
+    assert isinstance(one.variance, float)
+    assert one.identified
+    assert one.method == "front-door"
+    assert one.distribution.names == ("x3",)
+    assert "x3" in str(one)
+    several = fit.query("P(x3, x2 | do(x1=1))")
+    assert several.mean.shape == several.variance.shape == (2,)
+    assert several.cov.shape == (2, 2)
+    slope = fit.query("P(x3 | do(x1=2))").mean - one.mean
+    assert slope == pytest.approx(fit.effect("x1", "x3").value)
+    assert fit.effect("x1 -> x2 -> x3").value == pytest.approx(slope)
+    assert fit.query("x1 ~> x3").variance is None
+    assert fit.query("x1 <-> x3").value == pytest.approx(fit.model.omega[0, 2])
+
+
+def test_the_adjusted_effect_is_right_and_the_naive_one_is_not(frame):
+    fit = ht.fit(FRONT_DOOR, frame)
+    naive = np.polyfit(frame.x1, frame.x3, 1)[0]
+    assert fit.effect("x1", "x3").value == pytest.approx(0.45, abs=0.15)
+    assert abs(naive - 0.45) > 0.3
+
+
+def test_unidentified_is_refused_with_a_witness_and_does_not_spoil_the_rest(frame):
+    wide = frame.assign(a=frame.x1 * 0.3 + np.arange(400) % 7, b=np.arange(400) % 11 + frame.x2)
+    fit = ht.fit(f"{FRONT_DOOR}; a -> b; a <-> b", wide)
+    assert fit.converged
+    alone = ht.fit(FRONT_DOOR, frame)
+    assert fit.effect("x1", "x3").value == pytest.approx(alone.effect("x1", "x3").value, abs=1e-8)
+    with pytest.raises(ht.NotIdentifiedError) as caught:
+        fit.effect("a", "b")
+    assert caught.value.verdict.status == "not identified"
+    first, second = caught.value.verdict.witness.models
+    np.testing.assert_allclose(first.cov, second.cov, atol=1e-10)
+    assert abs(first.total_effect("a", "b") - second.total_effect("a", "b")) > 1e-3
+
+
+def test_several_values_are_refused_too():
+    case = ht.catalog("f01")
+    question = next(q for q, known in case.verdicts.items() if known["linear"] == "finite")
+    fit = ht.fit(case.graph, cov=case.model.cov, n=500)
+    with pytest.raises(ht.NotIdentifiedError) as caught:
+        fit.query(question)
+    assert caught.value.verdict.status == "finite"
+    assert caught.value.verdict.degree == 2
+
+
+def test_given_models_answer_exactly():
+    scm = ht.CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[0, 1], omega={("x", "y"): 0.5})
+    assert scm.query("P(y | do(x=3))").mean == 7.0
+    assert scm.query("x -> y").value == 2.0
+    assert scm.query("P(y | do(x=3))").method == "given model"
+    assert ht.catalog("napkin").model.query("P(X4 | do(X3=1))").variance == pytest.approx(1.16)
+
+
+def test_a_fit_without_a_maximum_warns_in_the_answer():
+    import json
+    from pathlib import Path
+
+    case = json.loads((Path(__file__).parent / "reference" / "cases" / "r004_linid.json").read_text())
+    g = ht.Graph(case["graph"]["directed"], case["graph"]["bidirected"], observed=case["graph"]["observed"])
+    fit = ht.fit(g, cov=case["sample"]["covariance"], n=case["sample"]["n"], mean=case["sample"]["mean"])
+    answer = fit.effect("V3", "V6")
+    assert any("V1 -> V2" in w for w in answer.warnings)
+    assert "warning" in str(answer)
+
+
+def bad_frames(frame: pd.DataFrame) -> dict[str, tuple[object, str]]:
+    hole, infinite, text = frame.copy(), frame.copy(), frame.astype({"x2": object})
+    hole.loc[3, "x2"] = np.nan
+    infinite.loc[3, "x2"] = np.inf
+    text.loc[3, "x2"] = "abc"
+    doubled = frame.copy()
+    doubled.columns = ["x1", "x2", "x2"]
+    return {
+        "unknown column": (frame.rename(columns={"x2": "X2"}), "no column 'x2'"),
+        "constant": (frame.assign(x2=1.0), "'x2' is constant"),
+        "duplicate column": (frame.assign(x2=frame.x1), "'x1' and 'x2' are perfectly correlated"),
+        "collinear parents": (frame.assign(x2=frame.x1 + frame.x3), "collinear"),
+        "same name twice": (doubled, "2 columns named 'x2'"),
+        "missing value": (hole, "missing values, in x2"),
+        "infinite": (infinite, "'x2' holds an infinite value"),
+        "text": (text, "'x2'"),
+        "too few rows": (frame.iloc[:2], "too few"),
+        "no rows": (frame.iloc[:0], "no rows"),
+        "too few columns": (frame.to_numpy()[:, :2], "2 columns and the graph 3 variables"),
+        "one dimension": (frame.to_numpy()[:, 0], "2 dimensions"),
+        "no such file": ("nowhere.csv", r"nowhere\.csv"),
+        "number": (12, "int"),
+    }
+
+
+@pytest.mark.parametrize("name", list(bad_frames(pd.DataFrame({"x1": [1.0] * 9, "x2": [2.0] * 9, "x3": [3.0] * 9}))))
+def test_bad_data_name_the_variable_and_the_fix(frame, name):
+    data, message = bad_frames(frame)[name]
+    with pytest.raises(ht.DataError, match=message):
+        ht.fit(FRONT_DOOR, data)
+
+
+def test_missing_rows_can_be_left_out(frame):
+    holed = frame.copy()
+    holed.loc[[3, 7], "x2"] = np.nan
+    fit = ht.fit(FRONT_DOOR, holed, missing="drop")
+    assert fit.n == 398
+    assert fit.loglik == pytest.approx(ht.fit(FRONT_DOOR, frame.drop([3, 7])).loglik)
+
+
+@pytest.mark.parametrize("content", ["", "x1,x2,x3\n", "x1,x2,x3\n1,2\n", "x1,x2,x3\n1,a,3\n2,b,4\n3,c,5\n4,d,6\n"])
+def test_bad_files_are_data_errors(tmp_path, content):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    with pytest.raises(ht.DataError):
+        ht.fit(FRONT_DOOR, path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either data or cov"),
+        ({"cov": np.eye(3)}, "n is missing"),
+        ({"cov": np.eye(2), "n": 10}, "3 names"),
+        ({"cov": [[1, 0.9, 0.9], [0.9, 1, -0.9], [0.9, -0.9, 1]], "n": 99}, "positive definite"),
+        ({"cov": [[1, 0.5, 0], [0.4, 1, 0], [0, 0, 1]], "n": 99}, "symmetric"),
+        ({"cov": [[1, 0, 0], [0, -1, 0], [0, 0, 1]], "n": 99}, "x2"),
+        ({"cov": np.eye(3), "n": 10, "data": np.eye(3)}, "either data or cov"),
+        ({"data": np.random.default_rng(0).normal(size=(9, 3)), "n": 9}, "n and mean go with cov"),
+    ],
+)
+def test_bad_covariances_are_explained(options, message):
+    with pytest.raises(ht.DataError, match=message):
+        ht.fit(FRONT_DOOR, **options)
+
+
+@pytest.mark.parametrize(
+    ("question", "error", "message"),
+    [
+        ("P(x3 | do(x9=1))", ht.QueryError, "no variable 'x9'"),
+        ("P(x3 | do(x1))", ht.QueryError, "'x1' has no value"),
+        ("P(x3 do x1)", ht.QuestionSyntaxError, "do"),
+        ("x1 -> x3", ht.QueryError, "no edge"),
+        ("", ht.QuestionSyntaxError, "empty"),
+        (12, ht.QueryError, "int"),
+    ],
+)
+def test_bad_questions_are_explained(frame, question, error, message):
+    with pytest.raises(error, match=message):
+        ht.fit(FRONT_DOOR, frame).query(question)
+
+
+def test_literal_algorithm_through_the_front_door(frame):
+    model = ht.catalog("front-door")
+    rows = model.model.sample(5000, random_state=2)
+    literal = ht.fit(model.graph, rows, method="cgl-go")
+    exact = ht.fit(model.graph, rows, noise="unit")
+    assert literal.converged
+    assert literal.loglik == pytest.approx(exact.loglik, abs=1e-2)
+    assert literal.effect("X1", "X3").value == pytest.approx(exact.effect("X1", "X3").value, abs=2e-3)
+
+
+def test_unit_and_free_noise_through_the_front_door():
+    model = ht.catalog("napkin")
+    rows = model.model.sample(5000, random_state=2)
+    free, unit = ht.fit(model.graph, rows), ht.fit(model.graph, rows, noise="unit")
+    assert unit.loglik <= free.loglik
+    assert (unit.model.psi == 1).all()
+
+
+def test_batch_through_the_front_door():
+    entry = ht.catalog("napkin")
+    sets = [ht.moments(entry.model.sample(1000, random_state=i)) for i in range(5)]
+    many = ht.fit_batch(entry.graph, sets)
+    assert len(many) == 5
+    assert many.converged.all()
+    assert many.total_effect("X3", "X4")[2] == pytest.approx(ht.fit(entry.graph, sets[2]).effect("X3", "X4").value)
