@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Block = NDArray[Any] | Sequence[NDArray[Any]]  # rows x columns, or one array for each column
 
 CHUNK = 196_608  # numbers in a chunk: 1.5 megabytes, which stays in the cache between centring and multiplying
-WIDEST = 4_000_000  # numbers in the chunk of a very wide table
+WIDEST = 2_000_000  # numbers in the chunk of a wide table, where a product needs many rows to pay its call
 FOLD = 512  # numbers in one line of a narrow table folded for centring
 LOSS = 64.0  # a shift may inflate a sum of squares by this factor (six bits) before a chunk is centred again
 
@@ -249,7 +249,7 @@ def as_table(block: Block) -> Floats:
 
 def chunks_of(block: Block, p: int) -> Iterator[tuple[int, int, Block]]:
     """Pieces of a block small enough for the cache, yet long enough that a multiplication is worth its call."""
-    size = max(CHUNK // p, min(2 * p, WIDEST // p), 64)
+    size = max(CHUNK // p, min(64 * p, WIDEST // p), 64)
     size -= size % max(1, FOLD // p)
     count = rows_in(block)
     for start in range(0, count, size):
