@@ -345,7 +345,7 @@ def test_fewer_rows_than_variables_is_fine_where_districts_are_small():
 @pytest.mark.parametrize(
     ("cov", "n", "message"),
     [
-        ([[1, 1, 0], [1, 1, 0], [0, 0, 1]], 100, "collinear"),
+        ([[1, 1, 0], [1, 1, 0], [0, 0, 1]], 100, "perfectly correlated"),
         ([[1, 0, 0], [0, 0, 0], [0, 0, 1]], 100, "'x' is constant"),
         ([[1, 0.9, 0.9], [0.9, 1, -0.9], [0.9, -0.9, 1]], 100, "not positive definite"),
         ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], 2, "too few"),
