@@ -149,7 +149,7 @@ def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
         taken = WARM_UP if settings.finish else settings.max_iter
         theta = run_em(many, theta, taken, stop_early=not settings.finish)
     steps = settings.max_iter if settings.finish else 0
-    ends = _finish(many, theta, steps)
+    ends = _finish(many, theta, steps, near=not task.several_starts)
     best, agreeing, several = _choose(shape, problem, ends, wanted)
     full = problem.expand(best.theta)
     W, C = error_matrices(shape, full, problem.W0)
@@ -178,10 +178,10 @@ def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
     )
 
 
-def _finish(problem: Problem, theta: Floats, steps: int) -> Optimum:
+def _finish(problem: Problem, theta: Floats, steps: int, *, near: bool = False) -> Optimum:
     """Minimise F; where W holds covariances beside loadings, along a path of barriers that ends at the boundary."""
     if not (problem.shape.loadings and problem.shape.pairs):
-        return minimize(problem, theta, max_iter=steps)
+        return minimize(problem, theta, max_iter=steps, near=near)
     iterations = np.zeros(len(theta), dtype=np.intp)
     for weight in BARRIERS:
         end = minimize(replace(problem, barrier=weight), theta, max_iter=steps, tol=1e-4 * weight)

@@ -37,11 +37,16 @@ class _Step:
     firm: NDArray[np.bool_]  # ... and far from singular
 
 
-def minimize(problem: Problem, theta: Floats, *, max_iter: int = 200, tol: float = 1e-18) -> Optimum:
-    """Minimise F from ``theta`` (free parameters, one row for each member of the batch)."""
+def minimize(
+    problem: Problem, theta: Floats, *, max_iter: int = 200, tol: float = 1e-18, near: bool = False
+) -> Optimum:
+    """Minimise F from ``theta`` (free parameters, one row for each member of the batch).
+
+    ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them.
+    """
     x = np.array(theta, dtype=float)
     b = len(x)
-    gain, damping = np.full(b, np.inf), np.zeros(b)
+    gain, damping = np.full(b, 0.0 if near else np.inf), np.zeros(b)
     iterations = np.zeros(b, dtype=np.intp)
     converged, stiff = np.zeros(b, dtype=bool), np.zeros(b, dtype=bool)
     active = np.arange(b)

@@ -10,14 +10,18 @@ from halftrek.model import Floats
 
 
 def regression_start(problem: Problem) -> Floats:
-    """Least squares for the coefficients, residual variances for the noise, no error covariances.
+    """Least squares for the coefficients, residual variances for the noise.
 
-    With loadings: each hidden cause takes half of the leading common part of its children's residuals.
+    With loadings: each hidden cause takes half of the leading common part of its children's residuals. Without: error
+    covariances are those of the residuals (less, where they would not be positive definite), and the coefficients follow.
     """
     shape, b = problem.shape, len(problem.G)
     identity = np.broadcast_to(np.eye(shape.size), (b, shape.size, shape.size))
     T = generalized_least_squares(problem, identity)
     R = residual_moments(problem, T)
+    if not shape.loadings:
+        W = _masked(problem, R)
+        return parameters_of(shape, generalized_least_squares(problem, np.linalg.inv(W)), W, np.zeros((b, 0, 1)))
     C = np.zeros((b, shape.hidden, shape.size))
     left = R.copy()
     for k in range(shape.hidden):
@@ -68,6 +72,19 @@ def residual_moments(problem: Problem, T: Floats) -> Floats:
     G, m = problem.G, problem.shape.slots
     flip = T.transpose(0, 2, 1)
     return np.asarray(G[:, m:, m:] - G[:, m:, :m] @ T - flip @ G[:, :m, m:] + flip @ G[:, :m, :m] @ T)
+
+
+def _masked(problem: Problem, R: Floats) -> Floats:
+    """The residuals' covariance where the model has one, shrunk if need be until it is positive definite."""
+    at = problem.shape.at
+    W = _noise(problem, R, np.zeros((len(R), 0, problem.shape.size)))
+    if not len(at.first):
+        return W
+    off = np.zeros_like(W)
+    off[:, at.first, at.second] = off[:, at.second, at.first] = R[:, at.first, at.second]
+    root = np.sqrt(np.diagonal(W, axis1=1, axis2=2))
+    largest = np.abs(np.linalg.eigvalsh(off / (root[:, :, None] * root[:, None, :]))).max(axis=1)
+    return np.asarray(W + np.minimum(1.0, 0.8 / np.maximum(largest, 1e-12))[:, None, None] * off)
 
 
 def _noise(problem: Problem, R: Floats, C: Floats) -> Floats:
