@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from halftrek.graph import edge_key
 from halftrek.identification.closure import Closure, Cut, parent_cuts, small_cuts
 from halftrek.identification.describe import method_name
+from halftrek.identification.determinants import determinant_steps
 from halftrek.identification.half_trek import half_trek
 from halftrek.identification.named import effect_label
 from halftrek.identification.recipe import (
@@ -38,6 +39,7 @@ from halftrek.queries.types import (
 if TYPE_CHECKING:
     from halftrek.identification.study import Study
 
+_MOST_NODES = 10  # determinants are searched in graphs up to this size
 _MOST_CUTS = 1500  # pairs of ancestors are tried as long as there are no more cuts than this
 
 
@@ -102,12 +104,22 @@ def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
         if set(wanted) <= closure.known.keys():
             recipe = _finished(study, [*closure.steps, *finish], outputs, query)
             return None if recipe is None else (recipe, method_name(recipe, "partial-effect closure"))
+    if len(study.graph) <= _MOST_NODES:
+        while not set(wanted) <= closure.known.keys() and determinant_steps(closure):
+            closure.grow(cuts, wanted)
+        if set(wanted) <= closure.known.keys():
+            recipe = _finished(study, [*closure.steps, *finish], outputs, query)
+            return None if recipe is None else (recipe, method_name(recipe, "trek separation"))
     return None
 
 
 def known_effects(study: Study) -> Closure:
-    """Everything that the closure finds in a graph."""
+    """Everything that the closure finds in a graph; found once for a study."""
+    if "closure" in study.memory:
+        known: Closure = study.memory["closure"]
+        return known
     closure = Closure(study.bench)
+    study.memory["closure"] = closure
     cuts: list[Cut] = []
     for more in _rounds(closure, None):
         cuts += more

@@ -55,11 +55,12 @@ class Closure:
         self._down = {v: self._graph.descendants(v) for v in self.bench.names}
         for e in self.bench.point.parameters.direct.values():
             if e.parameter is None:
-                self._learn(ValueStep(edge_key(e.source, "->", e.target), e.value), self._weight(e.source, e.target))
+                self.learn(ValueStep(edge_key(e.source, "->", e.target), e.value), self.weight(e.source, e.target))
 
     # -- partial effects ---------------------------------------------------------------------------
 
-    def _weight(self, u: str, v: str) -> int:
+    def weight(self, u: str, v: str) -> int:
+        """Weight of an edge at the point."""
         return int(self.bench.T[self.bench.place[u], self.bench.place[v]])
 
     def cut(self, effect: str, causes: Iterable[str]) -> Cut:
@@ -71,7 +72,7 @@ class Closure:
             if u != effect and effect in self._down[u]:
                 kids = [w for w in self._graph.children(u) if w in reaches and (w not in chosen or w == effect)]
                 if kids:
-                    through[u] = sum(self._weight(u, w) * through[w] for w in kids) % p
+                    through[u] = sum(self.weight(u, w) * through[w] for w in kids) % p
                     reaches.add(u)
         kept = [c for c in self.bench.names if c in chosen and through.get(c)]
         residual = np.zeros(len(self.bench.names), dtype=np.int64)
@@ -108,7 +109,8 @@ class Closure:
 
     # -- what becomes known ------------------------------------------------------------------------
 
-    def _learn(self, step: Step, value: int) -> None:
+    def learn(self, step: Step, value: int) -> None:
+        """Take in a step and the value of its output at the point."""
         output = step.outputs[0] if isinstance(step, LinearStep) else step.output
         if output is None or output in self.known:
             return
@@ -167,7 +169,7 @@ class Closure:
             return False
         target = unknown.pop()
         if target == whole:
-            self._learn(SumStep(whole, tuple((1, t) for t in terms)), total)
+            self.learn(SumStep(whole, tuple((1, t) for t in terms)), total)
             return True
         return self._solve_sum(target, whole, total, terms)
 
@@ -184,7 +186,7 @@ class Closure:
         if others:
             value *= pow(self._product(others), -1, p)
         step = SumStep(target, ((1, (whole,)), *((-1, t) for t in rest)), others[0] if others else None)
-        self._learn(step, value % p)
+        self.learn(step, value % p)
         return True
 
     def _product(self, factors: Sequence[str]) -> int:
@@ -205,7 +207,7 @@ class Closure:
         for e in entries:
             key = edge_key(e.source, "->", e.target)
             if key not in self.known and e.parameter in first:
-                self._learn(SumStep(key, ((1, (first[e.parameter],)),)), self._weight(e.source, e.target))
+                self.learn(SumStep(key, ((1, (first[e.parameter],)),)), self.weight(e.source, e.target))
                 grown = True
         return grown
 
@@ -228,6 +230,11 @@ class Closure:
                 self._products = np.vstack([self._products, self.bench.field.matmul(vector[None], self.bench.sigma)])
                 added = True
         return added
+
+    def instruments(self, most: int) -> tuple[list[Combination], Ints, Ints]:
+        """Known combinations, simplest first: their texts, their vectors and their products with Sigma."""
+        order = sorted(range(len(self._rows)), key=lambda i: len(self._rows[i].minus))[:most]
+        return [self._rows[i] for i in order], self._vectors[order], self._products[order]
 
     # -- the loop ----------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ def _system_name(step: LinearStep, found_by: str) -> str:
         return "instrument"
     if plain and len(shared) == len(step.rows) - 1 and not _outputs_at(step, shared):
         return "conditional instrument"
-    return "instrumental set" if plain else found_by
+    return "instrumental set" if plain and found_by != "trek separation" else found_by
 
 
 def _outputs_at(step: LinearStep, shared: set[Combination]) -> bool:

@@ -64,10 +64,8 @@ def count_values(study: Study, query: Query, known: frozenset[str], *, budget: f
     counts = []
     deadline = monotonic() + budget
     for number, prime in enumerate(PRIMES):
-        field = PrimeField(prime)
-        point = random_point(study.table, field, 31 + number)
-        system = _system(point, field, query, known)
-        found, truth, exact = _equation(system, query, deadline)
+        system, finite = _prepared(study, query, known, prime, 31 + number, deadline)
+        found, truth, exact = _equation(system, finite, query, deadline)
         if found is None:
             return None
         if poly.value_at(prime, found, truth):
@@ -77,11 +75,32 @@ def count_values(study: Study, query: Query, known: frozenset[str], *, budget: f
     return counts[0] if counts[0] == counts[1] else None
 
 
-def _equation(system: System, query: Query, deadline: float) -> tuple[list[int] | None, int, bool]:
+def _prepared(
+    study: Study, query: Query, known: frozenset[str], prime: int, seed: int, deadline: float
+) -> tuple[System, Algebra | None]:
+    """The equations and their algebra, which queries on the same districts of a study share."""
+    field = PrimeField(prime)
+    point = random_point(study.table, field, seed)
+    gradient = functionals(query, point).gradients
+    blocks = [block_at(point, members) for members in study.table.blocks]
+    touched = [b for b in blocks if gradient[:, list(b.free)].any()]
+    seconds = deadline - monotonic()
+    key = (prime, known, *(b.members for b in touched))
+    before = study.memory.get(key)
+    if before is None or (before[1] is None and before[2] < seconds / 2):
+        system = _system(point, field, touched, known)
+        finite = algebra(field, system.equations, deadline=monotonic() + seconds / 2)
+        study.memory[key] = (system, finite, seconds)
+    system, finite, _ = study.memory[key]
+    return system, finite
+
+
+def _equation(
+    system: System, finite: Algebra | None, query: Query, deadline: float
+) -> tuple[list[int] | None, int, bool]:
     """A polynomial that the answer solves, the answer at the point, and whether none of lower degree will do."""
     field = system.field
     p = field.p
-    finite = algebra(field, system.equations, deadline=monotonic() + (deadline - monotonic()) / 2)
     truth = [int(v) for v in functionals(query, system.point).values]
     mix = [pow(1_000_003, k + 1, p) for k in range(len(truth))]  # one number that tells several apart
     mixed = sum(v * w for v, w in zip(truth, mix, strict=True)) % p
@@ -106,19 +125,15 @@ def _covers(finite: Algebra, system: System) -> bool:
     return all(v in finite.matrices for w in system.weights.values() for m in w for v in m)
 
 
-def _system(point: Point, field: PrimeField, query: Query, known: frozenset[str]) -> System:
+def _system(point: Point, field: PrimeField, touched: list[Block], known: frozenset[str]) -> System:
     """Equations of the districts that the answer depends on."""
-    table, _p = point.parameters, field.p
-    gradient = functionals(query, point).gradients
+    table = point.parameters
     blocks: dict[str, Block] = {}
     weights: dict[tuple[str, str], Polynomial] = {}
     equations: list[Polynomial] = []
-    for members in table.blocks:
-        block = block_at(point, members)
-        if not gradient[:, list(block.free)].any():
-            continue
-        blocks |= dict.fromkeys(members, block)
-        for v in members:
+    for block in touched:
+        blocks |= dict.fromkeys(block.members, block)
+        for v in block.members:
             for u in table.graph.parents(v):
                 entry = table.direct[u, v]
                 value = entry.value if entry.parameter is None else None

@@ -29,6 +29,11 @@ def reasons_for(recipe: Recipe, method: str) -> tuple[str, ...]:
                 f"Effects that are already known are taken out of other variables; what is left of {example.variable} "
                 f"without the part due to {removed} is unrelated to the error in question and serves as an instrument."
             )
+    if method == "trek separation":
+        sentences.append(
+            "A coefficient is a ratio of two determinants of covariances, chosen so that everything hidden cancels; "
+            "the other entries of such a system have no meaning of their own (trek separation)."
+        )
     if method == "half-trek":
         sentences.append("Every equation is solved for all its coefficients at once (half-trek criterion).")
     return tuple(sentences)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class Study:
     def _probes(self) -> dict[int, Probe]:
         return {}
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """Results that queries on this graph share (see ``elimination``); they change no answer."""
+        return {}
+
     def probe(self, number: int) -> Probe:
         """The graph at the first or second random point, each modulo its own prime."""
         if number not in self._probes:
@@ -70,7 +75,13 @@ class Study:
 
     def part(self, variables: tuple[str, ...]) -> Study:
         """The same for an ancestral part of the graph."""
-        return self if len(variables) == len(self.graph) else Study(self.reduced.induced(variables))
+        if len(variables) == len(self.graph):
+            return self
+        key = ("part", variables)
+        if key not in self.memory:
+            self.memory[key] = Study(self.reduced.induced(variables))
+        found: Study = self.memory[key]
+        return found
 
     @cached_property
     def bench(self) -> Bench:

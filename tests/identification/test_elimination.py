@@ -140,7 +140,8 @@ def test_a_conditional_answer_may_be_identified_where_the_joint_one_is_not():
 
 
 def test_too_small_a_budget_is_said():
-    graph = Graph([("0", "1"), ("1", "2"), ("2", "3"), ("3", "4")], [("0", str(i)) for i in range(1, 5)])
+    arcs = [("0", "1"), ("0", "2"), ("0", "3"), ("0", "4"), ("1", "3"), ("2", "4")]
+    graph = Graph([("0", "1"), ("1", "2"), ("2", "3"), ("3", "4")], arcs)
     verdict = identify(graph, TotalEffect("0", "4"), budget=0.0)
     assert verdict.status == "undecided"
     assert "larger" in verdict.explain()
