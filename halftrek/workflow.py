@@ -146,7 +146,9 @@ def fit(
     chosen = graph(source)
     if (data is None) == (cov is None):
         raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
-    if data is None:
+    if isinstance(data, Moments) and names is None and weights is None and n is None and mean is None:
+        read = data
+    elif data is None:
         own = _has_names(cov)
         read = Moments.from_cov(
             cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor

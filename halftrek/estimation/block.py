@@ -14,121 +14,13 @@ half of ``e_j`` for a variance, a row of C for a loading. A coefficient moves th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.estimation.shape import Problem, error_matrices
 from halftrek.model import Floats
-
-Ints = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """The pattern of a district: who regresses on how many slots, which entries of Omega are free.
-
-    Parameters, in this order: one coefficient per slot (``column`` says whose), error covariances ``pairs``, free noise
-    variances ``noisy`` (as logarithms if there are loadings, to stay positive), loadings ``(latent, member)``.
-    """
-
-    size: int
-    column: tuple[int, ...]
-    pairs: tuple[tuple[int, int], ...]
-    noisy: tuple[int, ...]
-    loadings: tuple[tuple[int, int], ...] = ()
-
-    @cached_property
-    def slots(self) -> int:
-        return len(self.column)
-
-    @cached_property
-    def parameters(self) -> int:
-        return len(self.column) + len(self.pairs) + len(self.noisy) + len(self.loadings)
-
-    @cached_property
-    def hidden(self) -> int:
-        return 1 + max((k for k, _ in self.loadings), default=-1)
-
-    @cached_property
-    def at(self) -> Places:
-        return Places.of(self)
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Index arrays of a shape, made once."""
-
-    column: Ints
-    slot: Ints
-    first: Ints
-    second: Ints
-    noisy: Ints
-    latent: Ints
-    child: Ints
-    target: Ints  # the member j of every parameter's direction u e_j' + e_j u'
-    t: slice
-    w: slice
-    v: slice
-    c: slice
-    same_latent: Floats
-
-    @staticmethod
-    def of(shape: Shape) -> Places:
-        column = np.array(shape.column, dtype=np.intp)
-        first, second = (np.array([pair[i] for pair in shape.pairs], dtype=np.intp) for i in (0, 1))
-        noisy = np.array(shape.noisy, dtype=np.intp)
-        latent, child = (np.array([pair[i] for pair in shape.loadings], dtype=np.intp) for i in (0, 1))
-        ends = np.cumsum([0, len(column), len(first), len(noisy), len(latent)])
-        return Places(
-            column=column,
-            slot=np.arange(len(column)),
-            first=first,
-            second=second,
-            noisy=noisy,
-            latent=latent,
-            child=child,
-            target=np.concatenate([column, second, noisy, child]),
-            t=slice(ends[0], ends[1]),
-            w=slice(ends[1], ends[2]),
-            v=slice(ends[2], ends[3]),
-            c=slice(ends[3], ends[4]),
-            same_latent=(latent[:, None] == latent[None, :]).astype(float),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Data for a shape: second moments of (slots, members), the fixed part of W, and optional linear ties.
-
-    With ties the parameters are ``base + link @ free``: coefficients held equal or fixed.
-    """
-
-    shape: Shape
-    G: Floats
-    W0: Floats
-    link: Floats | None = None
-    base: Floats | None = None
-    lower: Floats | None = None  # lower bounds of the free parameters, for variances that run into zero
-    barrier: float = 0.0  # weight of -log|W|, which keeps W positive definite where it holds covariances beside C
-
-    def take(self, rows: Ints) -> Problem:
-        """Some members of the batch."""
-        link = None if self.link is None else self.link[rows]
-        base = None if self.base is None else self.base[rows]
-        return replace(self, G=self.G[rows], W0=self.W0[rows], link=link, base=base)
-
-    @property
-    def free(self) -> int:
-        """Number of free parameters."""
-        return self.shape.parameters if self.link is None else int(self.link.shape[2])
-
-    def expand(self, free: Floats) -> Floats:
-        """All parameters from the free ones."""
-        if self.link is None or self.base is None:
-            return free
-        return np.asarray(self.base + (self.link @ free[..., None])[..., 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,18 +38,23 @@ class State:
     R: Floats
     J: Floats | None = None  # inverse of W, only for the barrier
 
+    @cached_property
+    def V(self) -> Floats:
+        return np.asarray(self.GA @ self.K)
 
-def error_matrices(shape: Shape, theta: Floats, W0: Floats) -> tuple[Floats, Floats]:
-    """W and C from all parameters."""
-    at = shape.at
-    W = W0.copy()
-    W[:, at.first, at.second] = theta[:, at.w]
-    W[:, at.second, at.first] = theta[:, at.w]
-    variances = theta[:, at.v]
-    W[:, at.noisy, at.noisy] = np.exp(np.clip(variances, -80.0, 80.0)) if shape.loadings else variances
-    C = np.zeros((len(theta), shape.hidden, shape.size))
-    C[:, at.latent, at.child] = theta[:, at.c]
-    return W, C
+    @cached_property
+    def KRK(self) -> Floats:
+        return np.asarray(self.K @ self.R @ self.K)
+
+    @cached_property
+    def M(self) -> Floats:
+        """Derivative of F in Omega."""
+        return np.asarray(self.K - self.KRK)
+
+    @cached_property
+    def pull(self) -> Floats:
+        """Derivative of F and its barrier in W."""
+        return self.M if self.J is None else np.asarray(self.M - self.problem.barrier * self.J)
 
 
 def evaluate(problem: Problem, free: Floats) -> State:
@@ -166,7 +63,8 @@ def evaluate(problem: Problem, free: Floats) -> State:
     at, m = shape.at, shape.slots
     theta = problem.expand(free)
     T = np.zeros((len(theta), m, shape.size))
-    T[:, at.slot, at.column] = theta[:, at.t]
+    if m:
+        T[:, at.slot, at.column] = theta[:, at.t]
     GA = G[:, :m, m:] - G[:, :m, :m] @ T
     R = G[:, m:, m:] - G[:, m:, :m] @ T - T.transpose(0, 2, 1) @ GA
     W, C = error_matrices(shape, theta, problem.W0)
@@ -194,23 +92,15 @@ def evaluate(problem: Problem, free: Floats) -> State:
 
 def gradient(state: State) -> Floats:
     """First derivatives of F in the free parameters (MATHEMATICS, section 4)."""
-    shape, K = state.problem.shape, state.K
+    shape, pull = state.problem.shape, state.pull
     at = shape.at
-    V = state.GA @ K
-    M = K - K @ state.R @ K
-    pull = M if state.J is None else M - state.problem.barrier * state.J
-    variance = pull[:, at.noisy, at.noisy]
+    full = np.empty((len(pull), shape.parameters))
+    full[:, at.t] = -2.0 * state.V[:, at.slot, at.column]
+    full[:, at.w] = 2.0 * pull[:, at.first, at.second]
+    full[:, at.v] = pull[:, at.noisy, at.noisy]
     if shape.loadings:
-        variance = variance * state.W[:, at.noisy, at.noisy]
-    full = np.concatenate(
-        [
-            -2.0 * V[:, at.slot, at.column],
-            2.0 * pull[:, at.first, at.second],
-            variance,
-            2.0 * (state.C @ M)[:, at.latent, at.child],
-        ],
-        axis=1,
-    )
+        full[:, at.v] *= state.W[:, at.noisy, at.noisy]
+        full[:, at.c] = 2.0 * (state.C @ state.M)[:, at.latent, at.child]
     return _pull_back(state.problem, full)
 
 
@@ -238,9 +128,8 @@ def hessian(state: State) -> Floats:
     """Second derivatives of F in the free parameters (MATHEMATICS, section 4)."""
     shape, K = state.problem.shape, state.K
     at, m, size = shape.at, shape.slots, shape.parameters
-    V = state.GA @ K
-    KRK = K @ state.R @ K
-    M, N = K - KRK, 2.0 * KRK - K
+    V, M = state.V, state.M
+    N = state.KRK - M
     U = _directions(state)
     j = at.target[m:]
     UK, UN = U @ K, U @ N
@@ -261,8 +150,7 @@ def hessian(state: State) -> Floats:
     if shape.loadings:  # curvature of Omega itself
         H[:, at.c, at.c] += 2.0 * at.same_latent * M[:, at.child[:, None], at.child]
         v = np.arange(at.v.start, at.v.stop)
-        pull = M if state.J is None else M - state.problem.barrier * state.J
-        H[:, v, v] += (pull * state.W)[:, at.noisy, at.noisy]
+        H[:, v, v] += (state.pull * state.W)[:, at.noisy, at.noisy]
     _add_barrier(state, U, H)
     return _pull_back_twice(state.problem, H)
 
@@ -285,16 +173,13 @@ def _add_barrier(state: State, U: Floats, H: Floats) -> None:
 def _directions(state: State) -> Floats:
     """The vectors u of all parameters of Omega."""
     shape = state.problem.shape
-    at, d = shape.at, shape.size
-    b = len(state.K)
-    U = np.zeros((b, shape.parameters - shape.slots, d))
-    o, v = len(at.first), len(at.noisy)
-    U[:, np.arange(o), at.first] = 1.0
-    half = 0.5 * state.W[:, at.noisy, at.noisy] if shape.loadings else 0.5
-    U[:, o + np.arange(v), at.noisy] = half
-    if shape.loadings:
-        U[:, o + v :] = state.C[:, at.latent]
-    return U
+    at, b = shape.at, len(state.K)
+    U = np.broadcast_to(at.directions, (b, *at.directions.shape))
+    if not shape.loadings:
+        return U
+    U = U.copy()
+    U[:, len(at.first) + np.arange(len(at.noisy)), at.noisy] *= state.W[:, at.noisy, at.noisy]
+    return np.concatenate([U, state.C[:, at.latent]], axis=1)
 
 
 def _pull_back(problem: Problem, full: Floats) -> Floats:

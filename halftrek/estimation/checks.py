@@ -16,14 +16,16 @@ SINGULAR = 1e-10  # share of a variable's variance that the others must leave un
 
 def well_posed(cov: Floats, n: float) -> NDArray[np.bool_]:
     """For each covariance: is it safely positive definite?"""
+    b, p = cov.shape[:2]
+    if n <= p:
+        return np.zeros(b, dtype=bool)
     variance = np.diagonal(cov, axis1=1, axis2=2)
-    good: NDArray[np.bool_] = np.asarray(np.isfinite(cov).all(axis=(1, 2)) & (variance > 0.0).all(axis=1))
-    if n <= cov.shape[1] or not good.any():
-        return np.zeros(len(cov), dtype=bool)
-    scale = np.sqrt(np.where(good[:, None], variance, 1.0))
-    correlation = np.where(good[:, None, None], cov / (scale[:, :, None] * scale[:, None, :]), np.eye(cov.shape[1]))
-    pivots = np.diagonal(cholesky_or_nan(correlation), axis1=1, axis2=2)
-    return np.asarray(good & (np.nan_to_num(pivots, nan=0.0) ** 2 > SINGULAR).all(axis=1))
+    with np.errstate(invalid="ignore"):
+        good = np.asarray((variance > 0.0).all(axis=1))
+        if not good.all():
+            cov, variance = np.where(good[:, None, None], cov, np.eye(p)), np.where(good[:, None], variance, 1.0)
+        pivots = np.diagonal(cholesky_or_nan(cov), axis1=1, axis2=2) ** 2
+        return np.asarray(good & (pivots > SINGULAR * variance).all(axis=1))
 
 
 def refuse_dependent(moments: Moments, graph: Graph) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.block import Problem, Shape, error_matrices, evaluate, fisher
+from halftrek.estimation.block import cholesky_or_nan, evaluate, fisher
 from halftrek.estimation.em import em_step, has_em_step
 from halftrek.estimation.loadings import split_covariances
 from halftrek.estimation.newton import Optimum, minimize, without
 from halftrek.estimation.plan import Task
+from halftrek.estimation.shape import Problem, Shape, error_matrices
 from halftrek.estimation.starts import random_start, regression_start
 from halftrek.model import Floats
 
@@ -254,8 +255,8 @@ def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
     """Where a noise variance is at its floor, or the errors' covariance has become singular."""
     low = np.zeros(len(theta), dtype=bool)
     if problem.lower is not None:
-        low = (theta <= problem.lower + 1e-6).any(axis=1)
+        low = np.asarray((theta <= problem.lower + 1e-6).any(axis=1))
     if problem.shape.pairs:
-        scale = np.sqrt(np.maximum(np.diagonal(W, axis1=1, axis2=2), 1e-300))
-        low = low | (np.linalg.eigvalsh(W / (scale[:, :, None] * scale[:, None, :]))[:, 0] < 1e-7)
+        pivots = np.diagonal(cholesky_or_nan(W), axis1=1, axis2=2) ** 2
+        low = low | ~(pivots > 1e-7 * np.diagonal(W, axis1=1, axis2=2)).all(axis=1)
     return np.asarray(low)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.estimation.block import Problem, Shape, State, evaluate
+from halftrek.estimation.block import State, evaluate
+from halftrek.estimation.shape import Problem, Shape
 from halftrek.model import Floats
 
 

@@ -28,7 +28,9 @@ def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[
     weights = np.ones(scale.shape)
     share = np.full(len(W), 1.0)
     for part in _components(W.shape[1], (*pairs, *bidirected)):
-        if len(part) > 1:
+        if len(part) == 2:  # one pair: equal weights
+            share = np.minimum(share, 1.0 - np.abs(correlation[:, part[0], part[1]]))
+        elif len(part) > 2:
             sub = correlation[:, part[:, None], part]
             compare = 2.0 * np.eye(len(part)) - np.abs(sub) - 1e-13  # the tiny part keeps v positive if a pair is zero
             values, vectors = np.linalg.eigh(compare)

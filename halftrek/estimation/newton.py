@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.block import Problem, State, cholesky_or_nan, evaluate, fisher, gradient, hessian
+from halftrek.estimation.block import State, cholesky_or_nan, evaluate, fisher, gradient, hessian
+from halftrek.estimation.shape import Problem
 from halftrek.model import Floats
 
 NEAR = 1e-2  # a predicted decrease of F below this: try the exact Hessian
 SLACK = 1e-13  # F is not known better than this
-QUADRATIC = 1e-14  # a Newton step on firm ground from here leaves nothing that shows in ten digits
+QUADRATIC = 1e-11  # gain, by firmness, from which a Newton step leaves nothing that shows in ten digits
 RIDGE = 1e-11  # keeps flat directions solvable; the gradient has nothing in them
 
 
@@ -34,7 +35,7 @@ class _Step:
     gain: Floats  # promised decrease of F
     newton: NDArray[np.bool_]
     stiff: NDArray[np.bool_]  # the Hessian is positive definite beyond doubt
-    firm: NDArray[np.bool_]  # ... and far from singular
+    firm: Floats  # how far a Newton step's Hessian is from singular, 0 to 1
 
 
 def minimize(
@@ -44,44 +45,56 @@ def minimize(
 
     ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them.
     """
-    x = np.array(theta, dtype=float)
-    b = len(x)
-    gain, damping = np.full(b, 0.0 if near else np.inf), np.zeros(b)
-    iterations = np.zeros(b, dtype=np.intp)
-    converged, stiff = np.zeros(b, dtype=bool), np.zeros(b, dtype=bool)
-    active = np.arange(b)
-    part = problem
-    state = evaluate(part, x)
-    value = state.value.copy()
-    for _ in range(max_iter):
-        at, damped = x[active], damping[active]
-        step = _step(state, at, damped, gain[active])
-        moved = at + step.move if part.lower is None else np.maximum(at + step.move, part.lower)
-        trial = evaluate(part, moved)
-        here = value[active]
-        good = trial.value <= here - 1e-4 * np.minimum(step.gain, 1.0) + SLACK * (1.0 + np.abs(here))
-        plain = damped == 0.0  # only then is the gain that of the full step
-        # on firm ground Newton squares the error: its step lands where the next gain would be below tol
-        done = plain & (step.gain < np.where(good & step.firm, max(tol, QUADRATIC), tol))
-        gain[active] = np.where(plain, step.gain, gain[active])
-        stiff[active] = step.stiff
-        x[active[good]] = moved[good]
-        value[active[good]] = trial.value[good]
-        iterations[active] += 1
-        converged[active[done]] = True
-        if done.all():
-            break
-        damping[active] = np.where(good, np.where(damped < 1e-7, 0.0, damped / 8.0), np.maximum(damped * 8.0, 1e-3))
-        keep = ~done & (damping[active] < 1e9)
-        if keep.all() and good.all():
-            state = trial
-            continue
-        active = active[keep]
-        if not len(active):
-            break
-        part = problem.take(active)
-        state = evaluate(part, x[active])
-    return Optimum(x, value, gain, iterations, converged, stiff & converged)
+    b = len(theta)
+    end = Optimum(
+        theta=np.array(theta, dtype=float),
+        value=np.full(b, np.inf),
+        decrement=np.full(b, np.inf),
+        iterations=np.zeros(b, dtype=np.intp),
+        converged=np.zeros(b, dtype=bool),
+        stiff=np.zeros(b, dtype=bool),
+    )
+    rows = np.arange(b)  # who is still under way; the arrays below hold only those
+    x, gain, damping = end.theta.copy(), np.full(b, 0.0 if near else np.inf), np.zeros(b)
+    state = evaluate(problem, x)
+    value = state.value
+    if not max_iter:
+        end.value[:] = value
+    for taken in range(1, max_iter + 1):
+        step = _step(state, x, damping, gain)
+        moved = x + step.move
+        if problem.lower is not None:
+            moved = np.maximum(moved, problem.lower)
+        trial = evaluate(problem, moved)
+        good = trial.value <= value - 1e-4 * np.minimum(step.gain, 1.0) + SLACK * (1.0 + np.abs(value))
+        plain = damping == 0.0  # only then is the gain that of the full step
+        # Newton squares the error: on firm ground its step lands where the next gain would be far below tol
+        done = plain & (step.gain < np.maximum(tol, QUADRATIC * good * step.firm**2))
+        gain = np.where(plain, step.gain, gain)
+        if good.all():
+            x, value, state = moved, trial.value, trial
+        else:
+            x, value = np.where(good[:, None], moved, x), np.where(good, trial.value, value)
+        if not (plain.all() and good.all()):
+            calmer = np.where(damping < 1e-7, 0.0, damping / 8.0)
+            damping = np.where(good, calmer, np.maximum(damping * 8.0, 1e-3))
+        leave = done | (damping >= 1e9)
+        if taken == max_iter:
+            leave = np.ones(len(rows), dtype=bool)
+        if leave.any():
+            out = rows[leave]
+            end.theta[out], end.value[out], end.decrement[out] = x[leave], value[leave], gain[leave]
+            end.iterations[out], end.converged[out] = taken, done[leave]
+            end.stiff[out] = (done & step.stiff)[leave]
+            stay = ~leave
+            if not stay.any():
+                break
+            rows, x, value, gain, damping = rows[stay], x[stay], value[stay], gain[stay], damping[stay]
+            problem = problem.take(np.flatnonzero(stay))
+            state = evaluate(problem, x)
+        elif not good.all():
+            state = evaluate(problem, x)
+    return end
 
 
 def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step:
@@ -111,11 +124,11 @@ def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step
     if state.problem.shape.loadings:  # where loadings fold, information vanishes and only curvature is left
         near |= _lowest_share(information, scale) < 1e-6
     if not near.any():
-        return _Step(move, gain, no, no, no)
+        return _Step(move, gain, no, no, np.zeros(len(gain)))
     exact = _newton(state, slope, damping, pinned, scale)
     use = near & exact.newton
     move, gain = np.where(use[:, None], exact.move, move), np.where(use, exact.gain, gain)
-    return _Step(move, gain, use, use & exact.stiff, use & exact.firm)
+    return _Step(move, gain, use, use & exact.stiff, use * exact.firm)
 
 
 def _newton(
@@ -132,12 +145,12 @@ def _newton(
     share = (pivots / own).min(axis=1)
     safe = damped if fine.all() else np.where(fine[:, None, None], damped, np.eye(damped.shape[1]))
     move, gain = _solve(safe, slope)
-    return _Step(move, gain, fine, fine & (share > 1e-7), fine & (share > 1e-3))
+    return _Step(move, gain, fine, fine & (share > 1e-7), np.where(fine, share, 0.0))
 
 
 def _diagonal(matrix: Floats) -> Floats:
     scale = np.abs(np.diagonal(matrix, axis1=1, axis2=2))
-    return np.maximum(scale, 1e-12 * scale.max(axis=1, keepdims=True, initial=1e-12))
+    return np.asarray(np.maximum(scale, 1e-12 * scale.max(axis=1, keepdims=True, initial=1e-12)))
 
 
 def _damped(matrix: Floats, scale: Floats, damping: Floats) -> Floats:

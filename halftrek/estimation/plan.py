@@ -1,6 +1,6 @@
 """From a graph to the small problems that its likelihood splits into; no data yet.
 
-Districts of one variable are regressions. All others become a ``Task``: a ``Shape`` plus the places in the moment matrix
+Districts of one variable are regressions. All others become a ``Task``: a ``Shape`` and the places in the moment matrix
 that feed it. Coefficients that share a label tie their districts into one task.
 """
 
@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.estimation.block import Shape
 from halftrek.estimation.options import Options
+from halftrek.estimation.shape import Shape
 from halftrek.graph import Graph, edge_key, parse_edge_key
 from halftrek.graph.order import reachable
 from halftrek.model import Floats

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.estimation.block import Shape
 from halftrek.estimation.district import Piece, Settings, solve_district
+from halftrek.estimation.grouping import group_tasks
 from halftrek.estimation.plan import PAD, Plan, Task
 from halftrek.model import Floats
 
@@ -40,7 +40,7 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
         value += _regress(slots, rows, about_origin if origin else centred, T, W, plan.fixed_noise)
     estimated_mu: dict[int, Floats] = {}
     pieces: list[tuple[Task, slice, Piece]] = []
-    for tasks in _groups(plan.tasks):
+    for tasks in group_tasks(plan.tasks):
         S = about_origin if tasks[0].about_origin else centred
         G, scale = _gather(tasks, S)
         piece = solve_district(tasks[0], G, scale, settings)
@@ -99,41 +99,7 @@ def _regress(
     return np.asarray((np.log(noise) + left / noise).sum(axis=1))
 
 
-def _groups(tasks: tuple[Task, ...]) -> list[list[Task]]:
-    """Tasks that can be solved together: of one shape (padded to it where there are many), without ties."""
-    many = len(tasks) > 4
-    groups: dict[object, list[Task]] = {}
-    for i, task in enumerate(tasks):
-        if task.ties is not None:
-            groups[i] = [task]
-            continue
-        one = _padded(task) if many else task
-        s = one.shape
-        ends = tuple(pair for _, pair in one.pair_latents)
-        held = (one.fixed_noise, one.fixed_pairs)
-        key = (s.size, s.column, s.pairs, s.noisy, s.loadings, ends, held, one.several_starts, one.about_origin)
-        groups.setdefault(key, []).append(one)
-    return list(groups.values())
-
-
-def _padded(task: Task) -> Task:
-    """Fill each member's slots up to 1, 2, 4, 8, ... so that more districts have the same shape."""
-    s = task.shape
-    column: list[int] = []
-    slots: list[int] = []
-    for j in range(s.size):
-        mine = [z for z, at in zip(task.slots, s.column, strict=True) if at == j]
-        wanted = 1 << (len(mine) - 1).bit_length() if mine else 0
-        slots += mine + [PAD] * (wanted - len(mine))
-        column += [j] * wanted
-    shape = Shape(s.size, tuple(column), s.pairs, s.noisy, s.loadings)
-    return Task(
-        shape, task.variables, tuple(slots), task.members, task.latents, task.fixed_noise, task.fixed_pairs, None,
-        task.pair_latents, task.several_starts, task.about_origin,
-    )  # fmt: skip
-
-
-def _gather(tasks: list[Task], S: Floats) -> tuple[Floats, Floats]:
+def _gather(tasks: tuple[Task, ...], S: Floats) -> tuple[Floats, Floats]:
     """Second moments of (slots, members) as correlations, and the scales; batch-major, tasks next to each other."""
     where = np.array([(*task.slots, *task.members) for task in tasks])
     G = S[:, where[:, :, None], where[:, None, :]].reshape(-1, where.shape[1], where.shape[1])

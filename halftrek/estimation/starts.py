@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.estimation.block import Problem, Shape
 from halftrek.estimation.em import parameters_of
+from halftrek.estimation.shape import Problem, Shape
 from halftrek.model import Floats
 
 
@@ -13,7 +13,7 @@ def regression_start(problem: Problem) -> Floats:
     """Least squares for the coefficients, residual variances for the noise.
 
     With loadings: each hidden cause takes half of the leading common part of its children's residuals. Without: error
-    covariances are those of the residuals (less, where they would not be positive definite), and the coefficients follow.
+    covariances are those of the residuals (less where that would not be positive definite), and coefficients follow.
     """
     shape, b = problem.shape, len(problem.G)
     identity = np.broadcast_to(np.eye(shape.size), (b, shape.size, shape.size))
@@ -83,8 +83,8 @@ def _masked(problem: Problem, R: Floats) -> Floats:
     off = np.zeros_like(W)
     off[:, at.first, at.second] = off[:, at.second, at.first] = R[:, at.first, at.second]
     root = np.sqrt(np.diagonal(W, axis1=1, axis2=2))
-    largest = np.abs(np.linalg.eigvalsh(off / (root[:, :, None] * root[:, None, :]))).max(axis=1)
-    return np.asarray(W + np.minimum(1.0, 0.8 / np.maximum(largest, 1e-12))[:, None, None] * off)
+    crowd = (np.abs(off) / (root[:, :, None] * root[:, None, :])).sum(axis=2).max(axis=1)  # bounds the eigenvalues
+    return np.asarray(W + np.minimum(1.0, 0.9 / np.maximum(crowd, 1e-12))[:, None, None] * off)
 
 
 def _noise(problem: Problem, R: Floats, C: Floats) -> Floats:
