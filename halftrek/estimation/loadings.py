@@ -8,6 +8,8 @@ noise for every member. On the scale of correlations this is the stated canonica
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,10 +25,9 @@ def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[
     """
     scale = np.sqrt(np.diagonal(W, axis1=1, axis2=2))
     correlation = W / (scale[:, :, None] * scale[:, None, :])
-    first = np.array([i for i, _ in pairs], dtype=np.intp)
-    second = np.array([j for _, j in pairs], dtype=np.intp)
+    first, second = np.array(pairs, dtype=np.intp).T
     weights = np.ones(scale.shape)
-    share = np.full(len(W), 1.0)
+    share = np.ones(len(W))
     for part in _components(W.shape[1], (*pairs, *bidirected)):
         if len(part) == 2:  # one pair: equal weights
             share = np.minimum(share, 1.0 - np.abs(correlation[:, part[0], part[1]]))
@@ -39,10 +40,12 @@ def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[
     if bidirected:
         for i in np.flatnonzero(share < 0.0):
             weights[i], share[i] = _search(correlation[i], first, second, weights[i])
-    size = np.sqrt(np.abs(correlation[:, first, second]))
+    product = correlation[:, first, second]
+    size = np.sqrt(np.abs(product))
     tilt = np.sqrt(weights[:, second] / weights[:, first])
-    sign = np.where(correlation[:, first, second] < 0.0, -1.0, 1.0)
-    loadings = np.stack([size * tilt * scale[:, first], sign * size / tilt * scale[:, second]], axis=2)
+    loadings = np.empty((*product.shape, 2))
+    loadings[:, :, 0] = size * tilt * scale[:, first]
+    loadings[:, :, 1] = np.copysign(size / tilt, product) * scale[:, second]
     return loadings, share
 
 
@@ -65,6 +68,7 @@ def _search(
     return np.exp(found.x), -float(found.fun)
 
 
+@lru_cache(maxsize=1024)
 def _components(d: int, pairs: Pairs) -> list[NDArray[np.intp]]:
     label = list(range(d))
     for i, j in pairs:

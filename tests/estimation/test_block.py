@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.estimation.block import Problem, Shape, cholesky_or_nan, evaluate, fisher, gradient, hessian
+from halftrek.estimation.block import cholesky_or_nan, evaluate, fisher, gradient, hessian
 from halftrek.estimation.district import _finish
 from halftrek.estimation.em import em_step, has_em_step
+from halftrek.estimation.shape import Problem, Shape
 from halftrek.estimation.starts import random_start, regression_start
 
 
