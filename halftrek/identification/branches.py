@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,22 +70,20 @@ def find_branches(graph: Graph, query: Query, *, random_state: int | np.random.G
     return None
 
 
-def _solutions(graph: Graph, members: tuple[str, ...], sigma: Array, rng: np.random.Generator) -> list[Point]:
+def _solutions(graph: Graph, members: tuple[str, ...], sigma: Array, rng: np.random.Generator) -> Iterator[Point]:
     table = parameters_of(graph)
     return _solutions_near(Point(table, Reals(), starting_values(table, rng)), members, sigma, rng)
 
 
-def _solutions_near(home: Point, members: tuple[str, ...], sigma: Array, rng: np.random.Generator) -> list[Point]:
+def _solutions_near(home: Point, members: tuple[str, ...], sigma: Array, rng: np.random.Generator) -> Iterator[Point]:
     """Models whose sub-model on ``members`` has a covariance, from random starts; other parameters as at home."""
-    found = []
     free = list(block_at(home, members).free)
     for _ in range(_STARTS):
         values = home.values.copy()
         values[free] = (starting_values(home.parameters, rng) * rng.choice([0.5, 1.0, 3.0]))[free]
         end = _descend(Point(home.parameters, home.field, values), members, sigma)
         if end is not None and is_model(end):
-            found.append(end)
-    return found
+            yield end
 
 
 def _descend(point: Point, members: tuple[str, ...], sigma: Array) -> Point | None:

@@ -26,6 +26,20 @@ def graphs(draw: st.DrawFn, most: int = 6, latents: bool = True) -> Graph:
     return Graph(directed, bidirected, hidden, names)
 
 
+@st.composite
+def constrained_graphs(draw: st.DrawFn, most: int = 5) -> Graph:
+    """The same with some coefficients fixed (to zero as well) or equal."""
+    graph = draw(graphs(most))
+    edges = [f"{u} {arrow} {v}" for u, arrow, v in graph.edges()]
+    if not edges:
+        return graph
+    chosen = draw(st.lists(st.sampled_from(edges), unique=True, max_size=4))
+    small = st.sampled_from([0.0, 0.1, "a", "a", "b"])
+    large = st.sampled_from([0.0, 0.5, 1.0, "c", "c", "d"])
+    known = {e: draw(small if "<->" in e else large) for e in chosen}
+    return Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
+
+
 def random_model(graph: Graph, rng: np.random.Generator) -> CGLSCM:
     """A model of the graph with moderate coefficients that obeys fixed and equal coefficients."""
     names, labels = graph.observed, {}

@@ -146,3 +146,26 @@ def test_too_small_a_budget_is_said():
     assert verdict.status == "undecided"
     assert "larger" in verdict.explain()
     assert every_effect(graph)[0] == DirectEffect("0", "1")
+
+
+def beyond_half_treks():
+    cases = json.loads((REFERENCE / "linear_n5_beyond_half_trek.json").read_text())["graphs"]
+    for case in cases:
+        directed, bidirected = ([tuple(e) for e in case[kind]] for kind in ("directed", "bidirected"))
+        yield Graph(directed, bidirected, observed=list("01234")), case["beyond_criteria"]
+
+
+def test_the_fourteen_graphs_that_no_graphical_criterion_decides():
+    hard = [graph for graph, beyond in beyond_half_treks() if beyond]
+    assert len(hard) == 14
+    for graph in hard:
+        verdicts = identify_all(graph, [DirectEffect(u, v) for u, v in graph.directed])
+        assert {(v.status, v.method) for v in verdicts} == {("identified", "elimination")}
+
+
+def test_graphs_beyond_half_treks_that_have_a_recipe():
+    some = [graph for graph, beyond in beyond_half_treks() if not beyond][::8]
+    for graph in some:
+        for verdict in identify_all(graph, [DirectEffect(u, v) for u, v in graph.directed]):
+            assert verdict.identified
+            assert verdict.recipe is not None

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from halftrek.errors import DataError
 from halftrek.graph import Graph
 from halftrek.identification import every_effect, identify, identify_all, solve
+from halftrek.identification.elimination import count_values
 from halftrek.identification.fields import Reals
 from halftrek.identification.functionals import functionals
 from halftrek.identification.parameters import Point, parameters_of
+from halftrek.identification.study import Study
 from halftrek.queries.types import (
     DirectEffect,
     ErrorCovariance,
@@ -21,7 +23,7 @@ from halftrek.queries.types import (
     ThroughEffect,
     TotalEffect,
 )
-from tests.identification.samples import graphs, random_model
+from tests.identification.samples import constrained_graphs, graphs, random_model
 from tests.identification.test_jacobian import queries_on, reference_graphs
 
 BOW = Graph([("x", "y")], [("x", "y")])
@@ -82,6 +84,34 @@ def test_a_negative_verdict_comes_with_two_checked_models(graph):
             answers = [truth(m, verdict.query) for m in (first, second)]
             assert np.allclose(answers, verdict.witness.answers)
             assert abs(answers[0] - answers[1]) >= 0.05
+
+
+@settings(deadline=None, max_examples=30, derandomize=True)
+@given(constrained_graphs())
+def test_fixed_and_equal_coefficients_are_obeyed_in_recipes_and_witnesses(graph):
+    model = random_model(graph, np.random.default_rng(9))
+    for verdict in identify_all(graph, witness=True):
+        if verdict.recipe is not None:
+            value = solve(verdict.recipe, model.cov, model.names)
+            assert np.isclose(value, truth(model, verdict.query), rtol=1e-5, atol=1e-6), verdict
+        if verdict.witness is not None:
+            for u, arrow, v in graph.edges():
+                known = graph.coefficients.get(f"{u} {arrow} {v}")
+                if isinstance(known, float) and arrow == "->" and u not in graph.latents:
+                    values = [truth(m, DirectEffect(u, v)) for m in verdict.witness.models]
+                    assert values == [known, known]
+            first, second = verdict.witness.models
+            assert np.abs(first.cov - second.cov).max() < 1e-10
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(constrained_graphs(most=4))
+def test_criteria_and_elimination_agree_on_constrained_graphs(graph):
+    study = Study(graph)
+    for verdict in identify_all(graph):
+        if verdict.status in ("identified", "finite"):
+            count = count_values(study, verdict.query, frozenset(), budget=1.0)
+            assert count is None or (count.values == verdict.degree if count.exact else count.values >= verdict.degree)
 
 
 def test_three_node_graphs_have_the_known_degrees():
