@@ -12,7 +12,7 @@ from halftrek.graph import Graph
 from halftrek.identification.fields import Array, Reals
 from halftrek.identification.functionals import check_query, functionals
 from halftrek.identification.jacobian import block_at
-from halftrek.identification.parameters import Point, parameters_of
+from halftrek.identification.parameters import Entry, Point, parameters_of
 from halftrek.identification.study import Study
 from halftrek.identification.witness import Witness, checked_witness, is_model, starting_values
 from halftrek.queries.types import Query
@@ -78,12 +78,70 @@ def _solutions(graph: Graph, members: tuple[str, ...], sigma: Array, rng: np.ran
 def _solutions_near(home: Point, members: tuple[str, ...], sigma: Array, rng: np.random.Generator) -> Iterator[Point]:
     """Models whose sub-model on ``members`` has a covariance, from random starts; other parameters as at home."""
     free = list(block_at(home, members).free)
+    search = _in_weights if _errors_are_free(home, members) else _descend
     for _ in range(_STARTS):
         values = home.values.copy()
         values[free] = (starting_values(home.parameters, rng) * rng.choice([0.5, 1.0, 3.0]))[free]
-        end = _descend(Point(home.parameters, home.field, values), members, sigma)
+        end = search(Point(home.parameters, home.field, values), members, sigma)
         if end is not None and is_model(end):
             yield end
+
+
+def _errors_are_free(point: Point, members: tuple[str, ...]) -> bool:
+    """True if every error covariance in the district is either zero or a parameter of its own."""
+    own = [e for e in point.parameters.entries if e.target in members and e.kind in ("loading", "covariance")]
+    numbers = [e.parameter for e in point.parameters.entries]
+    return all(e.kind == "covariance" and e.parameter is not None and numbers.count(e.parameter) == 1 for e in own)
+
+
+def _in_weights(point: Point, members: tuple[str, ...], sigma: Array) -> Point | None:
+    """Gauss-Newton on the edge weights alone: errors without a bidirected edge are uncorrelated.
+
+    ``[(I - T)' Sigma (I - T)]_ij = 0``; the error covariances follow from the weights and are positive definite.
+    """
+    names, size = block_at(point, members).names, len(sigma)
+    place = {v: i for i, v in enumerate(names)}
+    entries = [e for e in point.parameters.entries if e.target in members]
+    arrows = [e for e in entries if e.kind == "direct" and e.parameter is not None]
+    unknown = list(dict.fromkeys(_number(e) for e in arrows))
+    joined = {frozenset((e.source, e.target)) for e in entries if e.kind == "covariance"}
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[:i] if a in members and {a, b} not in joined]
+    left, right = [place[a] for a, _ in pairs], [place[b] for _, b in pairs]
+    for _ in range(60):
+        A = np.eye(size) - _weights(point, names, members)
+        G = sigma @ A
+        error = (A.T @ G)[left, right]
+        if not pairs or np.abs(error).max() < 1e-14 * np.abs(sigma).max():
+            break
+        J = np.zeros((len(pairs), len(unknown)))
+        for e in arrows:
+            a, b = place[e.source], place[e.target]
+            J[:, unknown.index(_number(e))] += (np.equal(left, b) * G[a, right]) + (np.equal(right, b) * G[a, left])
+        change = np.linalg.lstsq(J, error, rcond=None)[0]
+        point = _set(point, unknown, point.values[unknown] + change * min(1.0, 3.0 / (1e-9 + np.abs(change).max())))
+    A = np.eye(size) - _weights(point, names, members)
+    omega = A.T @ sigma @ A
+    if pairs and np.abs(omega[left, right]).max() > 1e-12 * np.abs(sigma).max():
+        return None
+    errors = [e for e in entries if e.kind in ("covariance", "noise")]
+    return _set(point, [_number(e) for e in errors], [omega[place[e.source], place[e.target]] for e in errors])
+
+
+def _weights(point: Point, names: tuple[str, ...], members: tuple[str, ...]) -> Array:
+    T = point.matrices(names)[0]
+    T[:, [i for i, v in enumerate(names) if v not in members]] = 0.0
+    return T
+
+
+def _number(entry: Entry) -> int:
+    assert entry.parameter is not None  # only free entries are searched
+    return entry.parameter
+
+
+def _set(point: Point, numbers: Sequence[int], values: ArrayLike) -> Point:
+    changed = point.values.copy()
+    changed[list(numbers)] = values
+    return Point(point.parameters, point.field, changed)
 
 
 def _descend(point: Point, members: tuple[str, ...], sigma: Array) -> Point | None:

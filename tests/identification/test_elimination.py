@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from halftrek.graph import Graph
-from halftrek.identification import every_effect, identify, identify_all, real_values
+from halftrek.identification import every_effect, identify, identify_all, real_values, solve
 from halftrek.identification import polynomials as poly
 from halftrek.identification.algebra import algebra
 from halftrek.identification.elimination import count_values
@@ -169,3 +169,27 @@ def test_graphs_beyond_half_treks_that_have_a_recipe():
         for verdict in identify_all(graph, [DirectEffect(u, v) for u, v in graph.directed]):
             assert verdict.identified
             assert verdict.recipe is not None
+
+
+def effect_of(case, edges):
+    names = case["observed"]
+    T = np.zeros((len(names),) * 2)
+    for e in edges:
+        T[names.index(e["from"]), names.index(e["to"])] = e["weight"]
+    x, y = case["query"]
+    return np.linalg.inv(np.eye(len(names)) - T)[names.index(x), names.index(y)]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_synthetic_models(number):
+    case = json.loads((REFERENCE / "identification_synthetic.json").read_text())["cases"][number]
+    graph = Graph(case["directed"], case["bidirected"], case["latents"], case["observed"])
+    query = TotalEffect(*case["query"])
+    verdict = identify(graph, query)
+    assert verdict.identified == case["identified"]
+    true = effect_of(case, case["edges"])
+    if verdict.identified:
+        assert solve(verdict.recipe, case["covariance"], case["observed"]) == pytest.approx(true, rel=1e-8)
+    else:
+        found = [v[0] for v in real_values(graph, query, case["covariance"], case["observed"])]
+        assert found == pytest.approx(sorted([true, effect_of(case, case["witness_edges"])]), rel=1e-6)
