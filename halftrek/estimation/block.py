@@ -113,7 +113,7 @@ def fisher(state: State) -> Floats:
     shape, K = state.problem.shape, state.K
     at, m = shape.at, shape.slots
     weights = np.linalg.solve(state.R, state.GA.transpose(0, 2, 1)).transpose(0, 2, 1)  # rows: R^-1 A'G e_a
-    U = np.concatenate([weights @ state.omega, _directions(state)], axis=1)
+    U = np.concatenate([weights @ state.omega, directions(state)], axis=1)
     UK = U @ K
     cross = UK[:, :, at.target]
     KK = K[:, at.target[:, None], at.target]
@@ -130,7 +130,7 @@ def hessian(state: State) -> Floats:
     at, m, size = shape.at, shape.slots, shape.parameters
     V, M = state.V, state.M
     N = state.KRK - M
-    U = _directions(state)
+    U = directions(state)
     j = at.target[m:]
     UK, UN = U @ K, U @ N
     KU, NU = UK[:, :, j], UN[:, :, j]
@@ -170,7 +170,7 @@ def _add_barrier(state: State, U: Floats, H: Floats) -> None:
     H[:, inside, inside] += state.problem.barrier * bend
 
 
-def _directions(state: State) -> Floats:
+def directions(state: State) -> Floats:
     """The vectors u of all parameters of Omega."""
     shape = state.problem.shape
     at, b = shape.at, len(state.K)

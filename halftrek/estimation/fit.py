@@ -11,7 +11,7 @@ import numpy as np
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.checks import refuse_dependent, well_posed
 from halftrek.estimation.district import Piece, Settings
-from halftrek.estimation.options import Intercepts, Noise, resolve_options
+from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
 from halftrek.estimation.plan import PAD, Task, make_plan
 from halftrek.estimation.solve import solve_plan
 from halftrek.estimation.status import Code, DistrictReport, Status, overall
@@ -36,7 +36,7 @@ class Fit:
     status: Status
     districts: tuple[DistrictReport, ...] = ()
     method: str = "em"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
 
     @property
     def n(self) -> float:
@@ -113,8 +113,7 @@ def fit(
         _report(names, task, piece, rows.start) for task, rows, piece in sorted(solution.pieces, key=_by_first)
     )
     loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
-    settings = {"noise": dict(options.noise), "intercepts": dict(options.intercepts)}
-    return Fit(graph, data, model, loglik, overall(reports), reports, "em", settings)
+    return Fit(graph, data, model, loglik, overall(reports), reports, "em", options)
 
 
 def select(moments: Moments, graph: Graph) -> Moments:
@@ -192,7 +191,7 @@ def _literal(
         status = Status(
             "not converged", f"not converged: the literal algorithm stopped after {found.iterations} rounds."
         )
-    return Fit(graph, data, model, found.loglik, status, (), "cgl-go", {"mask": mask})
+    return Fit(graph, data, model, found.loglik, status, (), "cgl-go", resolve_options(graph, "unit", "free"))
 
 
 def _quoted(name: str) -> str:

@@ -6,7 +6,7 @@ that feed it. Coefficients that share a label tie their districts into one task.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -79,14 +79,22 @@ class Plan:
     singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = field(default_factory=dict)
     tasks: tuple[Task, ...] = ()
 
-    @property
-    def any_about_origin(self) -> bool:
-        return any(key[1] for key in self.singles) or any(t.about_origin for t in self.tasks)
+    def every_task(self) -> Iterator[Task]:
+        """All districts as tasks, those of one variable too."""
+        for (_, about_origin), rows in self.singles.items():
+            for v, source, slots in rows:
+                held = ((0, self.fixed_noise[v]),) if v in self.fixed_noise else ()
+                shape = Shape(1, (0,) * len(slots), (), () if held else (0,))
+                yield Task(shape, (v,), slots, (source,), (), held, about_origin=about_origin)
+        yield from self.tasks
 
 
 @lru_cache(maxsize=128)
-def make_plan(graph: Graph, names: tuple[str, ...], options: Options) -> Plan:
-    """The plan of a graph; ``names`` gives the order of variables (graphs that differ in order are equal)."""
+def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bool = False) -> Plan:
+    """The plan of a graph; ``names`` gives the order of variables (graphs that differ in order are equal).
+
+    ``raw``: take all moments about zero, with every free intercept as a coefficient of the constant.
+    """
     place = {v: i for i, v in enumerate(names)}
     p = len(names)
     known = graph.coefficients
@@ -99,7 +107,7 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options) -> Plan:
     derived = [place[v] for v in names if place[v] in fixed_mu or (fixed and fixed_T[:, place[v]].any())]
     source = {v: v for v in range(p)} | {v: p + i for i, v in enumerate(derived)}
     constant = p + len(derived)
-    builder = _Builder(graph, place, source, fixed, fixed_mu, fixed_noise, constant)
+    builder = _Builder(graph, place, source, fixed, fixed_mu, fixed_noise, constant, raw)
     singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = {}
     tasks: list[Task] = []
     for members in _tied_districts(graph):
@@ -109,7 +117,7 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options) -> Plan:
             singles.setdefault((len(slots), about_origin), []).append((at, source[at], slots))
         else:
             tasks.append(builder.task(members))
-    mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived else None
+    mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived or raw else None
     latents = tuple(graph.latents)
     return Plan(names, latents, fixed_T, fixed_mu, fixed_noise, mixing, constant, singles, tuple(tasks))
 
@@ -159,6 +167,7 @@ class _Builder:
     fixed_mu: dict[int, float]
     fixed_noise: dict[int, float]
     constant: int
+    raw: bool
 
     def is_single(self, members: tuple[str, ...]) -> bool:
         v = members[0]
@@ -172,8 +181,10 @@ class _Builder:
         return len(set(named)) < len(named)
 
     def single_slots(self, v: str) -> tuple[tuple[int, ...], bool]:
-        about_origin = self.place[v] in self.fixed_mu
-        return tuple(self.place[u] for u in self.graph.parents(v) if (u, v) not in self.fixed), about_origin
+        slots = tuple(self.place[u] for u in self.graph.parents(v) if (u, v) not in self.fixed)
+        if self.place[v] in self.fixed_mu:
+            return slots, True
+        return ((*slots, self.constant), True) if self.raw else (slots, False)
 
     def _is_explicit(self, latent: str) -> bool:
         """Hidden causes that need loadings: three or more children, or loadings or noise that are not free."""
@@ -184,7 +195,7 @@ class _Builder:
     def task(self, members: tuple[str, ...]) -> Task:
         graph, at = self.graph, {v: i for i, v in enumerate(members)}
         inside = set(members)
-        about_origin = any(self.place[v] in self.fixed_mu for v in members)
+        about_origin = self.raw or any(self.place[v] in self.fixed_mu for v in members)
         tie: list[float | str | None] = []
         column: list[int] = []
         slots: list[int] = []

@@ -30,7 +30,7 @@ class Solution:
 def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Solution:
     """Maximum likelihood for each moment set ``(cov[i], mean[i])``."""
     b, p = mean.shape
-    centred, about_origin = _sources(plan, cov, mean)
+    centred, about_origin = sources_of(plan, cov, mean)
     T, W = np.zeros((b, p, p)), np.zeros((b, p, p))
     if plan.fixed_T.size:
         T += plan.fixed_T
@@ -42,7 +42,7 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
     pieces: list[tuple[Task, slice, Piece]] = []
     for tasks in group_tasks(plan.tasks):
         S = about_origin if tasks[0].about_origin else centred
-        G, scale = _gather(tasks, S)
+        G, scale = gather(tasks, S)
         piece = solve_district(tasks[0], G, scale, settings)
         value += (piece.value + 2.0 * np.log(scale[:, tasks[0].shape.slots :]).sum(axis=1)).reshape(b, -1).sum(axis=1)
         for t, task in enumerate(tasks):
@@ -59,7 +59,7 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
     return Solution(T, W, C, mu, value, tuple(pieces))
 
 
-def _sources(plan: Plan, cov: Floats, mean: Floats) -> tuple[Floats, Floats]:
+def sources_of(plan: Plan, cov: Floats, mean: Floats) -> tuple[Floats, Floats]:
     """Second moments of the plan's sources, about the mean and about zero."""
     if plan.mixing is None:
         return cov, cov
@@ -99,7 +99,7 @@ def _regress(
     return np.asarray((np.log(noise) + left / noise).sum(axis=1))
 
 
-def _gather(tasks: tuple[Task, ...], S: Floats) -> tuple[Floats, Floats]:
+def gather(tasks: tuple[Task, ...], S: Floats) -> tuple[Floats, Floats]:
     """Second moments of (slots, members) as correlations, and the scales; batch-major, tasks next to each other."""
     where = np.array([(*task.slots, *task.members) for task in tasks])
     G = S[:, where[:, :, None], where[:, None, :]].reshape(-1, where.shape[1], where.shape[1])

@@ -1,0 +1,41 @@
+"""Standard errors of answers by the delta method.
+
+``Avar(q) = g' I^+ g``, summed over districts, plus ``g_m' Sigma g_m`` for the means. The answer may be determined where
+parameters are not: only directions that the gradient uses have to carry information.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrek.estimation import Fit
+from halftrek.inference.information import DistrictInformation, Kind, district_information
+from halftrek.model import Floats
+from halftrek.queries import Query
+from halftrek.queries.gradients import Gradient, linearize
+
+
+def standard_errors(fit: Fit, query: Query, *, information: Kind = "expected") -> tuple[Floats, Floats]:
+    """Standard errors of an answer's values and of its variances; nan where the data do not determine them."""
+    found = linearize(query, fit.model)
+    gradients = (*found.values, *found.variances)
+    used = np.zeros(len(fit.model.names), dtype=bool)
+    for g in gradients:
+        used |= g.T.any(axis=0) | g.omega.any(axis=0) | (g.mean != 0.0)
+    blocks = [d for d in district_information(fit, information) if used[list(d.task.variables)].any()]
+    spread = np.array([_variance(fit, g, blocks) for g in gradients])
+    errors = np.sqrt(spread / fit.n)
+    return errors[: len(found.values)], errors[len(found.values) :]
+
+
+def _variance(fit: Fit, gradient: Gradient, blocks: list[DistrictInformation]) -> float:
+    intercepts = np.zeros(len(fit.model.names))
+    total = 0.0
+    if fit.options.intercepts:
+        # means are no longer free: move with the intercepts, m = B'mu, and T moves them too
+        intercepts = fit.model.B @ gradient.mean
+        shift = np.outer(fit.model.mean, intercepts)
+        gradient = Gradient(gradient.T + shift, gradient.omega, np.zeros_like(gradient.mean))
+    else:
+        total = float(gradient.mean @ fit.model.cov @ gradient.mean)
+    return total + sum(block.spread(block.pull(gradient, intercepts)) for block in blocks)

@@ -1,0 +1,129 @@
+"""How an answer moves with the parameters: closed-form gradients in coefficients, error covariances and means.
+
+Every query here is a function of (T, Omega, m): coefficients, covariance of the error terms, observational means. With
+``q = a'mean + a'Sigma w`` of a world after do(), B and Sigma of that world, held variables H:
+
+    dq/dT[i,j]   = (B a)_j (mean_i - m_i) + (B a)_j (Sigma w)_i + (Sigma a)_i (B w)_j      for j not in H
+    dq/dOmega    = ((B a)(B w)' + (B w)(B a)') / 2                                          outside H
+    dq/dm        = (I - T) (B a)                                                            over equations not in H
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from halftrek.model import CGLSCM, Floats
+from halftrek.queries.evaluate import check_query
+from halftrek.queries.types import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Derivatives of one number: in T, in Omega (symmetric, ``dq = tr(omega dOmega)``), and in the means."""
+
+    T: Floats
+    omega: Floats
+    mean: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Linearized:
+    """Gradients of an answer: of its values (an effect, or a mean for each outcome) and of its variances."""
+
+    values: tuple[Gradient, ...]
+    variances: tuple[Gradient, ...] = ()
+
+
+def linearize(query: Query, model: CGLSCM) -> Linearized:
+    """The gradients of a query's answer at a model."""
+    check_query(query, model.graph)
+    match query:
+        case DirectEffect(cause, effect):
+            return Linearized((_product(model, (cause, effect), model.T, _edge),))
+        case PathEffect(path):
+            return Linearized((_product(model, path, model.T, _edge),))
+        case TotalEffect(cause, effect):
+            return Linearized((_product(model, (cause, effect), model.B, _total),))
+        case ThroughEffect(stations):
+            return Linearized((_product(model, stations, model.B, _total),))
+        case ErrorCovariance(first, second):
+            return Linearized((_error_covariance(model, first, second),))
+        case Interventional():
+            return _interventional(query, model)
+
+
+def _edge(model: CGLSCM, i: int, j: int) -> Floats:
+    slope = np.zeros_like(model.T)
+    slope[i, j] = 1.0
+    return slope
+
+
+def _total(model: CGLSCM, i: int, j: int) -> Floats:
+    return np.outer(model.B[i], model.B[:, j])
+
+
+def _product(model: CGLSCM, steps: Sequence[str], factors: Floats, derivative) -> Gradient:  # type: ignore[no-untyped-def]
+    """Gradient of a product of entries of a matrix that depends on T alone."""
+    at = [model.names.index(v) for v in steps]
+    legs = list(pairwise(at))
+    slope = np.zeros_like(model.T)
+    for k, (i, j) in enumerate(legs):
+        others = np.prod([factors[leg] for other, leg in enumerate(legs) if other != k])
+        slope += others * derivative(model, i, j)
+    p = len(model.names)
+    return Gradient(slope, np.zeros((p, p)), np.zeros(p))
+
+
+def _error_covariance(model: CGLSCM, first: str, second: str) -> Gradient:
+    p = len(model.names)
+    omega = np.zeros((p, p))
+    i, j = model.names.index(first), model.names.index(second)
+    omega[i, j] += 0.5
+    omega[j, i] += 0.5
+    return Gradient(np.zeros((p, p)), omega, np.zeros(p))
+
+
+def _interventional(query: Interventional, model: CGLSCM) -> Linearized:
+    held: Mapping[str, float] = {v: 0.0 if x is None else float(x) for v, x in query.do.items()}
+    world = model.do(held)
+    p = len(model.names)
+    place = {v: i for i, v in enumerate(model.names)}
+    on = [place[v] for v in query.given]
+    seen = np.array([0.0 if x is None else float(x) for x in query.given.values()])
+    weight = np.zeros(p)
+    inverse = np.linalg.pinv(world.cov[np.ix_(on, on)], hermitian=True) if on else np.zeros((0, 0))
+    weight[on] = inverse @ (seen - world.mean[on])
+    values, variances = [], []
+    for outcome in query.outcomes:
+        probe = np.zeros(p)
+        probe[place[outcome]] = 1.0
+        probe[on] -= inverse @ world.cov[on, place[outcome]]
+        values.append(_bilinear(model, world, held, probe, weight, mean=True))
+        variances.append(_bilinear(model, world, held, probe, probe, mean=False))
+    return Linearized(tuple(values), tuple(variances))
+
+
+def _bilinear(model: CGLSCM, world: CGLSCM, held: Mapping[str, float], a: Floats, w: Floats, *, mean: bool) -> Gradient:
+    """Gradient of ``a'mean + a'Sigma w`` (or of ``a'Sigma w`` alone) of the world after do()."""
+    free = np.array([v not in held for v in model.names], dtype=float)
+    Ba, Bw = (world.B @ a) * free, (world.B @ w) * free
+    Sa, Sw = world.cov @ a, world.cov @ w
+    T = np.outer(Sw, Ba) + np.outer(Sa, Bw)
+    omega = (np.outer(Ba, Bw) + np.outer(Bw, Ba)) / 2.0
+    means = np.zeros(len(a))
+    if mean:
+        T = T + np.outer(world.mean - model.mean, Ba)
+        means = Ba - model.T @ Ba
+    return Gradient(T, omega, means)

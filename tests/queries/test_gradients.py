@@ -1,0 +1,87 @@
+"""Closed-form gradients against central differences, for every kind of query."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrek.model import CGLSCM, Gaussian
+from halftrek.queries import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+    evaluate,
+)
+from halftrek.queries.gradients import Gradient, linearize
+from tests.estimation.strategies import models
+
+
+def numbers(query: Query, names: tuple[str, ...], T: np.ndarray, omega: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The answer as a function of (T, Omega, m): value or means, then variances."""
+    graph_T = T.copy()
+    model = CGLSCM(names, graph_T, np.zeros((0, len(names))), mean - mean @ T, omega)
+    result = evaluate(query, model)
+    if isinstance(result, Gaussian):
+        return np.concatenate([result.mean, result.variance])
+    return np.array([result])
+
+
+def some_query(model: CGLSCM, rng: np.random.Generator) -> Query:
+    names = list(rng.permutation(model.names))
+    edges = model.graph.directed
+    kind = rng.integers(0, 6)
+    if kind == 0 and edges:
+        return DirectEffect(*edges[rng.integers(len(edges))])
+    if kind == 1:
+        return TotalEffect(names[0], names[1])
+    if kind == 2 and len(names) > 2:
+        return ThroughEffect(tuple(names[:3]))
+    if kind == 3:
+        return ErrorCovariance(names[0], names[1])
+    if kind == 4:
+        for u, v in edges:
+            for w in model.graph.children(v):
+                return PathEffect((u, v, w))
+    cut = [int(c) for c in sorted(rng.integers(1, len(names) + 1, 2))]
+    held = {v: float(rng.normal()) for v in names[cut[0] : cut[1]]}
+    seen = {v: float(rng.normal()) for v in names[cut[1] :]}
+    return Interventional(tuple(names[: cut[0]]), held, seen)
+
+
+@given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_gradients_equal_central_differences(model, seed):
+    rng = np.random.default_rng(seed)
+    query = some_query(model, rng)
+    T, omega, mean = model.T, model.omega, model.mean
+    found = linearize(query, model)
+    gradients = (*found.values, *found.variances)
+    dT = np.where(model.T != 0, rng.normal(size=T.shape), 0.0)
+    half = rng.normal(size=omega.shape)
+    d_omega = (half + half.T) / 2
+    dm = rng.normal(size=mean.shape)
+    h = 1e-6
+
+    def moved(step: float) -> np.ndarray:
+        return numbers(query, model.names, T + step * dT, omega + step * d_omega, mean + step * dm)
+
+    slope = (moved(h) - moved(-h)) / (2 * h)
+    exact = [float((g.T * dT).sum() + (g.omega * d_omega).sum() + g.mean @ dm) for g in gradients]
+    np.testing.assert_allclose(exact, slope, rtol=2e-5, atol=2e-5 * (1 + np.abs(slope).max()))
+
+
+def test_total_effect_gradient_by_hand():
+    model = CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 2, 5], [0, 0, 3], [0, 0, 0]])
+    (found,) = linearize(TotalEffect("x", "y"), model).values
+    assert isinstance(found, Gradient)
+    assert found.T[0, 1] == pytest.approx(3)
+    assert found.T[1, 2] == pytest.approx(2)
+    assert found.T[0, 2] == pytest.approx(1)
+    assert not found.omega.any()
+    assert not found.mean.any()
