@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
@@ -17,6 +18,7 @@ from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
+from halftrek.inference import Estimate, estimate
 from halftrek.model import CGLSCM, Floats, Gaussian
 from halftrek.moments import Moments, read_moments
 from halftrek.queries import Query, check_query, evaluate
@@ -34,6 +36,7 @@ class Answer:
     result: float | Gaussian
     verdict: Verdict | None = None
     warnings: tuple[str, ...] = ()
+    estimate: Estimate | None = None
 
     @property
     def distribution(self) -> Gaussian | None:
@@ -64,6 +67,23 @@ class Answer:
         """Covariance matrix of the outcomes."""
         return self.result.cov if isinstance(self.result, Gaussian) else None
 
+    @cached_property
+    def se(self) -> float | Floats | None:
+        """Standard error of the mean or the effect; None for a given model."""
+        return None if self.estimate is None else _one_or_all(self.estimate.errors)
+
+    @cached_property
+    def interval(self) -> tuple[float, float] | Floats | None:
+        """Confidence interval of the mean or the effect; one row for each of several outcomes."""
+        return None if self.estimate is None else _ends(self.estimate.intervals)
+
+    @cached_property
+    def variance_interval(self) -> tuple[float, float] | Floats | None:
+        """Confidence interval of the outcome's variance; None for an effect."""
+        if self.estimate is None or not len(self.estimate.variances):
+            return None
+        return _ends(self.estimate.variance_intervals)
+
     @property
     def identified(self) -> bool:
         """True if the graph alone fixes the answer (always, for a model whose parameters are given)."""
@@ -81,12 +101,28 @@ class Answer:
 
     def __str__(self) -> str:
         if isinstance(self.result, Gaussian):
-            names = self.result.names
-            text = "; ".join(f"{v}: mean {m:.6g}, variance {s:.6g}" for v, m, s in zip(
-                names, self.result.mean, self.result.variance, strict=True))  # fmt: skip
+            parts = [
+                f"{v}: mean {self.result.mean[i]:.6g}{self._range(i)}, variance {self.result.variance[i]:.6g}"
+                for i, v in enumerate(self.result.names)
+            ]
+            text = "; ".join(parts)
         else:
-            text = f"{self.result:.6g}"
+            text = f"{self.result:.6g}{self._range(0)}"
         return "\n".join([f"{self.query} = {text}", *(f"warning: {w}" for w in self.warnings)])
+
+    def _range(self, i: int) -> str:
+        if self.estimate is None or np.isnan(self.estimate.errors[i]):
+            return ""
+        low, high = self.estimate.intervals[i]
+        return f" ({100 * self.estimate.level:g}% interval {low:.4g} to {high:.4g})"
+
+
+def _one_or_all(values: Floats) -> float | Floats:
+    return float(values[0]) if len(values) == 1 else values
+
+
+def _ends(intervals: Floats) -> tuple[float, float] | Floats:
+    return (float(intervals[0, 0]), float(intervals[0, 1])) if len(intervals) == 1 else intervals
 
 
 def graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
@@ -181,8 +217,14 @@ def fit_batch(source: Any, moment_sets: Sequence[Moments] | None = None, **optio
     return estimation.fit_batch(graph(source), moment_sets, **options)
 
 
-def answer(fitted: Fit, question: str | Query) -> Answer:
-    """The fitted model's answer, if the graph allows one."""
+def answer(
+    fitted: Fit,
+    question: str | Query,
+    *,
+    level: float = 0.95,
+    information: Literal["expected", "observed"] = "expected",
+) -> Answer:
+    """The fitted model's answer with its uncertainty, if the graph allows one."""
     query = _query(question)
     check_query(query, fitted.graph)
     verdict = _verdict(fitted.graph, query)
@@ -190,7 +232,11 @@ def answer(fitted: Fit, question: str | Query) -> Answer:
         raise NotIdentifiedError(verdict.explain(), verdict)
     notes = [] if fitted.converged else [f"the fit did not reach a maximum: {fitted.status}"]
     notes += [r.sentence for r in fitted.districts if fitted.converged and r.code == "boundary"]
-    return Answer(query, evaluate(query, fitted.model), verdict, tuple(notes))
+    result = evaluate(query, fitted.model)
+    sure = estimate(fitted, query, result, level=level, information=information)
+    if np.isnan(sure.errors).any():
+        notes.append("at these estimates the data carry no information about this answer, so it has no interval")
+    return Answer(query, result, verdict, tuple(notes), sure)
 
 
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:

@@ -101,6 +101,30 @@ def test_answers_hold_mean_variance_and_verdict(frame):
     assert fit.query("x1 <-> x3").value == pytest.approx(fit.model.omega[0, 2])
 
 
+def test_answers_come_with_errors_and_intervals(frame):
+    fit = ht.fit(FRONT_DOOR, frame)
+    one = fit.query("P(x3 | do(x1=1))")
+    low, high = one.interval
+    assert low < one.mean < high
+    assert high - low == pytest.approx(2 * 1.959964 * one.se, rel=1e-6)
+    assert 0 < one.variance_interval[0] < one.variance < one.variance_interval[1]
+    wider = fit.query("P(x3 | do(x1=1))", level=0.99)
+    assert wider.interval[0] < low
+    assert high < wider.interval[1]
+    assert "95% interval" in str(one)
+    effect = fit.effect("x1", "x3")
+    assert effect.se > 0
+    assert effect.variance_interval is None
+    several = fit.query("P(x3, x2 | do(x1=1))")
+    assert several.se.shape == (2,)
+    assert several.interval.shape == several.variance_interval.shape == (2, 2)
+    observed = fit.query("x1 ~> x3", information="observed")
+    assert observed.se == pytest.approx(effect.se, rel=0.2)
+    with pytest.raises(ht.InputError, match="level"):
+        fit.query("x1 ~> x3", level=95)
+    assert fit.model.query("x1 ~> x3").se is None
+
+
 def test_the_adjusted_effect_is_right_and_the_naive_one_is_not(frame):
     fit = ht.fit(FRONT_DOOR, frame)
     naive = np.polyfit(frame.x1, frame.x3, 1)[0]

@@ -48,11 +48,16 @@ class Fit:
         """True if a maximum of the likelihood was reached."""
         return self.status.converged
 
-    def query(self, question: Any) -> Answer:
-        """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none."""
+    def query(
+        self, question: Any, *, level: float = 0.95, information: Literal["expected", "observed"] = "expected"
+    ) -> Answer:
+        """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none.
+
+        Standard errors and intervals come from the expected or the observed information.
+        """
         from halftrek.workflow import answer
 
-        return answer(self, question)
+        return answer(self, question, level=level, information=information)
 
     def effect(self, cause: str, effect: str | None = None) -> Answer:
         """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``."""

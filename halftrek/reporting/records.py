@@ -82,6 +82,11 @@ def answer_record(answer: Answer) -> Record:
         record["value"] = answer.value
     else:
         record["distribution"] = gaussian_record(answer.distribution)
+    if answer.estimate is not None:
+        record["level"] = answer.estimate.level
+        record["se"] = answer.se
+        record["interval"] = answer.interval
+        record["variance_interval"] = answer.variance_interval
     record["warnings"] = [str(w) for w in answer.warnings]
     return record
 

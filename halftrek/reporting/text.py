@@ -12,6 +12,7 @@ from halftrek.reporting.tables import Cell, count, facts, number, paragraph, tab
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
     from halftrek.identification import Verdict
+    from halftrek.model import Floats
     from halftrek.workflow import Answer
 
 _LOADINGS = (
@@ -58,11 +59,14 @@ def describe_answer(answer: Answer) -> str:
     pairs = [("question", str(answer.query))]
     distribution = answer.distribution
     if distribution is None:
-        pairs.append(("value", number(float(answer.value), 6)))
+        pairs.append(("value", number(float(answer.value), 6) + _range(answer.interval)))
+        pairs += _error(answer)
     elif len(distribution.names) == 1:
         mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
         pairs.append(("answer", f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})"))
-        pairs += [("mean", number(mean, 6)), ("variance", number(variance, 6))]
+        pairs.append(("mean", number(mean, 6) + _range(answer.interval)))
+        pairs += _error(answer)
+        pairs.append(("variance", number(variance, 6) + _range(answer.variance_interval)))
     if answer.method:
         pairs.append(("known by", str(answer.method)))
     if answer.estimand:
@@ -76,6 +80,20 @@ def describe_answer(answer: Answer) -> str:
         ]
         text += "\n\n" + table(("outcome", "mean", *(f"cov with {v}" for v in distribution.names)), rows)
     return text
+
+
+def _range(ends: tuple[float, float] | Floats | None) -> str:
+    if ends is None or np.isnan(np.asarray(ends)).any():
+        return ""
+    low, high = float(ends[0]), float(ends[1])
+    return f"   from {number(low, 4)} to {number(high, 4)}"
+
+
+def _error(answer: Answer) -> list[tuple[str, str]]:
+    if answer.estimate is None or np.isnan(answer.estimate.errors).any():
+        return []
+    level = f"{100 * answer.estimate.level:g}%"
+    return [("standard error", f"{number(float(answer.estimate.errors[0]), 4)} (ranges are {level} intervals)")]
 
 
 def _verdict_line(verdict: Verdict) -> str:

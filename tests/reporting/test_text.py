@@ -48,7 +48,10 @@ def test_answers_show_numbers_to_six_digits() -> None:
     text = describe_answer(result.query("P(X3 | do(X1=1))"))
     lines = [line.split(maxsplit=1) for line in text.splitlines()]
     assert ["answer", "X3 ~ N(0.740000, 1.90000)"] in lines  # the paper's Table 1
-    assert ["value", "0.450000"] in [line.split() for line in describe_answer(result.query("X1 ~> X3")).splitlines()]
+    effect = describe_answer(result.query("X1 ~> X3"))
+    assert ["value", "0.450000", "from"] in [line.split()[:3] for line in effect.splitlines()]
+    assert "95% intervals" in effect
+    assert "interval" not in describe_answer(result.model.query("X1 ~> X3"))
 
 
 def test_answers_of_several_outcomes_show_their_covariance() -> None:
