@@ -21,7 +21,7 @@ from halftrek.identification import Verdict
 from halftrek.inference import Estimate, estimate
 from halftrek.model import CGLSCM, Floats, Gaussian
 from halftrek.moments import Moments, read_moments
-from halftrek.queries import Query, check_query, evaluate
+from halftrek.queries import Interventional, Query, check_query, evaluate
 from halftrek.syntax import parse_graph, parse_question
 
 
@@ -232,6 +232,8 @@ def answer(
         raise NotIdentifiedError(verdict.explain(), verdict)
     notes = [] if fitted.converged else [f"the fit did not reach a maximum: {fitted.status}"]
     notes += [r.sentence for r in fitted.districts if fitted.converged and r.code == "boundary"]
+    if isinstance(query, Interventional) and not fitted.moments.has_mean:
+        notes.append("no means were given with the covariance, so they count as zero: read means as deviations")
     result = evaluate(query, fitted.model)
     sure = estimate(fitted, query, result, level=level, information=information)
     if np.isnan(sure.errors).any():

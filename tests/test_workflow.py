@@ -68,6 +68,8 @@ def test_covariance_with_names_triangle_and_divisor(frame):
     assert ht.fit(FRONT_DOOR, cov=lower, n=n).loglik == pytest.approx(expected.loglik)
     sample = ht.fit(FRONT_DOOR, cov=frame.cov(), n=n, divisor="n-1")
     assert sample.loglik == pytest.approx(expected.loglik)
+    assert any("deviations" in w for w in sample.query("P(x3 | do(x1=1))").warnings)
+    assert not sample.query("x1 ~> x3").warnings
     turned = ht.fit(FRONT_DOOR, cov=cov.to_numpy()[::-1, ::-1], n=n, names=["x3", "x2", "x1"])
     assert turned.effect("x1", "x3").value == pytest.approx(expected.effect("x1", "x3").value)
 

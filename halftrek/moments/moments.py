@@ -22,7 +22,8 @@ class Moments:
     """Sufficient statistics of rows: their number, means, and covariance with divisor ``n``.
 
     ``n`` is the sum of the weights where rows have weights; ``dropped`` counts rows that were left out because of
-    missing values. The arrays are read-only and in the order of ``names``.
+    missing values; ``has_mean`` is False if only a covariance was given, and the means of zero are a stand-in. The
+    arrays are read-only and in the order of ``names``.
     """
 
     names: tuple[str, ...]
@@ -30,6 +31,7 @@ class Moments:
     mean: Floats
     cov: Floats
     dropped: int = 0
+    has_mean: bool = True
 
     def __post_init__(self) -> None:
         names = _unique_names(self.names)
@@ -79,7 +81,7 @@ class Moments:
         refuse_indefinite(matrix, variables)
         if divisor == "n-1":
             matrix = matrix * ((count - 1.0) / count)
-        return cls(variables, count, _given_mean(mean, variables), matrix)
+        return cls(variables, count, _given_mean(mean, variables), matrix, has_mean=mean is not None)
 
     def select(self, names: Sequence[str]) -> Moments:
         """The moments of some columns, in the given order."""
@@ -91,7 +93,7 @@ class Moments:
             if v not in where:
                 raise DataError(f"the moments have no column {v!r}.{did_you_mean(v, self.names)}")
         at = [where[v] for v in wanted]
-        return Moments(wanted, self.n, self.mean[at], self.cov[np.ix_(at, at)], self.dropped)
+        return Moments(wanted, self.n, self.mean[at], self.cov[np.ix_(at, at)], self.dropped, self.has_mean)
 
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both together (Chan, Golub and LeVeque), columns in the order of this one."""
@@ -107,7 +109,8 @@ class Moments:
         gap = other.mean - self.mean
         mean = self.mean + gap * theirs if ours >= theirs else other.mean - gap * ours
         cov = ours * self.cov + theirs * other.cov + (ours * theirs) * np.outer(gap, gap)
-        return Moments(self.names, n, mean, cov, self.dropped + other.dropped)
+        known = self.has_mean and other.has_mean
+        return Moments(self.names, n, mean, cov, self.dropped + other.dropped, known)
 
     def __add__(self, other: object) -> Moments:
         return self.merge(other) if isinstance(other, Moments) else NotImplemented
@@ -120,6 +123,7 @@ class Moments:
             "mean": self.mean.tolist(),
             "cov": self.cov.tolist(),
             "dropped": self.dropped,
+            "has_mean": self.has_mean,
         }
 
     @classmethod
@@ -128,7 +132,8 @@ class Moments:
         for key in ("names", "n", "mean", "cov"):
             if key not in fields:
                 raise DataError(f"the saved moments lack {key!r}; they need names, n, mean and cov")
-        return cls(tuple(fields["names"]), fields["n"], fields["mean"], fields["cov"], int(fields.get("dropped", 0)))
+        dropped, has_mean = int(fields.get("dropped", 0)), bool(fields.get("has_mean", True))
+        return cls(tuple(fields["names"]), fields["n"], fields["mean"], fields["cov"], dropped, has_mean)
 
     def __repr__(self) -> str:
         left_out = f", dropped={self.dropped}" if self.dropped else ""

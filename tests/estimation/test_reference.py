@@ -34,9 +34,8 @@ def moments_of(case: dict[str, Any]) -> Moments:
         given = case["moments"]
         n, names = given["n"], tuple(given.get("variables", case["graph"].observed))
         scale = (n - 1) / n if "divisor" in given else 1.0  # published matrices divide by n - 1
-        return Moments(
-            names, n, np.array(given.get("mean", np.zeros(len(names)))), np.array(given["covariance"]) * scale
-        )
+        mean = np.array(given.get("mean", np.zeros(len(names))))
+        return Moments(names, n, mean, np.array(given["covariance"]) * scale, has_mean="mean" in given)
     with (CASES / f"{case['case']}.csv").open() as file:
         rows = list(csv.DictReader(file))
     names = case["graph"].observed
