@@ -90,6 +90,9 @@ def _standard(
         basis = [m for m in columns if m not in leading]
         if not basis:
             return None  # no solution at all; cannot happen at a covariance of the model
+        per_degree = [sum(len(m) == k for m in basis) for k in range(d + 1)]
+        if d > 3 and per_degree[d] and per_degree[d] >= per_degree[d - 1] >= per_degree[d - 2]:
+            return None  # no end in sight: most likely infinitely many solutions
         if max(map(len, basis)) < d:
             found = _from_basis(field, basis, leading, variables)
             if found is not None:

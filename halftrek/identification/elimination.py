@@ -35,10 +35,15 @@ from halftrek.queries.types import (
     TotalEffect,
 )
 
+Covariances = dict[frozenset[str], Polynomial | None]
+
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Unknown coefficients at a random point: their equations, and the coefficients themselves as polynomials."""
+    """Unknown coefficients at a random point: their equations, and the coefficients themselves as polynomials.
+
+    Not ``complete``: some equations were left out, so there may be fewer solutions than the equations have.
+    """
 
     point: Point
     field: PrimeField
@@ -46,6 +51,7 @@ class System:
     weights: dict[tuple[str, str], Polynomial]
     equations: list[Polynomial]
     target: int
+    complete: bool
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ def _equation(
             parts = [finite.element(a) for a in _answers(system, query)]
         if parts is not None:
             total = field.reduce(np.sum([field.mul(m, np.asarray(w)) for m, w in zip(parts, mix, strict=True)], axis=0))
-            return finite.equation_of(total), mixed, True
+            return finite.equation_of(total), mixed, system.complete
     if conditional:
         return None, mixed, False
     answer = poly.add(p, *(poly.scale(p, a, w) for a, w in zip(_answers(system, query), mix, strict=True)))
@@ -128,27 +134,21 @@ def _covers(finite: Algebra, system: System) -> bool:
 def _system(point: Point, field: PrimeField, touched: list[Block], known: frozenset[str]) -> System:
     """Equations of the districts that the answer depends on."""
     table = point.parameters
-    blocks: dict[str, Block] = {}
-    weights: dict[tuple[str, str], Polynomial] = {}
-    equations: list[Polynomial] = []
-    for block in touched:
-        blocks |= dict.fromkeys(block.members, block)
-        for v in block.members:
-            for u in table.graph.parents(v):
-                entry = table.direct[u, v]
-                value = entry.value if entry.parameter is None else None
-                if value is not None:
-                    weights[u, v] = _constant(field.number(value))
-                elif edge_key(u, "->", v) in known:
-                    weights[u, v] = _constant(int(point.values[entry.parameter]))
-                else:
-                    weights[u, v] = {(entry.parameter,): 1} if entry.parameter is not None else {}
-        equations += _block_equations(point, field, block, weights)
-    for (u, v), entry in table.direct.items():  # effects may also run through districts whose edges are all known
-        if (u, v) not in weights:
-            value = field.number(entry.value) if entry.parameter is None else int(point.values[entry.parameter])
-            weights[u, v] = _constant(value)
-    return System(point, field, blocks, weights, [e for e in equations if e], table.count)
+    settled = {e.parameter for (u, v), e in table.direct.items() if edge_key(u, "->", v) in known}
+    values: list[Polynomial] = [
+        _constant(int(value)) if e.parameter is None or e.parameter in settled else {(e.parameter,): 1}
+        for e, value in zip(table.entries, point.entry_values, strict=True)
+    ]
+    inside = {v for b in touched for v in b.members}
+    weights = {  # effects may also run through districts that the answer does not depend on
+        (e.source, e.target): value if e.target in inside else _constant(int(number))
+        for e, value, number in zip(table.entries, values, point.entry_values, strict=True)
+        if e.kind == "direct"
+    }
+    given, complete = _error_covariances(point, field, values)
+    equations = [e for block in touched for e in _block_equations(field, block, weights, given) if e]
+    homes = {v: block for block in touched for v in block.members}
+    return System(point, field, homes, weights, equations, table.count, complete)
 
 
 def _constant(value: int) -> Polynomial:
@@ -172,10 +172,9 @@ def error_covariance(p: int, block: Block, weights: Mapping[tuple[str, str], Pol
 
 
 def _block_equations(
-    point: Point, field: PrimeField, block: Block, weights: Mapping[tuple[str, str], Polynomial]
+    field: PrimeField, block: Block, weights: Mapping[tuple[str, str], Polynomial], given: Covariances
 ) -> list[Polynomial]:
     p = field.p
-    given = _error_covariances(point, field)
     outer = [v for v in block.names if v not in set(block.members)]
     equations = []
     for j, v in enumerate(block.members):
@@ -187,18 +186,21 @@ def _block_equations(
     return equations
 
 
-def _error_covariances(point: Point, field: PrimeField) -> dict[frozenset[str], Polynomial | None]:
-    """What the graph says of each error covariance: a polynomial in loadings and labels, or None if it is free."""
-    table, p = point.parameters, field.p
-    shared = [e.parameter for e in table.entries if e.kind == "covariance"]
-    found: dict[frozenset[str], Polynomial | None] = {}
+def _error_covariances(point: Point, field: PrimeField, values: Sequence[Polynomial]) -> tuple[Covariances, bool]:
+    """What the graph says of each error covariance: a polynomial in loadings and labels, or None if it is free.
+
+    Hidden causes whose loadings can produce any covariances of their children (three children, for instance) are left
+    out; then the second answer is False: a few covariances may still be out of their reach.
+    """
+    p = field.p
+    numbers = [e.parameter for e in point.parameters.entries]
+    found: Covariances = {}
     loadings: dict[str, list[tuple[str, Polynomial]]] = {}
-    for e in table.entries:
-        symbol: Polynomial = _constant(field.number(e.value)) if e.parameter is None else {(e.parameter,): 1}
+    for e, symbol in zip(point.parameters.entries, values, strict=True):
         if e.kind == "loading":
             loadings.setdefault(e.source, []).append((e.target, symbol))
         elif e.kind == "covariance":
-            alone = e.parameter is not None and shared.count(e.parameter) == 1
+            alone = e.parameter is not None and numbers.count(e.parameter) == 1
             found[frozenset((e.source, e.target))] = None if alone else symbol
     for arrows in loadings.values():
         for k, (a, first) in enumerate(arrows):
@@ -206,7 +208,37 @@ def _error_covariances(point: Point, field: PrimeField) -> dict[frozenset[str], 
                 before = found.get(frozenset((a, b)), {})
                 product = poly.multiply(p, first, second)
                 found[frozenset((a, b))] = None if before is None else poly.add(p, before, product)
-    return found
+    released = _within_reach(point, field, found)
+    return found | dict.fromkeys(released), not released
+
+
+def _within_reach(point: Point, field: PrimeField, given: Covariances) -> list[frozenset[str]]:
+    """Error covariances, district by district, that loadings of their own can give any values."""
+    released: list[frozenset[str]] = []
+    numbers = [e.parameter for e in point.parameters.entries]
+    private = {e.parameter for e in point.parameters.entries if e.kind == "loading" and numbers.count(e.parameter) == 1}
+    for members in point.parameters.blocks:
+        mine = [(pair, f) for pair, f in given.items() if f and pair <= set(members)]
+        unknown = sorted({v for _, f in mine for m in f for v in m})
+        if not mine or not set(unknown) <= private:
+            continue
+        slopes = [[_slope(field.p, f, v, point.values) for v in unknown] for _, f in mine]
+        if field.rank(np.array(slopes, dtype=np.int64)) == len(mine):
+            released += [pair for pair, _ in mine]
+    return released
+
+
+def _slope(p: int, polynomial: Polynomial, variable: int, values: Ints) -> int:
+    total = 0
+    for m, c in polynomial.items():
+        if variable in m:
+            rest = list(m)
+            rest.remove(variable)
+            term = c * m.count(variable)
+            for v in rest:
+                term = term * int(values[v]) % p
+            total += term
+    return total % p
 
 
 def _answers(system: System, query: Query) -> list[Polynomial]:

@@ -129,31 +129,37 @@ def monomials(variables: Sequence[int], d: int) -> list[Monomial]:
 def closed_products(
     field: PrimeField, equations: list[Polynomial], variables: Sequence[int], d: int, deadline: float
 ) -> list[Polynomial] | None:
-    """A basis of the products of degree up to d; equations whose degree falls by cancellation are multiplied again."""
+    """A reduced basis of the products of degree up to d; equations whose degree falls are multiplied again.
+
+    The space is closed when every member of lower degree times any variable is a member. Of a grown space only members
+    with a new leading monomial have to be multiplied: the others are sums of these and of earlier ones.
+    """
     columns = monomials(variables, d)
     at = {m: i for i, m in enumerate(columns)}
-    basis = list(equations)
-    size = -1
+    rows = [_row(e, (), at) for e in equations]
+    multiplied: set[Monomial] = set()
     while True:
-        rows = [_row(e, extra, at) for e in basis for extra in monomials(variables, d - degree(e))]
         if monotonic() > deadline or len(rows) * len(columns) > 40_000_000:
             return None
-        reduced, _ = field.rref(_matrix(rows, len(columns), field))
-        if len(reduced) == size:
-            return basis
-        size = len(reduced)
+        reduced, pivots = field.rref(_matrix(rows, len(columns)))
         basis = [{columns[j]: int(row[j]) for j in np.flatnonzero(row)} for row in reduced]
+        leads = [columns[j] for j in pivots]
+        fresh = [e for e, m in zip(basis, leads, strict=True) if len(m) < d and m not in multiplied]
+        if not fresh:
+            return basis
+        multiplied |= {m for m in leads if len(m) < d}
+        rows = [_row(e, (), at) for e in basis] + [_row(e, (v,), at) for e in fresh for v in variables]
 
 
 def _row(equation: Polynomial, extra: Monomial, at: dict[Monomial, int]) -> dict[int, int]:
     return {at[tuple(sorted(m + extra))]: c for m, c in equation.items()}
 
 
-def _matrix(rows: list[dict[int, int]], width: int, field: PrimeField) -> Ints:
+def _matrix(rows: list[dict[int, int]], width: int) -> Ints:
     matrix = np.zeros((len(rows), width), dtype=np.int64)
     for i, row in enumerate(rows):
         matrix[i, list(row)] = list(row.values())
-    return np.asarray(np.unique(matrix, axis=0), dtype=np.int64) if len(matrix) else matrix
+    return matrix
 
 
 def _eliminate(
@@ -163,7 +169,7 @@ def _eliminate(
     mixed = [m for m in monomials(variables, d) if set(m) - {target}]
     columns = mixed + [(target,) * k for k in range(d, -1, -1)]
     at = {m: i for i, m in enumerate(columns)}
-    reduced, pivots = field.rref(_matrix([_row(e, (), at) for e in space], len(columns), field))
+    reduced, pivots = field.rref(_matrix([_row(e, (), at) for e in space], len(columns)))
     pure = [row for row, pivot in zip(reduced, pivots, strict=True) if pivot >= len(mixed)]
     if not pure:
         return None
