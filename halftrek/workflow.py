@@ -18,7 +18,7 @@ from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import Estimate, estimate
+from halftrek.inference import Estimate, estimate, measures
 from halftrek.model import CGLSCM, Floats, Gaussian
 from halftrek.moments import Moments, read_moments
 from halftrek.queries import Interventional, Query, check_query, evaluate
@@ -239,6 +239,11 @@ def answer(
     if np.isnan(sure.errors).any():
         notes.append("at these estimates the data carry no information about this answer, so it has no interval")
     return Answer(query, result, verdict, tuple(notes), sure)
+
+
+def measures_of(fitted: Fit) -> dict[str, Any]:
+    """How well the fitted model reproduces the moments."""
+    return measures(fitted).to_dict()
 
 
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.block import cholesky_or_nan, evaluate, fisher
+from halftrek.estimation.block import cholesky_or_nan, evaluate, hessian
 from halftrek.estimation.em import em_step, has_em_step
 from halftrek.estimation.loadings import split_covariances
 from halftrek.estimation.newton import Optimum, minimize, without
@@ -241,13 +241,12 @@ def _choose(shape: Shape, problem: Problem, ends: Optimum, starts: int) -> tuple
 
 
 def curvature(problem: Problem, theta: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Lowest eigenvalue of the information (on a common scale), and how many directions leave the fit as it is."""
-    information = fisher(evaluate(problem, theta))
+    """Lowest eigenvalue of the Hessian (on a common scale), and how many directions leave the likelihood as it is."""
+    bend = hessian(evaluate(problem, theta))
     if problem.lower is not None:
-        information = without(information, theta <= problem.lower + 1e-6)
-    scale = np.maximum(np.diagonal(information, axis1=1, axis2=2), 1e-300)
-    root = np.sqrt(scale)
-    values = np.linalg.eigvalsh(information / (root[:, :, None] * root[:, None, :]))
+        bend = without(bend, theta <= problem.lower + 1e-6)
+    root = np.sqrt(np.maximum(np.abs(np.diagonal(bend, axis1=1, axis2=2)), 1e-300))
+    values = np.linalg.eigvalsh(bend / (root[:, :, None] * root[:, None, :]))
     return values[:, 0], (values < 1e-9).sum(axis=1)
 
 

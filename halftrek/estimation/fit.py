@@ -63,6 +63,21 @@ class Fit:
         """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``."""
         return self.query(cause if effect is None else f"{_quoted(cause)} ~> {_quoted(effect)}")
 
+    def params(self, *, level: float = 0.95) -> Any:
+        """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.
+
+        What data do not determine has no estimate, and the note says so.
+        """
+        from halftrek.reporting import parameter_frame
+
+        return parameter_frame(self, level=level)
+
+    def measures(self) -> dict[str, Any]:
+        """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more."""
+        from halftrek.workflow import measures_of
+
+        return measures_of(self)
+
     def summary(self) -> str:
         """The fit as text of at most 80 columns."""
         from halftrek.reporting import summarize_fit

@@ -3,5 +3,16 @@
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.estimate import Estimate, estimate
 from halftrek.inference.information import district_information
+from halftrek.inference.measures import Measures, measures
+from halftrek.inference.parameters import Parameter, parameter_rows
 
-__all__ = ["Estimate", "district_information", "estimate", "standard_errors"]
+__all__ = [
+    "Estimate",
+    "Measures",
+    "Parameter",
+    "district_information",
+    "estimate",
+    "measures",
+    "parameter_rows",
+    "standard_errors",
+]

@@ -23,12 +23,13 @@ def standard_errors(fit: Fit, query: Query, *, information: Kind = "expected") -
     for g in gradients:
         used |= g.T.any(axis=0) | g.omega.any(axis=0) | (g.mean != 0.0)
     blocks = [d for d in district_information(fit, information) if used[list(d.task.variables)].any()]
-    spread = np.array([_variance(fit, g, blocks) for g in gradients])
+    spread = np.array([gradient_variance(fit, g, blocks) for g in gradients])
     errors = np.sqrt(spread / fit.n)
     return errors[: len(found.values)], errors[len(found.values) :]
 
 
-def _variance(fit: Fit, gradient: Gradient, blocks: list[DistrictInformation]) -> float:
+def gradient_variance(fit: Fit, gradient: Gradient, blocks: list[DistrictInformation]) -> float:
+    """Asymptotic variance, times n, of a number with this gradient."""
     intercepts = np.zeros(len(fit.model.names))
     total = 0.0
     if fit.options.intercepts:

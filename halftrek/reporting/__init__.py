@@ -3,12 +3,13 @@
 from halftrek.reporting.graph_picture import draw_graph
 from halftrek.reporting.plots import plot_densities, save
 from halftrek.reporting.progress import progress_bar
-from halftrek.reporting.text import describe_answer, describe_verdict, summarize_fit
+from halftrek.reporting.text import describe_answer, describe_verdict, parameter_frame, summarize_fit
 
 __all__ = [
     "describe_answer",
     "describe_verdict",
     "draw_graph",
+    "parameter_frame",
     "plot_densities",
     "progress_bar",
     "save",

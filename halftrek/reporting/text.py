@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.inference import Parameter, parameter_rows
+from halftrek.reporting.frames import as_frame
 from halftrek.reporting.graph_picture import edge_weights
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 
@@ -15,10 +18,16 @@ if TYPE_CHECKING:
     from halftrek.model import Floats
     from halftrek.workflow import Answer
 
-_LOADINGS = (
-    "Data determine the loadings of a hidden cause at most up to their common sign. A cause of two variables has only "
-    "its contribution to their covariance determined; its loadings are one of many equal choices."
+_MANY = 200  # edges from which on a summary leaves out standard errors
+_PAIR = (
+    "data determine what a hidden cause of two variables adds to the covariance of their errors, not its two loadings."
 )
+
+
+def parameter_frame(fit: Fit, *, level: float = 0.95) -> Any:
+    """All parameters as a tidy frame."""
+    rows = parameter_rows(fit, level=level)
+    return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(Parameter)})
 
 
 def summarize_fit(fit: Fit) -> str:
@@ -33,19 +42,55 @@ def summarize_fit(fit: Fit) -> str:
         ]
     )
     parts = [f"Fit of a linear model with {len(graph.edges())} edges\n{head}"]
-    weights = edge_weights(graph, model)
-    if weights:
-        rows = [(f"{u} {kind} {v}", _kind(kind, u in graph.latents), w) for (u, kind, v), w in weights.items()]
-        parts.append("Edges\n" + table(("edge", "weight is a", "weight"), rows))
-    if graph.latents:
-        parts.append(paragraph(_LOADINGS, indent=2))
-    errors = [(v, float(a), float(s)) for v, a, s in zip(model.names, model.mu, model.psi, strict=True)]
-    parts.append("Equations\n" + table(("variable", "intercept", "noise variance"), errors))
+    if len(graph.edges()) > _MANY:
+        weights = edge_weights(graph, model)
+        shown: list[tuple[Cell, ...]] = [(f"{u} {kind} {v}", w) for (u, kind, v), w in weights.items()]
+        parts.append("Edges\n" + table(("edge", "weight"), shown))
+    else:
+        parts += _parameter_tables(fit)
     searched = [d for d in fit.districts if len(d.members) > 1]
     if searched:
         found = [(", ".join(d.members), d.iterations, f"{d.agreeing} of {d.starts}") for d in searched]
         parts.append("Confounded groups\n" + table(("variables", "iterations", "starts that agree"), found))
     return "\n\n".join(parts)
+
+
+def _parameter_tables(fit: Fit) -> list[str]:
+    """Every parameter with its standard error; what data do not determine is marked, not estimated."""
+    rows = parameter_rows(fit)
+    titles = {"~": "Effects", "=~": "Loadings of hidden causes", "~~": "Covariances of the errors"}
+    parts = []
+    for op, title in titles.items():
+        chosen = [r for r in rows if r.op == op and r.lhs != r.rhs]
+        if chosen:
+            lines = [(_arrow(r), *_numbers(r)) for r in chosen]
+            parts.append(f"{title}\n" + table(("", "estimate", "std. error", "low", "high", "note"), lines))
+    model = fit.model
+    means = {r.lhs: r for r in rows if r.op == "~1"}
+    noise = {r.lhs: r for r in rows if r.op == "~~" and r.lhs == r.rhs}
+    lines = []
+    for v in model.names:
+        variance = _numbers(noise[v])[:2] if v in noise else (float(model.psi[model.names.index(v)]), "fixed")
+        lines.append((v, *_numbers(means[v])[:2], *variance))
+    parts.append("Equations\n" + table(("variable", "intercept", "std. error", "error variance", "std. error"), lines))
+    if any(r.op == "=~" for r in rows):
+        parts.append(paragraph("The sign of a hidden cause is free: all its loadings may be turned at once.", indent=2))
+    pairs = [u for u in fit.graph.latents if not any(r.op == "=~" and r.lhs == u for r in rows)]
+    if pairs:
+        parts.append(paragraph(f"{', '.join(pairs)}: {_PAIR}", indent=2))
+    return parts
+
+
+def _arrow(row: Parameter) -> str:
+    if row.op == "~~":
+        return f"{row.lhs} <-> {row.rhs}"
+    return f"{row.lhs} -> {row.rhs}" if row.op == "=~" else f"{row.rhs} -> {row.lhs}"
+
+
+def _numbers(row: Parameter) -> tuple[Cell, ...]:
+    if np.isnan(row.est):
+        return ("", "", "", "", row.note)
+    return (row.est, row.se, row.ci_low, row.ci_high, row.note)
 
 
 def describe_verdict(verdict: Verdict) -> str:
@@ -103,9 +148,3 @@ def _verdict_line(verdict: Verdict) -> str:
     elif verdict.method:
         line += f" ({verdict.method})"
     return line
-
-
-def _kind(kind: str, hidden: bool) -> str:
-    if kind == "<->":
-        return "error covariance"
-    return "loading" if hidden else "coefficient"

@@ -1,0 +1,65 @@
+"""The table of parameters against lavaan, and what is not determined."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import halftrek as ht
+from halftrek.estimation import fit
+from halftrek.inference import parameter_rows
+from halftrek.model import CGLSCM
+from halftrek.moments import Moments
+from tests.estimation.test_reference import load, moments_of
+
+
+@pytest.mark.parametrize(
+    "name", ["s03_admg_bowfree", "s05_frontdoor_saturated", "s14_kerchoff_recursive", "s17_mediation_simple"]
+)
+def test_rows_equal_lavaan(name):
+    case = load(name)
+    rows = parameter_rows(fit(case["graph"], moments_of(case)))
+    for row in case["parameters"]:
+        (mine,) = [r for r in rows if r.op == row["op"] and {r.lhs, r.rhs} == {row["lhs"], row["rhs"]}]
+        assert mine.est == pytest.approx(row["est"], rel=1e-4, abs=1e-6)
+        assert mine.se == pytest.approx(row["se"], rel=1e-3)
+        assert mine.ci_low < mine.est < mine.ci_high
+    if "moments" in case:
+        assert all(np.isnan(r.est) for r in rows if r.op == "~1")
+
+
+def test_loadings_of_a_factor_have_errors_and_the_noise_beside_them():
+    C = [[0.8, 0.7, 0.6, 0.9]]
+    model = CGLSCM.from_parameters(names=list("abcd"), T=np.zeros((4, 4)), C=C, latents=["F"])
+    n, reps = 800, 150
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(reps):
+        X = np.asarray(model.sample(n, random_state=rng))
+        one = fit(model.graph, Moments(model.names, n, X.mean(axis=0), np.cov(X.T, ddof=0)))
+        found.append([abs(r.est) for r in parameter_rows(one) if r.op in ("=~", "~~")])
+    population = fit(model.graph, Moments(model.names, n, model.mean, model.cov))
+    rows = [r for r in parameter_rows(population) if r.op in ("=~", "~~")]
+    np.testing.assert_allclose([abs(r.est) for r in rows], [0.8, 0.7, 0.6, 0.9, 1, 1, 1, 1], atol=1e-6)
+    np.testing.assert_allclose([r.se for r in rows], np.std(found, axis=0), rtol=0.25)
+
+
+def test_what_is_not_determined_has_no_estimate_and_a_note():
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], omega={("x", "y"): 0.3})
+    for options in ({}, {"noise": {"x": 1.1}}):
+        found = fit(model.graph, Moments(model.names, 100, model.mean, model.cov), **options)
+        assert found.status.code == "flat"
+        rows = {(r.lhs, r.op, r.rhs): r for r in parameter_rows(found)}
+        assert np.isnan(rows["y", "~", "x"].est)
+        assert rows["y", "~", "x"].note == "not determined by data"
+        assert np.isnan(rows["x", "~~", "y"].est)
+    assert not np.isnan(rows["x", "~1", ""].est)
+
+
+def test_frame_is_of_the_users_library():
+    rows = ht.catalog("front-door").model.sample(300, random_state=0)
+    frame = ht.fit(ht.catalog("front-door").graph, rows).params()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns[:10]) == ["lhs", "op", "rhs", "est", "se", "z", "p", "ci_low", "ci_high", "std"]
+    assert set(frame.op) == {"~", "~~", "~1"}
