@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from halftrek.errors import QueryError
 from halftrek.graph import Graph
 from halftrek.identification.advice import Change, helpful_changes
@@ -14,9 +16,12 @@ from halftrek.identification.certificate import find_recipe, known_effects
 from halftrek.identification.describe import estimand, latex
 from halftrek.identification.elimination import Count, count_values
 from halftrek.identification.estimand import as_latex, as_text
-from halftrek.identification.functionals import check_query
+from halftrek.identification.fields import Reals
+from halftrek.identification.functionals import check_query, functionals
 from halftrek.identification.named import Finding, from_the_arrows
 from halftrek.identification.nonparametric import Hedge
+from halftrek.identification.parameters import Point
+from halftrek.identification.recipe import Recipe, ValueStep
 from halftrek.identification.sentences import reasons_for
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
@@ -93,6 +98,9 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
 
 def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) -> Verdict:
     graph = study.graph
+    fixed = _fixed_by_the_graph(study, query)
+    if fixed is not None:
+        return fixed
     if not study.locally_identified(query):
         return _not_identified(study, query, witness)
     part = study.part(study.region(query))
@@ -103,6 +111,18 @@ def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) 
         reasons = reasons_for(recipe, method)
         return Verdict(query, graph, "identified", method, "linear", *formulas, 1, recipe, reasons=reasons)
     return _decide_by_counting(study, part, query, budget=budget, witness=witness)
+
+
+def _fixed_by_the_graph(study: Study, query: Query) -> Verdict | None:
+    """The verdict if the answer depends on no free parameter: fixed coefficients say it all."""
+    if functionals(query, study.probe(0).point).gradients.any():
+        return None
+    found = functionals(query, Point(study.table, Reals(), np.ones(study.table.count)))
+    steps = tuple(ValueStep(text, float(value)) for text, value in zip(found.texts, found.values, strict=True))
+    recipe = Recipe(study.graph.observed, steps, found.texts)
+    method = "given by the graph"
+    formulas, reasons = (estimand(recipe), latex(recipe)), reasons_for(recipe, method)
+    return Verdict(query, study.graph, "identified", method, "linear", *formulas, 1, recipe, reasons=reasons)
 
 
 def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: float, witness: bool) -> Verdict:

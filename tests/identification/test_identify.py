@@ -179,3 +179,12 @@ def test_sigma_may_come_in_any_order_and_must_have_the_variables():
         solve(recipe, np.eye(2))
     with pytest.raises(DataError, match="singular"):
         solve(recipe, np.eye(3))
+
+
+def test_an_answer_that_fixed_coefficients_determine():
+    known = {"x -> y": 0.5, "z -> x": 2.0, "U -> z": 0.0}
+    graph = Graph(INSTRUMENT.directed, INSTRUMENT.bidirected, {"U": ["x", "z"]}, coefficients=known)
+    for query, value in ((TotalEffect("z", "y"), 1.0), (ErrorCovariance("x", "z"), 0.0)):
+        verdict = identify(graph, query)
+        assert verdict.identified
+        assert solve(verdict.recipe, np.eye(3)) == value
