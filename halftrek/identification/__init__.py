@@ -1,13 +1,17 @@
 """May it be known? From the graph alone, never from data."""
 
-from halftrek.identification.adjustment import adjustment_set, adjustment_sets, front_door_set
-from halftrek.identification.advice import Change
-from halftrek.identification.branches import real_values
-from halftrek.identification.identify import every_effect, identify, identify_all, what_would_help
-from halftrek.identification.implications import Implications, implications
-from halftrek.identification.recipe import Recipe, solve
-from halftrek.identification.verdict import Verdict
-from halftrek.identification.witness import Witness
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halftrek.identification.adjustment import adjustment_set, adjustment_sets, front_door_set
+    from halftrek.identification.advice import Change
+    from halftrek.identification.branches import real_values
+    from halftrek.identification.decision import every_effect, identify, identify_all, what_would_help
+    from halftrek.identification.recipe import Recipe, solve
+    from halftrek.identification.testable import Implications, implications
+    from halftrek.identification.verdict import Verdict
+    from halftrek.identification.witness import Witness
 
 __all__ = [
     "Change",
@@ -26,3 +30,21 @@ __all__ = [
     "solve",
     "what_would_help",
 ]
+
+_HOMES = {  # loaded when first used: most programs that import halftrek decide nothing at once
+    "adjustment": ("adjustment_set", "adjustment_sets", "front_door_set"),
+    "advice": ("Change",),
+    "branches": ("real_values",),
+    "decision": ("every_effect", "identify", "identify_all", "what_would_help"),
+    "recipe": ("Recipe", "solve"),
+    "testable": ("Implications", "implications"),
+    "verdict": ("Verdict",),
+    "witness": ("Witness",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"halftrek.identification.{home}"), name)
+    raise AttributeError(f"module 'halftrek.identification' has no attribute {name!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from time import monotonic
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,8 +52,11 @@ def real_values(
     return sorted(found)
 
 
-def find_branches(graph: Graph, query: Query, *, random_state: int | np.random.Generator = 0) -> Witness | None:
+def find_branches(
+    graph: Graph, query: Query, *, seconds: float = 5.0, random_state: int | np.random.Generator = 0
+) -> Witness | None:
     """Two models with one covariance and different answers, for a query with finitely many values."""
+    deadline = monotonic() + seconds
     rng = np.random.default_rng(random_state)
     table = parameters_of(graph)
     for _ in range(4):
@@ -67,6 +71,8 @@ def find_branches(graph: Graph, query: Query, *, random_state: int | np.random.G
                 witness = checked_witness(start, other, query, int(np.argmax(apart)))
                 if witness is not None:
                     return witness
+                if monotonic() > deadline:
+                    return None
     return None
 
 

@@ -68,6 +68,7 @@ class Verdict:
             "degree": self.degree,
             "recipe": None if self.recipe is None else self.recipe.to_dict(),
             "witness": None if self.witness is None else self.witness.to_dict(),
+            "hedge": None if self.hedge is None else [list(self.hedge.district), list(self.hedge.inner)],
             "reasons": list(self.reasons),
             "helps": list(self.helps),
             "explanation": self.explain(),
@@ -103,5 +104,5 @@ def _headline(verdict: Verdict) -> str:
             f"between them."
         )
     if verdict.status == "undecided":
-        return f"Whether {query} is identified was not decided within the budget; ask again with a larger one."
+        return f"Whether {query} is identified was not decided within the budget; a larger one may decide it."
     return f"{query} is not identified {'in linear models with this graph' if verdict.scope == 'linear' else grounds}."

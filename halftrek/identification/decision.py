@@ -136,9 +136,15 @@ def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: floa
             "gives a formula; an estimate comes from fitting the model."
         )
         return Verdict(query, graph, "identified", "elimination", "linear", degree=1, reasons=(reason,))
-    proof = find_branches(graph, query) if count is not None and (witness or not count.exact) else None
+    search = count is not None and (witness or not count.exact)
+    proof = find_branches(graph, query, seconds=budget) if search else None
     if count is None or not (count.exact or proof):
         reason = "The covariance matrix leaves at most finitely many values; whether it is one was not found out."
+        if count is not None:
+            reason = (
+                f"The covariance matrix leaves at most {count.values} values; a search for a second model with "
+                f"positive definite errors and the same covariance found none."
+            )
         return Verdict(query, graph, "undecided", "elimination", "linear", reasons=(reason,))
     return Verdict(
         query,
