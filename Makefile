@@ -48,7 +48,7 @@ docs: $(VENV)/.ready-to-develop
 
 # A changed pyproject.toml or constraints.txt makes the stamps stale, and the next call installs again.
 $(VENV)/.ready-to-run: pyproject.toml constraints.txt | $(BIN)/python
-	$(PINNED) $(BIN)/python -m pip install --quiet --editable ".[plot,report]"
+	$(PINNED) $(BIN)/python -m pip install --quiet --editable ".[plot,report,sql]" pandas
 	@touch $@
 
 $(VENV)/.ready-to-develop: pyproject.toml constraints.txt | $(BIN)/python

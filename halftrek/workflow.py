@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,9 +19,9 @@ from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, estimate, measures
-from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.model import CGLSCM, Floats, Gaussian, Rows
 from halftrek.moments import Moments, read_moments
-from halftrek.queries import Interventional, Query, check_query, evaluate
+from halftrek.queries import DirectEffect, Interventional, PathEffect, Query, TotalEffect, check_query, evaluate
 from halftrek.syntax import parse_graph, parse_question
 
 
@@ -132,7 +132,7 @@ def graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "d
     if isinstance(source, os.PathLike):
         return parse_graph(_text_of(Path(source)), syntax)
     if isinstance(source, str):
-        if "\n" not in source and len(source) < 1024 and _is_file(source):
+        if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
             return parse_graph(_text_of(Path(source)), syntax)
         return parse_graph(source, syntax)
     if hasattr(source, "is_directed"):
@@ -176,6 +176,7 @@ def fit(
 ) -> Fit:
     """Fit the graph's model to data, or to a covariance with ``n`` (and ``mean``).
 
+    An array without names is taken in the order of the graph's variables (``graph.observed``: of their first mention).
     ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n``
     unless ``divisor="n-1"`` (as most published matrices). For the other options see ``halftrek.estimation.fit``.
     """
@@ -195,6 +196,7 @@ def fit(
         unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
         if unnamed:
             _refuse_wrong_width(data, chosen)
+        _refuse_covariance(data)
         columns = names if names is not None else chosen.observed
         read = read_moments(data, columns, weights=weights, missing=missing)
     return estimation.fit(
@@ -212,9 +214,13 @@ def fit(
     )
 
 
-def fit_batch(source: Any, moment_sets: Sequence[Moments] | None = None, **options: Any) -> BatchFit:
-    """Fit many moment sets of one graph in one array program; see ``halftrek.estimation.fit_batch``."""
-    return estimation.fit_batch(graph(source), moment_sets, **options)
+def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: Any) -> BatchFit:
+    """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
+    chosen = graph(source)
+    if data_sets is None:
+        return estimation.fit_batch(chosen, **options)
+    sets = [d if isinstance(d, Moments) else read_moments(d, chosen.observed) for d in data_sets]
+    return estimation.fit_batch(chosen, sets, **options)
 
 
 def answer(
@@ -232,13 +238,33 @@ def answer(
         raise NotIdentifiedError(verdict.explain(), verdict)
     notes = [] if fitted.converged else [f"the fit did not reach a maximum: {fitted.status}"]
     notes += [r.sentence for r in fitted.districts if fitted.converged and r.code == "boundary"]
+    if fitted.moments.dropped:
+        notes.append(f"{fitted.moments.dropped:,} rows with missing values were left out")
     if isinstance(query, Interventional) and not fitted.moments.has_mean:
         notes.append("no means were given with the covariance, so they count as zero: read means as deviations")
     result = evaluate(query, fitted.model)
     sure = estimate(fitted, query, result, level=level, information=information)
     if np.isnan(sure.errors).any():
         notes.append("at these estimates the data carry no information about this answer, so it has no interval")
+    notes += _disagreement(fitted, query, verdict, sure)
     return Answer(query, result, verdict, tuple(notes), sure)
+
+
+def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -> list[str]:
+    """A warning if the formula that identifies an effect and the whole model's estimate are far apart in these data.
+
+    In a graph that is right both estimate the same number; the likelihood uses every equation, a formula only some.
+    """
+    if not isinstance(query, TotalEffect | DirectEffect | PathEffect) or verdict.recipe is None:
+        return []
+    formula = identification.solve(verdict.recipe, fitted.moments.cov, fitted.moments.names)
+    value, error = float(sure.values[0]), float(sure.errors[0])
+    if not isinstance(formula, float) or not abs(formula - value) > max(6.0 * error, 1e-6 * abs(value)):
+        return []
+    return [
+        f"the formula alone gives {formula:.4g} on these data, the whole model {value:.4g}: the data contradict the "
+        f"graph somewhere, see fit.measures()"
+    ]
 
 
 def measures_of(fitted: Fit) -> dict[str, Any]:
@@ -272,6 +298,19 @@ def _is_file(text: str) -> bool:
         return False
 
 
+def _is_file_name(text: str) -> bool:
+    """True for one word with a file's ending, which nobody would call a variable."""
+    return not text.strip().count(" ") and Path(text).suffix in (
+        ".txt",
+        ".dot",
+        ".gv",
+        ".dag",
+        ".lav",
+        ".lavaan",
+        ".md",
+    )
+
+
 def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -283,6 +322,21 @@ def _text_of(path: Path) -> str:
 
 def _has_names(data: Any) -> bool:
     return getattr(data, "columns", None) is not None or getattr(data, "names", None) is not None
+
+
+def _refuse_covariance(data: Any) -> None:
+    """A square symmetric table is a covariance or correlation matrix, not rows."""
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    if len(shape) == 2 and 1 < shape[0] == shape[1] <= 500 and not isinstance(data, Rows):
+        try:
+            values = np.asarray(data, dtype=float)
+        except (TypeError, ValueError):
+            return
+        if np.isfinite(values).all() and np.allclose(values, values.T, rtol=1e-6, atol=1e-12):
+            raise DataError(
+                "the data are a square symmetric matrix, a covariance by its looks: give it as "
+                "ht.fit(graph, cov=matrix, n=number_of_rows)"
+            )
 
 
 def _refuse_wrong_width(data: Any, chosen: Graph) -> None:

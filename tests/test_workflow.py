@@ -285,3 +285,56 @@ def test_batch_through_the_front_door():
     assert len(many) == 5
     assert many.converged.all()
     assert many.total_effect("X3", "X4")[2] == pytest.approx(ht.fit(entry.graph, sets[2]).effect("X3", "X4").value)
+
+
+def test_a_remark_on_an_edge_is_no_constraint(frame):
+    plain = ht.fit("digraph { x1 -> x2; x2 -> x3 }", frame).effect("x1", "x3").value
+    remarked = ht.fit('digraph { x1 -> x2 [label=positive]; x2 -> x3 [label="positive"] }', frame)
+    assert remarked.effect("x1", "x3").value == plain
+
+
+def test_data_that_contradict_the_graph_are_pointed_out(frame):
+    broken = frame.assign(x3=frame.x2 - 2 * frame.x1)
+    broken.x3 += np.random.default_rng(1).normal(size=len(frame))
+    answer = ht.fit("x1 -> x2 -> x3", broken).effect("x1", "x3")
+    assert any("contradict" in w for w in answer.warnings)
+    assert not ht.fit(FRONT_DOOR, frame).effect("x1", "x3").warnings
+
+
+def test_a_covariance_given_as_rows_is_refused(frame):
+    with pytest.raises(ht.DataError, match="cov=matrix"):
+        ht.fit(FRONT_DOOR, frame.cov())
+
+
+def test_a_column_may_be_called_read(frame):
+    assert ht.fit("read -> x2", frame.rename(columns={"x1": "read"})).converged
+
+
+def test_a_missing_graph_file_is_no_variable():
+    with pytest.raises(ht.InputError, match=r"no file 'graph\.txt'"):
+        ht.graph("graph.txt")
+
+
+def test_one_column_is_refused(frame):
+    for column in (frame.x1, pl.from_pandas(frame)["x1"]):
+        with pytest.raises(ht.DataError, match="one column"):
+            ht.fit(FRONT_DOOR, column)
+
+
+def test_a_batch_takes_frames_too(frame):
+    many = ht.fit_batch(FRONT_DOOR, [frame, frame.iloc[:300]])
+    assert many.total_effect("x1", "x3")[0] == pytest.approx(ht.fit(FRONT_DOOR, frame).effect("x1", "x3").value)
+
+
+def test_the_first_loading_of_a_hidden_cause_is_positive():
+    model = ht.CGLSCM.from_parameters(names=list("abcd"), T=np.zeros((4, 4)), C=[[-1, -0.8, 0.7, -0.9]])
+    fit = ht.fit(model.graph, model.sample(500, random_state=0))
+    assert fit.model.C[0, 0] > 0 > fit.model.C[0, 2]
+
+
+def test_rows_left_out_are_counted_aloud(frame):
+    holed = frame.copy()
+    holed.loc[[3, 7], "x2"] = np.nan
+    fit = ht.fit(FRONT_DOOR, holed, missing="drop")
+    assert "2 more left out" in fit.summary()
+    assert any("2 rows" in w for w in fit.effect("x1", "x3").warnings)

@@ -21,7 +21,7 @@ GRAPH is a file, a catalog name (front-door, napkin, ...), '-' for standard
 input, or the graph itself: 'x -> m -> y; x <-> y'.
 DATA is a CSV or Parquet file, or '-' for standard input."""
 
-_EXITS = "exit codes: 0 done, 2 bad usage or input, 3 not identified, 4 did not converge"
+_EXITS = "exit codes: 0 done, 2 bad usage or input, 3 not identified (or only up to several values), 4 did not converge"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -86,5 +86,12 @@ def _report(error: Exception) -> int:
             file=sys.stderr,
         )
         return INTERNAL
-    print(f"halftrek: error: {error}", file=sys.stderr)
+    print(f"halftrek: error: {_as_options(str(error))}", file=sys.stderr)
     return code
+
+
+def _as_options(message: str) -> str:
+    """Advice that is written for Python, in the words of the command line."""
+    for python, option in (('missing="drop"', "--missing drop"), ("; give syntax=... if it is another", "")):
+        message = message.replace(python, option)
+    return message

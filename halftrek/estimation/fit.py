@@ -15,7 +15,7 @@ from halftrek.estimation.options import Intercepts, Noise, Options, resolve_opti
 from halftrek.estimation.plan import PAD, Task, make_plan
 from halftrek.estimation.solve import solve_plan
 from halftrek.estimation.status import Code, DistrictReport, Status, overall
-from halftrek.graph import Graph
+from halftrek.graph import Graph, did_you_mean
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments
 
@@ -143,8 +143,8 @@ def select(moments: Moments, graph: Graph) -> Moments:
     missing = [v for v in graph.observed if v not in set(moments.names)]
     if missing:
         raise DataError(
-            f"the data have no column {missing[0]!r}, which the graph names. Rename the column, take the variable "
-            f"out of the graph, or declare it latent"
+            f"the data have no column {missing[0]!r}, which the graph names.{did_you_mean(missing[0], moments.names)} "
+            f"Rename the column, take the variable out of the graph, or declare it latent"
         )
     return moments.select(graph.observed)
 

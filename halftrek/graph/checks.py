@@ -67,8 +67,8 @@ def refuse_impossible(
     for u, v in arrows:
         if v in hidden:
             raise GraphError(
-                f"hidden {v!r} has a cause, {u!r}; hidden variables must be roots. Measure {v!r}, or give its "
-                f"children the arrow from {u!r} directly and keep {v!r} as their hidden common cause"
+                f"hidden {v!r} has a cause, {u!r}; hidden variables with causes are not supported. Measure {v!r}, or "
+                f"draw arrows from {u!r} to the children of {v!r}: a less strict model, which contains this one"
             )
     for u, v in arcs:
         for w in (u, v):

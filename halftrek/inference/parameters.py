@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.graph import parse_edge_key
 from halftrek.inference.delta import gradient_variance
 from halftrek.inference.information import DistrictInformation, district_information
 from halftrek.model import Floats
@@ -35,9 +36,34 @@ def parameter_rows(fit: Fit, *, level: float = 0.95) -> list[Parameter]:
     """Coefficients, loadings, error covariances, variances and intercepts, in this order."""
     blocks = list(district_information(fit))
     rows = [row for block in blocks for row in _district_rows(fit, block, level)]
+    rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit, level)
     rows += [_intercept(fit, j, blocks, level) for j in range(len(fit.model.names))]
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
     return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
+
+
+def _edge(row: Parameter) -> tuple[str, ...]:
+    if row.op == "~":
+        return (f"{row.rhs} -> {row.lhs}",)
+    if row.op == "=~":
+        return (f"{row.lhs} -> {row.rhs}",)
+    return (f"{row.lhs} <-> {row.rhs}", f"{row.rhs} <-> {row.lhs}")
+
+
+def _equal(fit: Fit, row: Parameter) -> str:
+    label = next((fit.graph.coefficients[e] for e in _edge(row) if e in fit.graph.coefficients), None)
+    return f"label {label}" if isinstance(label, str) else ""
+
+
+def _fixed_rows(fit: Fit, level: float) -> list[Parameter]:
+    """Coefficients and error covariances that were held at a value."""
+    rows = []
+    for key, value in fit.graph.coefficients.items():
+        u, kind, v = parse_edge_key(key)
+        if isinstance(value, float) and u not in fit.graph.latents:
+            sides = (v, "~", u) if kind == "->" else (u, "~~", v)
+            rows.append(_row(*sides, value, 0.0, float("nan"), level, "fixed"))
+    return rows
 
 
 def _district_rows(fit: Fit, block: DistrictInformation, level: float) -> list[Parameter]:

@@ -17,7 +17,7 @@ from halftrek.moments.source import Source, chained
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
 ARROW = (".feather", ".arrow", ".ipc")
-HOLES = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")
+HOLES = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", ".")
 
 
 def from_path(path: str) -> Source:

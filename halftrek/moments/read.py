@@ -93,7 +93,7 @@ def _accumulated(
 def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
-    if hasattr(source, "read") and not isinstance(source, (str, os.PathLike)):
+    if callable(getattr(source, "read", None)):  # a column may be called "read"
         with _spooled(source) as path:
             yield from_path(path)
     else:
@@ -115,6 +115,8 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
         return from_relation(source)
     if module == "pyarrow":
         return from_arrow(source)
+    if getattr(source, "ndim", 2) == 1 or (module == "polars" and type(source).__name__ == "Series"):
+        raise DataError("one column is not a table of rows and columns; give a frame with every variable of the graph")
     found = from_frame(source) or from_polars_lazy(source)
     if found is not None:
         return found

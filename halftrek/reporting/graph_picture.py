@@ -156,7 +156,7 @@ def _draw_weights(
     for edge, curve in curves.items():
         if edge not in weights:
             continue
-        text = f"{weights[edge]:.{digits}f}".replace("-", "−")
+        text = _weight_text(weights[edge], digits)
         others = np.vstack([c for e, c in curves.items() if e != edge]) if len(curves) > 1 else np.empty((0, 2))
         x, y = _free_place(curve, taken, others)
         taken.append((x, y, 0.5))
@@ -258,3 +258,13 @@ def _points_per_unit(ax: Axes, box: tuple[float, float, float, float]) -> float:
     window = ax.get_window_extent()
     scale = min(window.width / (box[1] - box[0]), window.height / (box[3] - box[2]))
     return float(scale * 72.0 / ax.figure.dpi)
+
+
+def _weight_text(weight: float, digits: int) -> str:
+    """A few decimals; more where they would all be zero, none where they would say nothing."""
+    size = abs(weight)
+    decimals = digits if size >= 10.0**-digits * 5 or size == 0.0 else digits + 2
+    if size >= 100.0:
+        decimals = 0
+    text = f"{weight:.{decimals}f}" if size >= 5e-5 or size == 0.0 else f"{weight:.0e}"
+    return text.replace("-", "−")

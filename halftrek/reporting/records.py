@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrek.reporting.graph_picture import edge_weights
+from halftrek.inference import parameter_rows
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
@@ -55,18 +56,12 @@ def graph_record(graph: Graph) -> Record:
 
 def fit_record(fit: Fit) -> Record:
     """A fit: how it ended, and every parameter."""
-    model = fit.model
     return {
         "n": fit.n,
         "loglik": fit.loglik,
         "converged": bool(fit.converged),
         "status": {"code": str(fit.status.code), "message": str(fit.status)},
-        "edges": [
-            {"from": u, "kind": kind, "to": v, "weight": w}
-            for (u, kind, v), w in edge_weights(fit.graph, model).items()
-        ],
-        "intercepts": dict(zip(model.names, model.mu, strict=True)),
-        "noise_variances": dict(zip(model.names, model.psi, strict=True)),
+        "parameters": [asdict(row) for row in parameter_rows(fit)],
         "districts": [
             {"members": list(d.members), "iterations": d.iterations, "starts": d.starts, "agreeing": d.agreeing}
             for d in fit.districts

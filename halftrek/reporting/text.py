@@ -35,7 +35,7 @@ def summarize_fit(fit: Fit) -> str:
     graph, model = fit.graph, fit.model
     head = facts(
         [
-            ("rows", count(fit.n)),
+            ("rows", count(fit.n) + (f" ({fit.moments.dropped:,} more left out)" if fit.moments.dropped else "")),
             ("variables", count(len(graph.observed)) + (f", hidden: {len(graph.latents)}" if graph.latents else "")),
             ("log-likelihood", number(fit.loglik, 9)),
             ("status", str(fit.status)),

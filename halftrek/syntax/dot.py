@@ -1,8 +1,8 @@
-"""The syntax of Graphviz: ``digraph { x -> y [label="0.5"]; x -> z [dir=both]; U [latent=true]; U -> {x y} }``.
+"""The syntax of Graphviz: ``digraph { x -> y [coefficient=0.5]; x -> z [dir=both]; U [latent=true]; U -> {x y} }``.
 
 A bidirected edge has ``dir=both``. A hidden variable has ``latent=true``, ``hidden=true`` or ``observed=no``; its looks
-(``style=dotted``) are written, but not read. The coefficient of an edge is its ``coefficient``, or a ``label`` that is
-a number or a single word; other labels and attributes are ignored. Subgraphs are flattened.
+(``style=dotted``) are written, but not read. What is known of an edge, a fixed number or a word that makes edges
+equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other attributes. Subgraphs are flattened.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import re
 
 from halftrek.errors import GraphSyntaxError
 from halftrek.graph import Graph, edge_key, quoted
-from halftrek.syntax.blocks import Attribute, Link, Node, parse_block
+from halftrek.syntax.blocks import Link, Node, parse_block
 from halftrek.syntax.draft import Draft, number_text
 from halftrek.syntax.tokens import Token
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
-_WORD = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _RESERVED = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 _DIRECTIONS = {"forward": "->", "back": "<-", "both": "<->"}
 
@@ -42,9 +41,9 @@ def write(graph: Graph) -> str:
         marks = ["dir=both", "style=dashed"] if kind == "<->" else []
         known = graph.coefficients.get(edge_key(u, kind, v))
         if isinstance(known, str):
-            marks.append(f"{'label' if _WORD.fullmatch(known) else 'coefficient'}={_name(known)}")
+            marks += [f"coefficient={_name(known)}", f"label={_name(known)}"]
         elif known is not None:
-            marks.append(f'label="{number_text(known)}"')
+            marks += [f'coefficient="{number_text(known)}"', f'label="{number_text(known)}"']
         lines.append(f"{_name(u)} -> {_name(v)}" + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join(["digraph {", *(f"  {line};" for line in lines), "}"])
 
@@ -78,24 +77,9 @@ def _add_link(draft: Draft, link: Link) -> None:
             direction.value or direction.word,
         )
     arrow = "->" if direction is None else _DIRECTIONS[direction.text]
-    said = _said_of_weight(link.attributes.get("coefficient"), link.attributes.get("label"))
-    draft.connect(link.left, arrow, link.right, None if said is None else draft.coefficient(said))
-
-
-def _said_of_weight(coefficient: Attribute | None, label: Attribute | None) -> Token | None:
-    if coefficient is not None and coefficient.value is not None:
-        return coefficient.value
-    if label is None or label.value is None:
-        return None
-    return label.value if _WORD.fullmatch(label.value.word) or _is_number(label.value.word) else None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    said = link.attributes.get("coefficient")
+    known = None if said is None or said.value is None else draft.coefficient(said.value)
+    draft.connect(link.left, arrow, link.right, known)
 
 
 def _name(name: str) -> str:

@@ -234,6 +234,7 @@ def _refuse_covarying_factors(model: _Model) -> None:
 def _refuse_factor_pair(model: _Model, f: str, g: str, *, place: tuple[Token, Token]) -> NoReturn:
     f, g = sorted((f, g), key=list(model.factors).index)
     model.refuse(
-        f"lavaan lets the factors {f!r} and {g!r} covary, hidden causes here are independent; write {f} ~~ 0*{g}",
+        f"lavaan lets the factors {f!r} and {g!r} covary; hidden causes that covary are not supported here. "
+        f"{f} ~~ 0*{g} makes them independent, which is another model",
         *place,
     )

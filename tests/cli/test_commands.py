@@ -61,10 +61,12 @@ def test_fit_prints_what_the_library_finds(rows: Path, capsys: Capture) -> None:
     assert record["n"] == 1000
     assert record["loglik"] == pytest.approx(expected.loglik, rel=1e-12)
     assert record["converged"] is True
-    weights = {(e["from"], e["to"]): e["weight"] for e in record["edges"]}
-    assert weights["X1", "X2"] == pytest.approx(expected.model.T[0, 1], rel=1e-12)
-    assert record["intercepts"] == pytest.approx(dict(zip(expected.model.names, expected.model.mu, strict=True)))
-    assert record["noise_variances"] == pytest.approx(dict(zip(expected.model.names, expected.model.psi, strict=True)))
+    rows_of = {(p["lhs"], p["op"], p["rhs"]): p for p in record["parameters"]}
+    assert rows_of["X2", "~", "X1"]["est"] == pytest.approx(expected.model.T[0, 1], rel=1e-12)
+    assert rows_of["X2", "~", "X1"]["se"] > 0
+    for j, v in enumerate(expected.model.names):
+        assert rows_of[v, "~1", ""]["est"] == pytest.approx(expected.model.mu[j])
+        assert rows_of[v, "~~", v]["est"] == pytest.approx(expected.model.omega[j, j])
     assert main(["fit", "front-door", str(rows)]) == 0
     text = capsys.readouterr().out
     assert "X1 -> X2" in text
@@ -74,7 +76,8 @@ def test_fit_prints_what_the_library_finds(rows: Path, capsys: Capture) -> None:
 
 def test_fit_options_reach_the_fit(rows: Path, capsys: Capture) -> None:
     assert main(["fit", "front-door", str(rows), "--noise", "unit", "--json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)["noise_variances"].values()) == pytest.approx([1.0] * 3, abs=1e-12)
+    record = json.loads(capsys.readouterr().out)
+    assert not [p for p in record["parameters"] if p["op"] == "~~" and p["lhs"] == p["rhs"]]
     table = np.genfromtxt(rows, delimiter=",", names=True)
     weighted = rows.with_name("weighted.csv")
     lines = rows.read_text().splitlines()
@@ -84,7 +87,7 @@ def test_fit_options_reach_the_fit(rows: Path, capsys: Capture) -> None:
     assert record["n"] == 1500
     columns = np.column_stack([table[v] for v in ("X1", "X2")])
     slope = np.polyfit(columns[:, 0], columns[:, 1], 1, w=np.sqrt(1 + np.arange(1000) % 2))[0]
-    assert record["edges"][0]["weight"] == pytest.approx(slope, rel=1e-8)
+    assert record["parameters"][0]["est"] == pytest.approx(slope, rel=1e-8)
 
 
 def test_missing_values_are_refused_or_dropped(rows: Path, capsys: Capture) -> None:

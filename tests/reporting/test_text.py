@@ -92,10 +92,10 @@ def test_records_are_json_and_hold_the_numbers() -> None:
     result = fitted("napkin")
     record = json.loads(to_json(fit_record(result)))
     place = {v: i for i, v in enumerate(result.model.names)}
-    arrows = [e for e in record["edges"] if e["from"] in place]
+    arrows = [p for p in record["parameters"] if p["op"] == "~"]
     assert len(arrows) == 3
-    for edge in arrows:
-        assert edge["weight"] == result.model.T[place[edge["from"]], place[edge["to"]]]
+    for row in arrows:
+        assert row["est"] == result.model.T[place[row["rhs"]], place[row["lhs"]]]
     answer = result.query("P(X4 | do(X3=1))")
     record = json.loads(to_json(answer_record(answer)))
     assert record["distribution"] == {"names": ["X4"], "mean": [answer.mean], "cov": [[answer.variance]]}

@@ -82,7 +82,7 @@ def test_dagitty(text, graph):
         ("digraph G { U [hidden=1, style=dotted]\nU -> x U -> y U -> z }", THREE),
         ("digraph { node [latent=true] U; node [latent=false]; U -> {x y z} }", THREE),
         ("digraph { subgraph cluster_a { label=\"A\"; x; y } U [latent=true]; U -> subgraph { x y z } }", THREE),
-        ("digraph { x -> y [label=\"0.5\"]; y -> z [label=a][color=red]; x -> z [label=\"goes up\"] }",
+        ("digraph { x -> y [coefficient=\"0.5\"]; y -> z [coefficient=a][color=red]; x -> z [label=up] }",
          Graph([("x", "y"), ("y", "z"), ("x", "z")], coefficients={"x -> y": 0.5, "y -> z": "a"})),
         ("digraph { x -> y [label=up, coefficient=-2] }", Graph([("x", "y")], coefficients={"x -> y": -2.0})),
         ("digraph { a; \"b c\" [style=dotted] }", Graph(observed=["a", "b c"])),

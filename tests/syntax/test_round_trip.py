@@ -103,8 +103,8 @@ def test_what_is_written():
     assert format_graph(graph, "dot").splitlines()[5:9] == [
         "  U [latent=true, style=dotted];",
         "  V [latent=true, style=dotted];",
-        '  x -> y [label="0.5"];',
-        "  z -> y [label=a];",
+        '  x -> y [coefficient="0.5", label="0.5"];',
+        "  z -> y [coefficient=a, label=a];",
     ]
 
 
