@@ -201,7 +201,8 @@ def _found(study: Study, query: Query, found: Finding) -> Verdict:
     if isinstance(query, TotalEffect) and recipe is not None:
         formulas = (estimand(recipe), latex(recipe))
     elif recipe is not None and found.method != "no path":
-        reasons = (*reasons, f"In a linear model the effect is: {estimand(recipe)}.")
+        word = "effect is" if len(recipe.outputs) == 1 else "effects are"
+        reasons = (*reasons, f"In a linear model the {word}: {estimand(recipe)}.")
     return Verdict(
         query, study.graph, "identified", found.method, "nonparametric", *formulas, 1, recipe, reasons=reasons
     )

@@ -23,7 +23,7 @@ def method_name(recipe: Recipe, found_by: str) -> str:
     systems = [s for s in recipe.steps if isinstance(s, LinearStep)]
     if not systems:
         return "given by the graph"
-    if len(systems) == 1 and len(recipe.outputs) == 1:
+    if len(systems) == 1:
         return _system_name(systems[0], found_by)
     return "regression" if all(is_regression(s) for s in systems) else found_by
 
@@ -105,14 +105,14 @@ def _latex(step: Step, output: str) -> str:
         case LinearStep(rows, columns, target, outputs):
             at = outputs.index(output)
             column, others = columns[at], [c for i, c in enumerate(columns) if i != at]
-            given = "\\mid " + ", ".join(map(_combination, others)) if others else ""
+            given = " \\mid " + ", ".join(map(_combination, others)) if others else ""
             if is_regression(step) and not target.minus:
                 dot = "\\cdot " + ",".join(latex_name(c.variable) for c in others) if others else ""
                 return f"\\beta_{{{latex_name(target.variable)}\\,{latex_name(column.variable)}{dot}}}"
             spare = [r for r in rows if r not in others]
             if len(spare) == 1:
                 z, y, x = map(_combination, (spare[0], target, column))
-                return f"\\frac{{\\mathrm{{Cov}}({z}, {y} {given})}}{{\\mathrm{{Cov}}({z}, {x} {given})}}"
+                return f"\\frac{{\\mathrm{{Cov}}({z}, {y}{given})}}{{\\mathrm{{Cov}}({z}, {x}{given})}}"
             left, right = ", ".join(map(_combination, rows)), ", ".join(map(_combination, columns))
             system = f"\\mathrm{{Cov}}(({left}), ({right}))^{{-1}} \\mathrm{{Cov}}(({left}), {_combination(target)})"
             return f"\\bigl[{system}\\bigr]_{{{latex_name(column.variable)}}}"
