@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +21,16 @@ from halftrek.identification import Verdict
 from halftrek.inference import Estimate, estimate, measures
 from halftrek.model import CGLSCM, Floats, Gaussian, Rows
 from halftrek.moments import Moments, read_moments
-from halftrek.queries import DirectEffect, Interventional, PathEffect, Query, TotalEffect, check_query, evaluate
+from halftrek.queries import (
+    DirectEffect,
+    Interventional,
+    PathEffect,
+    Query,
+    TotalEffect,
+    check_query,
+    evaluate,
+    variables_of,
+)
 from halftrek.syntax import parse_graph, parse_question
 
 
@@ -199,7 +208,8 @@ def fit(
         _refuse_covariance(data)
         columns = names if names is not None else chosen.observed
         read = read_moments(data, columns, weights=weights, missing=missing)
-    return estimation.fit(
+    fit_once = partial(
+        estimation.fit,
         chosen,
         read,
         method=method,
@@ -212,6 +222,36 @@ def fit(
         mask=mask,
         random_state=random_state,
     )
+    found = fit_once()
+    if (
+        method == "em"
+        and finish
+        and any(d.code in ("flat", "no finite maximum", "not converged") for d in found.districts)
+    ):
+        start = _formula_values(found)
+        again = fit_once(start=start) if start else found
+        found = again if _better(again, found) else found
+    return found
+
+
+def _formula_values(fitted: Fit) -> dict[tuple[str, str], float]:
+    """Coefficients of troubled districts by the formulas that identify them: a start where instruments are weak."""
+    values = {}
+    for report in fitted.districts:
+        if report.code in ("flat", "no finite maximum", "not converged") and len(report.members) <= 12:
+            for v in report.members:
+                for u in fitted.graph.parents(v):
+                    verdict = identification.identify(fitted.graph, DirectEffect(u, v), budget=0.2, witness=False)
+                    if verdict.recipe is not None:
+                        value = identification.solve(verdict.recipe, fitted.moments.cov, fitted.moments.names)
+                        if isinstance(value, float) and np.isfinite(value):
+                            values[u, v] = value
+    return values
+
+
+def _better(new: Fit, old: Fit) -> bool:
+    """A higher likelihood, or the same with a maximum reached."""
+    return new.loglik > old.loglik + 1e-9 or (new.converged > old.converged and new.loglik > old.loglik - 1e-6)
 
 
 def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: Any) -> BatchFit:
@@ -236,8 +276,10 @@ def answer(
     verdict = _verdict(fitted.graph, query)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
-    notes = [] if fitted.converged else [f"the fit did not reach a maximum: {fitted.status}"]
-    notes += [r.sentence for r in fitted.districts if fitted.converged and r.code == "boundary"]
+    involved = fitted.graph.ancestors(variables_of(query))
+    notes = [r.warning for r in fitted.districts if r.warning and involved & set(r.members)]
+    if not fitted.converged and not notes and fitted.method != "em":
+        notes.append(f"the fit did not reach a maximum: {fitted.status}")
     if fitted.moments.dropped:
         notes.append(f"{fitted.moments.dropped:,} rows with missing values were left out")
     if isinstance(query, Interventional) and not fitted.moments.has_mean:

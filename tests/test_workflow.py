@@ -166,16 +166,30 @@ def test_given_models_answer_exactly():
     assert ht.catalog("napkin").model.query("P(X4 | do(X3=1))").variance == pytest.approx(1.16)
 
 
-def test_a_fit_without_a_maximum_warns_in_the_answer():
+def test_a_likelihood_with_a_ridge_is_climbed_from_the_formula_and_warned_of():
+    """From regressions the fit runs off along a ridge; the formula that identifies V1 -> V2 leads to the peak."""
     import json
     from pathlib import Path
 
+    from halftrek.estimation import fit as fit_moments
+
     case = json.loads((Path(__file__).parent / "reference" / "cases" / "r004_linid.json").read_text())
     g = ht.Graph(case["graph"]["directed"], case["graph"]["bidirected"], observed=case["graph"]["observed"])
-    fit = ht.fit(g, cov=case["sample"]["covariance"], n=case["sample"]["n"], mean=case["sample"]["mean"])
-    answer = fit.effect("V3", "V6")
-    assert any("V1 -> V2" in w for w in answer.warnings)
-    assert "warning" in str(answer)
+    data = ht.Moments(g.observed, case["sample"]["n"], case["sample"]["mean"], case["sample"]["covariance"])
+    ridge = fit_moments(g, data)
+    assert ridge.status.code == "no finite maximum"
+    peak = ht.fit(g, data)
+    assert peak.converged
+    assert peak.loglik > ridge.loglik + 0.5
+    answer = peak.effect("V3", "V6")
+    assert any("ridge" in w for w in answer.warnings)
+    assert answer.value == pytest.approx(case["total_effect"], abs=3 * answer.se)
+
+
+def test_weak_instruments_reach_the_ratio_that_is_their_maximum():
+    for c, cy, r in ((0.1, 0.5, 0.9), (0.015, 0.5, 0.0), (0.003, -0.3, 0.0), (0.00316, 0.00632, -0.9)):
+        fit = ht.fit("z -> x -> y; x <-> y", cov=[[1, c, cy], [c, 1, r], [cy, r, 1]], n=500, names=["z", "x", "y"])
+        assert fit.model.T[1, 2] == pytest.approx(cy / c, rel=1e-4)
 
 
 def bad_frames(frame: pd.DataFrame) -> dict[str, tuple[object, str]]:

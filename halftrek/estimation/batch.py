@@ -30,6 +30,7 @@ class BatchFit:
 
     graph: Graph
     names: tuple[str, ...]
+    latents: tuple[str, ...]
     T: Floats
     C: Floats
     W: Floats
@@ -64,7 +65,7 @@ class BatchFit:
         """The fitted model of one data set."""
         if self.code[i] == "failed":
             raise DataError(f"data set {i} could not be fitted: its covariance is not positive definite")
-        return CGLSCM(self.names, self.T[i], self.C[i], self.mu[i], self.W[i], tuple(self.graph.latents), self.graph)
+        return CGLSCM(self.names, self.T[i], self.C[i], self.mu[i], self.W[i], self.latents, self.graph)
 
     def __len__(self) -> int:
         return len(self.loglik)
@@ -97,7 +98,7 @@ def fit_batch(
     names = graph.observed
     S, m, rows = _arrays(graph, moments, cov, mean, n)
     plan = make_plan(graph, names, resolve_options(graph, noise, intercepts))
-    good = np.flatnonzero(well_posed(S, float(rows.min())))
+    good = np.flatnonzero(well_posed(S, rows))
     code = np.full(len(S), "failed", dtype="<U17")
     part = solve_plan(plan, S[good], m[good], Settings(starts, max_iter)) if len(good) else None
     parameters = {k: _spread(getattr(part, k, None), good, len(S), shape) for k, shape in _shapes(plan.latents, names)}
@@ -105,7 +106,7 @@ def fit_batch(
     if part is not None:
         loglik[good] = -0.5 * rows[good] * (len(names) * LOG_2PI + part.value)
         code[good] = _codes(part, len(good))
-    return BatchFit(graph, names, **parameters, loglik=loglik, code=code)
+    return BatchFit(graph, names, plan.latents, **parameters, loglik=loglik, code=code)
 
 
 def _arrays(

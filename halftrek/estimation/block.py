@@ -79,7 +79,7 @@ def evaluate(problem: Problem, free: Floats) -> State:
         omega = W
     fine = np.isfinite(root[:, -1, -1])
     safe = omega if fine.all() else np.where(fine[:, None, None], omega, np.eye(shape.size))
-    K = np.linalg.inv(safe)
+    K = inverse_or_nan(safe)
     diagonal = np.diagonal(root, axis1=1, axis2=2)
     with np.errstate(invalid="ignore"):
         value = 2.0 * np.log(diagonal).sum(axis=1) + (K * R).sum(axis=(1, 2))
@@ -112,7 +112,8 @@ def fisher(state: State) -> Floats:
     """
     shape, K = state.problem.shape, state.K
     at, m = shape.at, shape.slots
-    weights = np.linalg.solve(state.R, state.GA.transpose(0, 2, 1)).transpose(0, 2, 1)  # rows: R^-1 A'G e_a
+    tiny = 1e-14 * np.trace(state.R, axis1=1, axis2=2)[:, None, None] * np.eye(shape.size)
+    weights = np.linalg.solve(state.R + tiny, state.GA.transpose(0, 2, 1)).transpose(0, 2, 1)  # rows: R^-1 A'G e_a
     U = np.concatenate([weights @ state.omega, directions(state)], axis=1)
     UK = U @ K
     cross = UK[:, :, at.target]
@@ -192,6 +193,29 @@ def _pull_back_twice(problem: Problem, full: Floats) -> Floats:
     if problem.link is None:
         return full
     return np.asarray(problem.link.transpose(0, 2, 1) @ full @ problem.link)
+
+
+def residual_moments(G: Floats, T: Floats) -> Floats:
+    """Second moments of the residuals, from those of (slots, members)."""
+    m = T.shape[1]
+    GA = G[:, :m, m:] - G[:, :m, :m] @ T
+    R = G[:, m:, m:] - G[:, m:, :m] @ T - T.transpose(0, 2, 1) @ GA
+    return np.asarray(R + R.transpose(0, 2, 1)) / 2.0
+
+
+def inverse_or_nan(matrices: Floats) -> Floats:
+    """Inverses, NaN for the matrices of the batch that have none."""
+    try:
+        return np.asarray(np.linalg.inv(matrices))
+    except np.linalg.LinAlgError:
+        pass
+    inverses = np.full_like(matrices, np.nan)
+    for i, matrix in enumerate(matrices):
+        try:
+            inverses[i] = np.linalg.inv(matrix)
+        except np.linalg.LinAlgError:
+            continue
+    return inverses
 
 
 def cholesky_or_nan(matrices: Floats) -> Floats:

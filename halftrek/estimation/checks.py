@@ -11,13 +11,15 @@ from halftrek.graph import Graph
 from halftrek.model import Floats
 from halftrek.moments import Moments
 
+FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
 SINGULAR = 1e-10  # share of a variable's variance that the others must leave unexplained
 
 
-def well_posed(cov: Floats, n: float) -> NDArray[np.bool_]:
+def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
     """For each covariance: is it safely positive definite?"""
     b, p = cov.shape[:2]
-    if n <= p:
+    enough = np.broadcast_to(np.asarray(n) > p, (b,))
+    if not enough.any():
         return np.zeros(b, dtype=bool)
     variance = np.diagonal(cov, axis1=1, axis2=2)
     with np.errstate(invalid="ignore"):
@@ -25,7 +27,20 @@ def well_posed(cov: Floats, n: float) -> NDArray[np.bool_]:
         if not good.all():
             cov, variance = np.where(good[:, None, None], cov, np.eye(p)), np.where(good[:, None], variance, 1.0)
         pivots = np.diagonal(cholesky_or_nan(cov), axis1=1, axis2=2) ** 2
-        return np.asarray(good & (pivots > SINGULAR * variance).all(axis=1))
+        return np.asarray(enough & good & (pivots > SINGULAR * variance).all(axis=1))
+
+
+def refuse_far_means(moments: Moments, graph: Graph, fixed: set[str]) -> None:
+    """Raise if a fixed intercept has to be reached over a mean that is too many standard deviations away from zero."""
+    near = {w for v in fixed for member in graph.district(v) for w in (member, *graph.parents(member))}
+    for v in sorted(near, key=moments.names.index):
+        i = moments.names.index(v)
+        sd = float(np.sqrt(moments.cov[i, i]))
+        if abs(moments.mean[i]) > FAR * sd:
+            raise DataError(
+                f"the mean of {v!r} is {abs(moments.mean[i]) / sd:.1g} standard deviations from zero, too far to fit "
+                f"with the fixed intercept of {', '.join(map(repr, sorted(fixed)[:3]))}. Shift {v!r} nearer to zero"
+            )
 
 
 def refuse_dependent(moments: Moments, graph: Graph) -> None:

@@ -13,13 +13,15 @@ from halftrek.estimation.loadings import split_covariances
 from halftrek.estimation.newton import Optimum, minimize, without
 from halftrek.estimation.plan import Task
 from halftrek.estimation.shape import Problem, Shape, error_matrices
-from halftrek.estimation.starts import random_start, regression_start
+from halftrek.estimation.starts import random_start, regression_start, start_from
 from halftrek.model import Floats
 
+NEAR_FLOOR = float(np.log(1e4))  # a share of 1e-6 is zero for all purposes
 FLOOR = float(np.log(1e-10))  # of a noise variance, as a share of the variable's own variance
 WARM_UP = 4  # EM steps before the second-order finish where the start may be poor
 STARTS = 8
 BARRIERS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+EM_SETTLED = 1e-12  # rise of the likelihood in one EM step, per row
 ENOUGH = 1e-11  # a predicted decrease of F that no longer matters
 
 Flags = NDArray[np.bool_]
@@ -32,6 +34,8 @@ class Settings:
     starts: int | None = None
     max_iter: int = 200
     finish: bool = True
+    few_rows: bool = False
+    start: Floats | None = None  # coefficients to begin with, nan where there is no idea
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +79,7 @@ class Piece:
 
 def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings) -> Piece:
     """Fit a task to second moments ``G`` of its (slots, members), which have been divided by ``scale``."""
-    piece = _fit(task, make_problem(task, G, scale), settings)
+    piece = _fit(task, make_problem(task, G, scale), scale, settings)
     if not task.pair_latents:
         return piece
     owned = tuple(ends for _, ends in task.pair_latents)
@@ -93,7 +97,8 @@ def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings) -> 
     outside = np.flatnonzero(share < -1e-9)
     if len(outside):  # no hidden causes have these covariances: their maximum lies on the boundary
         explicit = task.explicit()
-        piece.put(outside, _fit(explicit, make_problem(explicit, G[outside], scale[outside]), settings))
+        rest = make_problem(explicit, G[outside], scale[outside])
+        piece.put(outside, _fit(explicit, rest, scale[outside], settings))
     return piece
 
 
@@ -139,26 +144,31 @@ def _ties(task: Task, scale: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
     return link, base, np.array([parameters[0] for parameters in columns.values()], dtype=np.intp)
 
 
-def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
+def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Piece:
     shape = task.shape
-    wanted = settings.starts or (STARTS if task.several_starts else 1)
+    many_maxima = task.several_starts or (settings.few_rows and bool(shape.pairs))
+    wanted = settings.starts or (1 if not many_maxima else 2 * STARTS if shape.loadings else STARTS)
+    given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
+    wanted = wanted + (given is not None) if problem.free else 1
     b = len(problem.G)
     many = problem if wanted == 1 else problem.take(np.repeat(np.arange(b), wanted))
-    theta = _starting_values(problem, wanted)
+    theta = _starting_values(problem, wanted, given)
     taken = 0
-    if has_em_step(problem) and (task.several_starts or not settings.finish):
-        taken = WARM_UP if settings.finish else settings.max_iter
-        theta = run_em(many, theta, taken, stop_early=not settings.finish)
-    steps = settings.max_iter if settings.finish else 0
-    ends = _finish(many, theta, steps, near=not task.several_starts)
+    settled = np.zeros(len(theta), dtype=bool)
+    em_alone = not settings.finish and has_em_step(problem)
+    if em_alone:
+        theta, taken, settled = run_em(many, theta, settings.max_iter)
+    elif has_em_step(problem) and many_maxima and given is None:
+        theta, taken, _ = run_em(many, theta, WARM_UP)
+    ends = _finish(many, theta, 0 if em_alone else settings.max_iter, near=not many_maxima)
+    if em_alone:
+        ends = replace(ends, converged=settled)
     best, agreeing, several = _choose(shape, problem, ends, wanted)
     full = problem.expand(best.theta)
     W, C = error_matrices(shape, full, problem.W0)
     rows = np.zeros((b, len(task.latents) + len(task.pair_latents), shape.size))
     rows[:, : len(task.latents)] = C
     converged = best.converged | (best.decrement < ENOUGH)
-    if not settings.finish:
-        converged = np.full(b, True)
     lowest, flat = np.ones(b), np.zeros(b, dtype=np.intp)
     unsure = np.flatnonzero(~best.stiff)
     if len(unsure):
@@ -175,13 +185,18 @@ def _fit(task: Task, problem: Problem, settings: Settings) -> Piece:
         converged=converged,
         flat=flat,
         boundary=_on_boundary(problem, best.theta, W),
-        ridge=~converged & (lowest < 1e-4) & (best.decrement < 1e-2),
+        ridge=~converged & (lowest < 1e-4) & (best.decrement < 1e-2) & np.isfinite(best.value),
     )
 
 
 def _finish(problem: Problem, theta: Floats, steps: int, *, near: bool = False) -> Optimum:
     """Minimise F; where W holds covariances beside loadings, along a path of barriers that ends at the boundary."""
-    if not (problem.shape.loadings and problem.shape.pairs):
+    if not problem.free:
+        value = evaluate(problem, theta).value
+        yes = np.ones(len(theta), dtype=bool)
+        none = np.zeros(len(theta), dtype=np.intp)
+        return Optimum(theta, value, np.zeros(len(theta)), none, np.isfinite(value), yes)
+    if not (problem.shape.loadings and problem.covarying):
         return minimize(problem, theta, max_iter=steps, near=near)
     iterations = np.zeros(len(theta), dtype=np.intp)
     for weight in BARRIERS:
@@ -191,27 +206,47 @@ def _finish(problem: Problem, theta: Floats, steps: int, *, near: bool = False) 
     return Optimum(theta, value, end.decrement, iterations, end.converged, np.zeros(len(theta), dtype=bool))
 
 
-def run_em(problem: Problem, theta: Floats, steps: int, *, stop_early: bool = False) -> Floats:
-    """Closed-form EM steps; with ``stop_early`` until the likelihood rises no more."""
-    value = evaluate(problem, theta).value if stop_early else None
-    for _ in range(steps):
+def run_em(problem: Problem, theta: Floats, steps: int) -> tuple[Floats, int, Flags]:
+    """Closed-form EM steps, at most so many; how many were taken, and where the likelihood had stopped rising."""
+    value = evaluate(problem, theta).value
+    settled = np.zeros(len(theta), dtype=bool)
+    for taken in range(1, steps + 1):
         theta = em_step(problem, theta)
-        if value is not None:
-            new = evaluate(problem, theta).value
-            if (value - new).max() < 1e-14:
-                break
-            value = new
-    return theta
+        new = evaluate(problem, theta).value
+        settled = value - new < EM_SETTLED
+        if settled.all():
+            return theta, taken, settled
+        value = new
+    return theta, steps, settled
 
 
-def _starting_values(problem: Problem, wanted: int) -> Floats:
+def _given_start(task: Task, scale: Floats, start: Floats) -> Floats:
+    """The coefficients to begin with on the scale of correlations, nan where there is no idea."""
+    shape, m = task.shape, task.shape.slots
+    t = np.full((len(scale), m), np.nan)
+    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
+        if 0 <= slot < len(start):
+            t[:, a] = start[slot, task.variables[j]] * scale[:, a] / scale[:, m + j]
+    return t
+
+
+def _starting_values(problem: Problem, wanted: int, given: Floats | None = None) -> Floats:
     """One row for each start of each member of the batch, starts of a member next to each other."""
-    columns = [regression_start(problem), *(random_start(problem, seed) for seed in range(1, wanted))]
-    full = np.stack(columns, axis=1).reshape(-1, problem.shape.parameters)
+    columns = [regression_start(problem)]
+    if given is not None:
+        columns.append(start_from(problem, given))
+    columns += [random_start(problem, seed) for seed in range(1, wanted + 1 - len(columns))]
+    full = np.stack(columns, axis=1).reshape(len(problem.G) * wanted, problem.shape.parameters)
     if problem.link is None or problem.base is None:
         return full
     link, base = np.repeat(problem.link, wanted, axis=0), np.repeat(problem.base, wanted, axis=0)
-    return np.asarray((np.linalg.pinv(link) @ (full - base)[:, :, None])[:, :, 0])
+    free = (np.linalg.pinv(link) @ (full - base)[:, :, None])[:, :, 0]
+    many = problem.take(np.repeat(np.arange(len(problem.G)), wanted))
+    bad = ~np.isfinite(evaluate(many, free).value)
+    if bad.any():  # averages of covariances need not be covariances: begin with none
+        tied = np.abs(link[0, problem.shape.at.w]).sum(axis=0) > 0.0
+        free[np.ix_(bad, tied)] = 0.0
+    return np.asarray(free)
 
 
 def _choose(shape: Shape, problem: Problem, ends: Optimum, starts: int) -> tuple[Optimum, NDArray[np.intp], Flags]:
@@ -254,8 +289,8 @@ def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
     """Where a noise variance is at its floor, or the errors' covariance has become singular."""
     low = np.zeros(len(theta), dtype=bool)
     if problem.lower is not None:
-        low = np.asarray((theta <= problem.lower + 1e-6).any(axis=1))
-    if problem.shape.pairs:
+        low = np.asarray((theta <= problem.lower + NEAR_FLOOR).any(axis=1))
+    if problem.covarying:
         pivots = np.diagonal(cholesky_or_nan(W), axis1=1, axis2=2) ** 2
         low = low | ~(pivots > 1e-7 * np.diagonal(W, axis1=1, axis2=2)).all(axis=1)
     return np.asarray(low)

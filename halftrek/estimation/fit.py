@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from halftrek.errors import DataError, InputError
-from halftrek.estimation.checks import refuse_dependent, well_posed
+from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
 from halftrek.estimation.district import Piece, Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
 from halftrek.estimation.plan import PAD, Task, make_plan
 from halftrek.estimation.solve import solve_plan
 from halftrek.estimation.status import Code, DistrictReport, Status, overall
-from halftrek.graph import Graph, did_you_mean
-from halftrek.model import CGLSCM
+from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
+from halftrek.model import CGLSCM, Floats
 from halftrek.moments import Moments
+from halftrek.queries import TotalEffect
 
 if TYPE_CHECKING:
     from halftrek.workflow import Answer
 
+FEW_ROWS = 50  # below, even districts without bows may have several maxima
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -61,7 +63,7 @@ class Fit:
 
     def effect(self, cause: str, effect: str | None = None) -> Answer:
         """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``."""
-        return self.query(cause if effect is None else f"{_quoted(cause)} ~> {_quoted(effect)}")
+        return self.query(cause if effect is None else TotalEffect(cause, effect))
 
     def params(self, *, level: float = 0.95) -> Any:
         """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.
@@ -102,6 +104,7 @@ def fit(
     finish: bool = True,
     mask: Literal["edge", "ancestor"] = "edge",
     random_state: int = 0,
+    start: Mapping[tuple[str, str], float] | None = None,
 ) -> Fit:
     """Maximum likelihood of the graph's model, given moments.
 
@@ -109,10 +112,11 @@ def fit(
     - ``method="cgl-go"``: the paper's Algorithm 1, with ``mask`` and ``random_state``; noise variances are 1;
     - ``noise``: ``"free"``, ``"unit"`` or ``{"x": 1.0}``; ``intercepts``: ``"free"``, ``"zero"`` or ``{"x": 0.0}``;
     - ``coefficients``: ``{"x -> y": 0.5}`` fixes, ``{"x -> y": "a", "z -> y": "a"}`` makes equal;
-    - ``starts``: number of deterministic starts of each district that may have several maxima.
+    - ``starts``: number of deterministic starts of each district that may have several maxima;
+    - ``start``: coefficients ``{("x", "y"): 0.5}`` to begin one more start with.
     """
     if coefficients:
-        known = {**graph.coefficients, **coefficients}
+        known = _overridden(graph.coefficients, coefficients)
         graph = Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
     if method == "cgl-go":
         return _literal(graph, moments, noise, mask, random_state, max_iter, intercepts)
@@ -120,6 +124,8 @@ def fit(
         raise InputError(f"method must be 'em' or 'cgl-go', not {method!r}")
     if starts is not None and starts < 1:
         raise InputError(f"starts must be at least 1, not {starts}")
+    if max_iter < 1:
+        raise InputError(f"max_iter must be at least 1, not {max_iter}")
     options = resolve_options(graph, "free" if noise is None else noise, intercepts)
     names = graph.observed
     data = select(moments, graph)
@@ -127,13 +133,40 @@ def fit(
     plan = make_plan(graph, names, options)
     if not well_posed(cov, data.n)[0]:
         refuse_dependent(data, graph)
-    solution = solve_plan(plan, cov, mean, Settings(starts, max_iter, finish))
+    if options.intercepts:
+        refuse_far_means(data, graph, {v for v, _ in options.intercepts})
+    first = None if start is None else _matrix(names, start)
+    settings = Settings(starts, max_iter, finish, few_rows=data.n < FEW_ROWS, start=first)
+    solution = solve_plan(plan, cov, mean, settings)
+    if not np.isfinite(solution.value[0]):
+        raise InputError(
+            "the fixed error covariances and noise variances contradict each other: no covariance matrix has them. "
+            "Free some of them"
+        )
     model = CGLSCM(names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, graph)
     reports = tuple(
         _report(names, task, piece, rows.start) for task, rows, piece in sorted(solution.pieces, key=_by_first)
     )
     loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
     return Fit(graph, data, model, loglik, overall(reports), reports, "em", options)
+
+
+def _matrix(names: tuple[str, ...], start: Mapping[tuple[str, str], float]) -> Floats:
+    T = np.full((len(names), len(names)), np.nan)
+    for (u, v), value in start.items():
+        T[names.index(u), names.index(v)] = value
+    return T
+
+
+def _overridden(known: Mapping[str, float | str], given: Mapping[str, float | str]) -> dict[str, float | str]:
+    """What is given for an edge replaces what the graph said of it, however the edge is written."""
+    merged = dict(known)
+    for key, value in given.items():
+        u, kind, v = parse_edge_key(key)
+        if kind == "<->":
+            merged.pop(edge_key(v, kind, u), None)
+        merged[edge_key(u, kind, v)] = value
+    return merged
 
 
 def select(moments: Moments, graph: Graph) -> Moments:
@@ -212,7 +245,3 @@ def _literal(
             "not converged", f"not converged: the literal algorithm stopped after {found.iterations} rounds."
         )
     return Fit(graph, data, model, found.loglik, status, (), "cgl-go", resolve_options(graph, "unit", "free"))
-
-
-def _quoted(name: str) -> str:
-    return name if all(c.isalnum() or c in "_." for c in name) else f'"{name}"'

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.block import State, cholesky_or_nan, evaluate, fisher, gradient, hessian
+from halftrek.estimation.block import State, cholesky_or_nan, evaluate, fisher, gradient, hessian, residual_moments
 from halftrek.estimation.shape import Problem
 from halftrek.model import Floats
 
@@ -56,17 +56,30 @@ def minimize(
     )
     rows = np.arange(b)  # who is still under way; the arrays below hold only those
     x, gain, damping = end.theta.copy(), np.full(b, 0.0 if near else np.inf), np.zeros(b)
+    if problem.saturated:
+        x = profiled(problem, x)
     state = evaluate(problem, x)
     value = state.value
     if not max_iter:
         end.value[:] = value
+    usable = np.isfinite(value)
+    if max_iter and not usable.all():  # no way leads from where W is not positive definite
+        if not usable.any():
+            return end
+        rows, x, value, gain, damping = rows[usable], x[usable], value[usable], gain[usable], damping[usable]
+        problem = problem.take(rows)
+        state = evaluate(problem, x)
     for taken in range(1, max_iter + 1):
         step = _step(state, x, damping, gain)
         moved = x + step.move
         if problem.lower is not None:
             moved = np.maximum(moved, problem.lower)
+        if problem.saturated:
+            moved = profiled(problem, moved)
         trial = evaluate(problem, moved)
-        good = trial.value <= value - 1e-4 * np.minimum(step.gain, 1.0) + SLACK * (1.0 + np.abs(value))
+        good = np.isfinite(trial.value) & (
+            trial.value <= value - 1e-4 * np.minimum(step.gain, 1.0) + SLACK * (1.0 + np.abs(value))
+        )
         plain = damping == 0.0  # only then is the gain that of the full step
         # Newton squares the error: on firm ground its step lands where the next gain would be far below tol
         done = plain & (step.gain < np.maximum(tol, QUADRATIC * good * step.firm**2))
@@ -95,6 +108,21 @@ def minimize(
         elif not good.all():
             state = evaluate(problem, x)
     return end
+
+
+def profiled(problem: Problem, theta: Floats) -> Floats:
+    """The same coefficients with the best error covariance for them, that of the residuals.
+
+    Where instruments are weak the maximum lies at the end of a long curved valley in (T, W), less curved in T alone.
+    """
+    at, m = problem.shape.at, problem.shape.slots
+    T = np.zeros((len(theta), m, problem.shape.size))
+    T[:, at.slot, at.column] = theta[:, at.t]
+    R = residual_moments(problem.G, T)
+    best = theta.copy()
+    best[:, at.w] = R[:, at.first, at.second]
+    best[:, at.v] = R[:, at.noisy, at.noisy]
+    return best
 
 
 def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 from halftrek.errors import GraphError, InputError
@@ -45,6 +46,6 @@ def _fixed(graph: Graph, given: object, what: str, words: dict[str, float | None
             raise GraphError(
                 f"{what} names {name!r}, which the graph does not have.{did_you_mean(name, graph.observed)}"
             )
-        if not abs(float(number)) < float("inf"):
+        if isinstance(number, bool) or not isinstance(number, Real) or not abs(float(number)) < 1e150:
             raise InputError(f"{what}: the value of {name!r} must be a finite number, not {number!r}")
     return tuple((name, float(number)) for name, number in given.items())

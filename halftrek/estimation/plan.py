@@ -76,6 +76,7 @@ class Plan:
     fixed_noise: dict[int, float]
     mixing: Floats | None
     constant: int
+    turnable: tuple[bool, ...] = ()  # hidden causes whose sign is free
     singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = field(default_factory=dict)
     tasks: tuple[Task, ...] = ()
 
@@ -119,7 +120,9 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
             tasks.append(builder.task(members))
     mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived or raw else None
     latents = tuple(graph.latents)
-    return Plan(names, latents, fixed_T, fixed_mu, fixed_noise, mixing, constant, singles, tuple(tasks))
+    spoken = {parse_edge_key(key)[0] for key in known}
+    turnable = tuple(u not in spoken for u in latents)
+    return Plan(names, latents, fixed_T, fixed_mu, fixed_noise, mixing, constant, turnable, singles, tuple(tasks))
 
 
 def _mixing(p: int, derived: list[int], fixed_T: Floats, fixed_mu: dict[int, float]) -> Floats:
@@ -158,6 +161,14 @@ def _tied_districts(graph: Graph) -> Iterable[tuple[str, ...]]:
     return groups
 
 
+def _arc(u: str, v: str) -> tuple[str, str, str]:
+    return (u, "<->", v)
+
+
+def _has_bow(graph: Graph, members: tuple[str, ...]) -> bool:
+    return any(set(graph.parents(v)) & set(graph.spouses(v)) for v in members)
+
+
 @dataclass(frozen=True)
 class _Builder:
     graph: Graph
@@ -189,7 +200,9 @@ class _Builder:
     def _is_explicit(self, latent: str) -> bool:
         """Hidden causes that need loadings: three or more children, or loadings or noise that are not free."""
         kids = self.graph.latents[latent]
-        spoken = any(edge_key(latent, "->", c) in self.graph.coefficients for c in kids)
+        known = self.graph.coefficients
+        spoken = any(edge_key(latent, "->", c) in known for c in kids)
+        spoken |= len(kids) == 2 and any(edge_key(*ends) in known for ends in (_arc(*kids), _arc(*kids[::-1])))
         return len(kids) > 2 or spoken or any(self.place[c] in self.fixed_noise for c in kids)
 
     def task(self, members: tuple[str, ...]) -> Task:
@@ -243,6 +256,6 @@ class _Builder:
             fixed_pairs=fixed_pairs,
             ties=tuple(tie) if any(x is not None for x in tie) else None,
             pair_latents=tuple(pair_latents),
-            several_starts=bool(loadings) or any(set(graph.parents(v)) & set(graph.spouses(v)) for v in members),
+            several_starts=bool(loadings) or _has_bow(graph, members) or (bool(pairs) and any(tie)),
             about_origin=about_origin,
         )

@@ -119,6 +119,18 @@ class Problem:
         base = None if self.base is None else self.base[rows]
         return replace(self, G=self.G[rows], W0=self.W0[rows], link=link, base=base)
 
+    @cached_property
+    def covarying(self) -> bool:
+        """True if W has covariances, free or fixed."""
+        return bool(self.shape.pairs) or bool((self.W0 - self.W0 * np.eye(self.shape.size)).any())
+
+    @cached_property
+    def saturated(self) -> bool:
+        """True if the errors' covariance is free altogether, so that the best one for given coefficients is known."""
+        s = self.shape
+        complete = len(s.pairs) == s.size * (s.size - 1) // 2 and len(s.noisy) == s.size
+        return complete and not s.loadings and self.link is None
+
     @property
     def free(self) -> int:
         """Number of free parameters."""

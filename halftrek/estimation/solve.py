@@ -49,7 +49,7 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
             rows_of_task = slice(t, None, len(tasks))
             _store(task, piece, rows_of_task, scale[rows_of_task], (T, W, C), estimated_mu, plan.constant)
             pieces.append((task, rows_of_task, piece))
-    _turn(C)
+    _turn(C, plan.turnable)
     for v, held in plan.fixed_noise.items():
         W[:, v, v] = held  # to the last digit
     mu = mean - (mean[:, None, :] @ T)[:, 0]
@@ -60,9 +60,9 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
     return Solution(T, W, C, mu, value, tuple(pieces))
 
 
-def _turn(C: Floats) -> None:
-    """The sign of a hidden cause is free: turn each so that its first loading is positive."""
-    for k in range(C.shape[1]):
+def _turn(C: Floats, turnable: tuple[bool, ...]) -> None:
+    """The sign of a hidden cause is free, unless a loading is known: turn it so that its first loading is positive."""
+    for k in np.flatnonzero(turnable):
         first = int(np.argmax((C[:, k] != 0.0).any(axis=0)))
         C[C[:, k, first] < 0.0, k] *= -1.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from halftrek.estimation.block import residual_moments
 from halftrek.estimation.em import parameters_of
 from halftrek.estimation.shape import Problem, Shape
 from halftrek.model import Floats
@@ -18,7 +19,7 @@ def regression_start(problem: Problem) -> Floats:
     shape, b = problem.shape, len(problem.G)
     identity = np.broadcast_to(np.eye(shape.size), (b, shape.size, shape.size))
     T = generalized_least_squares(problem, identity)
-    R = residual_moments(problem, T)
+    R = residual_moments(problem.G, T)
     if not shape.loadings:
         W = _masked(problem, R)
         return parameters_of(shape, generalized_least_squares(problem, np.linalg.inv(W)), W, np.zeros((b, 0, 1)))
@@ -32,13 +33,24 @@ def regression_start(problem: Problem) -> Floats:
     return parameters_of(shape, T, _noise(problem, R, C), C)
 
 
+def start_from(problem: Problem, t: Floats) -> Floats:
+    """The given coefficients (least squares where nan), and the error covariances of their residuals."""
+    shape, b = problem.shape, len(problem.G)
+    identity = np.broadcast_to(np.eye(shape.size), (b, shape.size, shape.size))
+    T = generalized_least_squares(problem, identity)
+    own = T[:, shape.at.slot, shape.at.column]
+    T[:, shape.at.slot, shape.at.column] = np.where(np.isnan(t), own, t)
+    R = residual_moments(problem.G, T)
+    return parameters_of(shape, T, _masked(problem, R), np.zeros((b, shape.hidden, shape.size)))
+
+
 def random_start(problem: Problem, seed: int) -> Floats:
     """Random error covariances and loadings that leave room for noise, coefficients by generalised least squares."""
     shape, b = problem.shape, len(problem.G)
     at = shape.at
     rng = np.random.default_rng([20250717, seed])
     identity = np.broadcast_to(np.eye(shape.size), (b, shape.size, shape.size))
-    R = residual_moments(problem, generalized_least_squares(problem, identity))
+    R = residual_moments(problem.G, generalized_least_squares(problem, identity))
     spread = np.sqrt(np.diagonal(R, axis1=1, axis2=2))
     C = np.zeros((b, shape.hidden, shape.size))
     signs = rng.choice([-1.0, 1.0], size=len(at.latent))
@@ -67,13 +79,6 @@ def generalized_least_squares(problem: Problem, K: Floats) -> Floats:
     return T
 
 
-def residual_moments(problem: Problem, T: Floats) -> Floats:
-    """Second moments of the residuals."""
-    G, m = problem.G, problem.shape.slots
-    flip = T.transpose(0, 2, 1)
-    return np.asarray(G[:, m:, m:] - G[:, m:, :m] @ T - flip @ G[:, :m, m:] + flip @ G[:, :m, :m] @ T)
-
-
 def _masked(problem: Problem, R: Floats) -> Floats:
     """The residuals' covariance where the model has one, shrunk if need be until it is positive definite."""
     at = problem.shape.at
@@ -83,8 +88,11 @@ def _masked(problem: Problem, R: Floats) -> Floats:
     off = np.zeros_like(W)
     off[:, at.first, at.second] = off[:, at.second, at.first] = R[:, at.first, at.second]
     root = np.sqrt(np.diagonal(W, axis1=1, axis2=2))
-    crowd = (np.abs(off) / (root[:, :, None] * root[:, None, :])).sum(axis=2).max(axis=1)  # bounds the eigenvalues
-    return np.asarray(W + np.minimum(1.0, 0.9 / np.maximum(crowd, 1e-12))[:, None, None] * off)
+    unit = root[:, :, None] * root[:, None, :]
+    crowd = (np.abs(off) / unit).sum(axis=2).max(axis=1)  # bounds the eigenvalues
+    taken = (np.abs(W) / unit).sum(axis=2).max(axis=1) - 1.0  # by covariances that are fixed
+    room = np.maximum(0.95 - taken, 0.0)
+    return np.asarray(W + np.minimum(1.0, room / np.maximum(crowd, 1e-12))[:, None, None] * off)
 
 
 def _noise(problem: Problem, R: Floats, C: Floats) -> Floats:
@@ -95,4 +103,7 @@ def _noise(problem: Problem, R: Floats, C: Floats) -> Floats:
     W = problem.W0.copy()
     free = shape.at.noisy
     W[:, free, free] = np.maximum(variance - common, 0.2 * variance)[:, free]
+    held = np.abs(W - W * np.eye(shape.size)).sum(axis=2)  # fixed covariances need room on the diagonal
+    if held.any():
+        W[:, free, free] = np.maximum(W[:, free, free], 1.2 * held[:, free])
     return W

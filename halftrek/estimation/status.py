@@ -13,7 +13,7 @@ Code = Literal["converged", "boundary", "flat", "no finite maximum", "not conver
 class Status:
     """The outcome of a fit: a code for programs, sentences for people.
 
-    - ``converged``: a maximum, inside the parameter space, of full curvature;
+    - ``converged``: a maximum inside the parameter space (a hidden cause of two counts as one covariance);
     - ``flat``: a maximum, but some parameters (not necessarily your question) are not determined;
     - ``boundary``: a maximum at which a noise variance is zero;
     - ``no finite maximum``: the likelihood keeps rising while a parameter runs off;
@@ -48,7 +48,28 @@ class DistrictReport:
     @property
     def sentence(self) -> str:
         """What there is to say of this district, empty if all went well."""
-        who = "{" + ", ".join(self.members[:6]) + (", ..." if len(self.members) > 6 else "") + "}"
+        notes = [self.warning] if self.warning else []
+        if self.flat and self.code in ("flat", "boundary"):
+            many = "one direction" if self.flat == 1 else f"{self.flat} directions"
+            notes.append(
+                f"district {self._who}: {many} of its parameters cannot be determined from data; each question is "
+                f"checked on its own"
+            )
+        if self.several:
+            notes.append(
+                f"district {self._who}: different coefficients reach the same likelihood; an effect that depends on "
+                f"them is not identified, or has several values"
+            )
+        return "; ".join(notes)
+
+    @property
+    def _who(self) -> str:
+        return "{" + ", ".join(self.members[:6]) + (", ..." if len(self.members) > 6 else "") + "}"
+
+    @property
+    def warning(self) -> str:
+        """What to know before trusting even an identified answer that involves this district."""
+        who = self._who
         notes = []
         if self.code == "not converged":
             notes.append(
@@ -57,24 +78,17 @@ class DistrictReport:
             )
         if self.code == "no finite maximum":
             notes.append(
-                f"district {who}: the likelihood keeps rising along a ridge while {self.runaway} runs off; there is no "
-                f"finite maximum, so do not trust answers that involve it"
+                f"district {who}: the likelihood keeps rising along a ridge while {self.runaway or 'a parameter'} runs "
+                f"off, with no finite maximum in sight; do not trust answers that involve it"
             )
         if self.code == "boundary":
             notes.append(f"district {who}: a noise variance is estimated at zero; intervals there are not reliable")
-        if self.flat and self.code in ("flat", "boundary"):
-            many = "one direction" if self.flat == 1 else f"{self.flat} directions"
+        found = self.code in ("converged", "flat", "boundary")
+        if found and self.starts > 1 and 2 * self.agreeing < self.starts and not self.several:
             notes.append(
-                f"district {who}: {many} of its parameters cannot be determined from data; each question is "
-                f"checked on its own"
+                f"district {who}: only {self.agreeing} of {self.starts} starts reached the best likelihood; it has "
+                f"several peaks or a ridge"
             )
-        if self.several:
-            notes.append(
-                f"district {who}: different coefficients reach the same likelihood; an effect that depends on them "
-                f"is not identified, or has several values"
-            )
-        elif self.starts > 1 and 2 * self.agreeing < self.starts and self.code in ("converged", "flat"):
-            notes.append(f"district {who}: only {self.agreeing} of {self.starts} starts reached the best likelihood")
         return "; ".join(notes)
 
 

@@ -59,7 +59,7 @@ class Gaussian:
         spread = self.cov[np.ix_(at, at)]
         scale = np.sqrt(np.maximum(np.diag(spread), 0.0))
         scale[scale == 0.0] = 1.0
-        inverse = np.linalg.pinv(spread / np.outer(scale, scale), rcond=1e-12, hermitian=True)
+        inverse = np.linalg.pinv(spread / np.outer(scale, scale), rcond=1e-14, hermitian=True)
         impossible = np.abs(gap / scale - (spread / np.outer(scale, scale)) @ (inverse @ (gap / scale))) > 1e-8
         if impossible.any():
             culprit = list(values)[int(np.argmax(impossible))]
