@@ -9,6 +9,7 @@ Can this effect be known at all, what is it, how sure are we, and if it can't be
     ht.fit(g, "data.csv").query("P(cancer | do(smoking=1))").mean
 """
 
+from halftrek.answers import Answer
 from halftrek.catalog import catalog
 from halftrek.errors import (
     ConvergenceError,
@@ -30,7 +31,7 @@ from halftrek.identification import Verdict, solve
 from halftrek.model import CGLSCM, GLSCM, Gaussian, cgl_edge
 from halftrek.moments import Moments
 from halftrek.syntax import format_graph, parse_question
-from halftrek.workflow import Answer, fit, fit_batch, graph, identify, moments
+from halftrek.workflow import fit, fit_batch, graph, identify, moments
 
 __version__ = "0.1.0"
 

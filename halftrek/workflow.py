@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
-from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
+from halftrek.answers import Answer
+from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, estimate, measures
-from halftrek.model import CGLSCM, Floats, Gaussian, Rows
+from halftrek.inputs import read_data, read_graph, read_question
+from halftrek.model import CGLSCM
 from halftrek.moments import Moments, read_moments
 from halftrek.queries import (
     DirectEffect,
@@ -31,122 +30,11 @@ from halftrek.queries import (
     evaluate,
     variables_of,
 )
-from halftrek.syntax import parse_graph, parse_question
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What was asked, whether it can be known, and what it is.
-
-    ``result`` is a number for an effect, a distribution for ``P(...)``.
-    """
-
-    query: Query
-    result: float | Gaussian
-    verdict: Verdict | None = None
-    warnings: tuple[str, ...] = ()
-    estimate: Estimate | None = None
-
-    @property
-    def distribution(self) -> Gaussian | None:
-        """The distribution of the outcomes, if one was asked for."""
-        return self.result if isinstance(self.result, Gaussian) else None
-
-    @cached_property
-    def value(self) -> float | Floats:
-        """The number asked for; of a distribution, its mean."""
-        return self.mean
-
-    @cached_property
-    def mean(self) -> float | Floats:
-        """Mean of the outcome, an array for several; of an effect, its value."""
-        if not isinstance(self.result, Gaussian):
-            return self.result
-        return float(self.result.mean[0]) if len(self.result.names) == 1 else self.result.mean
-
-    @cached_property
-    def variance(self) -> float | Floats | None:
-        """Variance of the outcome, an array for several (see ``cov``); None for an effect."""
-        if not isinstance(self.result, Gaussian):
-            return None
-        return float(self.result.cov[0, 0]) if len(self.result.names) == 1 else self.result.variance
-
-    @property
-    def cov(self) -> Floats | None:
-        """Covariance matrix of the outcomes."""
-        return self.result.cov if isinstance(self.result, Gaussian) else None
-
-    @cached_property
-    def se(self) -> float | Floats | None:
-        """Standard error of the mean or the effect; None for a given model."""
-        return None if self.estimate is None else _one_or_all(self.estimate.errors)
-
-    @cached_property
-    def interval(self) -> tuple[float, float] | Floats | None:
-        """Confidence interval of the mean or the effect; one row for each of several outcomes."""
-        return None if self.estimate is None else _ends(self.estimate.intervals)
-
-    @cached_property
-    def variance_interval(self) -> tuple[float, float] | Floats | None:
-        """Confidence interval of the outcome's variance; None for an effect."""
-        if self.estimate is None or not len(self.estimate.variances):
-            return None
-        return _ends(self.estimate.variance_intervals)
-
-    @property
-    def identified(self) -> bool:
-        """True if the graph alone fixes the answer (always, for a model whose parameters are given)."""
-        return self.verdict is None or self.verdict.identified
-
-    @property
-    def method(self) -> str:
-        """How the answer is identified; "given model" if the parameters are known."""
-        return "given model" if self.verdict is None else str(self.verdict.method)
-
-    @property
-    def estimand(self) -> str:
-        """What the answer is a function of, in text."""
-        return "" if self.verdict is None else str(self.verdict.estimand or "")
-
-    def __str__(self) -> str:
-        if isinstance(self.result, Gaussian):
-            parts = [
-                f"{v}: mean {self.result.mean[i]:.6g}{self._range(i)}, variance {self.result.variance[i]:.6g}"
-                for i, v in enumerate(self.result.names)
-            ]
-            text = "; ".join(parts)
-        else:
-            text = f"{self.result:.6g}{self._range(0)}"
-        return "\n".join([f"{self.query} = {text}", *(f"warning: {w}" for w in self.warnings)])
-
-    def _range(self, i: int) -> str:
-        if self.estimate is None or np.isnan(self.estimate.errors[i]):
-            return ""
-        low, high = self.estimate.intervals[i]
-        return f" ({100 * self.estimate.level:g}% interval {low:.4g} to {high:.4g})"
-
-
-def _one_or_all(values: Floats) -> float | Floats:
-    return float(values[0]) if len(values) == 1 else values
-
-
-def _ends(intervals: Floats) -> tuple[float, float] | Floats:
-    return (float(intervals[0, 0]), float(intervals[0, 1])) if len(intervals) == 1 else intervals
 
 
 def graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
     """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
-    if isinstance(source, Graph):
-        return source
-    if isinstance(source, os.PathLike):
-        return parse_graph(_text_of(Path(source)), syntax)
-    if isinstance(source, str):
-        if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
-            return parse_graph(_text_of(Path(source)), syntax)
-        return parse_graph(source, syntax)
-    if hasattr(source, "is_directed"):
-        return Graph.from_networkx(source)
-    raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
+    return read_graph(source, syntax)
 
 
 def moments(data: Any, names: Sequence[str] | None = None, **options: Any) -> Moments:
@@ -156,8 +44,8 @@ def moments(data: Any, names: Sequence[str] | None = None, **options: Any) -> Mo
 
 def identify(source: Any, question: str | Query, **options: Any) -> Verdict:
     """Can the question be answered from the graph's observational distribution? From the graph alone."""
-    chosen = graph(source)
-    query = _query(question)
+    chosen = read_graph(source)
+    query = read_question(question)
     check_query(query, chosen)
     return identification.identify(chosen, query, **options)
 
@@ -189,25 +77,10 @@ def fit(
     ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n``
     unless ``divisor="n-1"`` (as most published matrices). For the other options see ``halftrek.estimation.fit``.
     """
-    chosen = graph(source)
-    if (data is None) == (cov is None):
-        raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
-    if isinstance(data, Moments) and names is None and weights is None and n is None and mean is None:
-        read = data
-    elif data is None:
-        own = _has_names(cov)
-        read = Moments.from_cov(
-            cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
-        )
-    else:
-        if n is not None or mean is not None:
-            raise DataError("n and mean go with cov; data bring their own")
-        unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
-        if unnamed:
-            _refuse_wrong_width(data, chosen)
-        _refuse_covariance(data)
-        columns = names if names is not None else chosen.observed
-        read = read_moments(data, columns, weights=weights, missing=missing)
+    chosen = read_graph(source)
+    read = read_data(
+        chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, weights=weights, missing=missing
+    )
     fit_once = partial(
         estimation.fit,
         chosen,
@@ -256,7 +129,7 @@ def _better(new: Fit, old: Fit) -> bool:
 
 def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: Any) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
-    chosen = graph(source)
+    chosen = read_graph(source)
     if data_sets is None:
         return estimation.fit_batch(chosen, **options)
     sets = [d if isinstance(d, Moments) else read_moments(d, chosen.observed) for d in data_sets]
@@ -271,14 +144,14 @@ def answer(
     information: Literal["expected", "observed"] = "expected",
 ) -> Answer:
     """The fitted model's answer with its uncertainty, if the graph allows one."""
-    query = _query(question)
+    query = read_question(question)
     check_query(query, fitted.graph)
     verdict = _verdict(fitted.graph, query)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
     involved = fitted.graph.ancestors(variables_of(query))
     notes = [r.warning for r in fitted.districts if r.warning and involved & set(r.members)]
-    if not fitted.converged and not notes and fitted.method != "em":
+    if not fitted.converged and not any(r.warning for r in fitted.districts):
         notes.append(f"the fit did not reach a maximum: {fitted.status}")
     if fitted.moments.dropped:
         notes.append(f"{fitted.moments.dropped:,} rows with missing values were left out")
@@ -316,75 +189,10 @@ def measures_of(fitted: Fit) -> dict[str, Any]:
 
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
     """The exact answer of a model whose parameters are known."""
-    query = _query(question)
+    query = read_question(question)
     return Answer(query, evaluate(query, model))
 
 
 @lru_cache(maxsize=512)
 def _verdict(chosen: Graph, query: Query) -> Verdict:
     return identification.identify(chosen, query)
-
-
-def _query(question: str | Query) -> Query:
-    if isinstance(question, str):
-        return parse_question(question)
-    if not isinstance(question, Query):
-        raise QueryError(f"a question is text such as 'P(y | do(x=1))', not {type(question).__name__}")
-    return question
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_file_name(text: str) -> bool:
-    """True for one word with a file's ending, which nobody would call a variable."""
-    return not text.strip().count(" ") and Path(text).suffix in (
-        ".txt",
-        ".dot",
-        ".gv",
-        ".dag",
-        ".lav",
-        ".lavaan",
-        ".md",
-    )
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"there is no file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the graph file {str(path)!r} cannot be read: {error}") from None
-
-
-def _has_names(data: Any) -> bool:
-    return getattr(data, "columns", None) is not None or getattr(data, "names", None) is not None
-
-
-def _refuse_covariance(data: Any) -> None:
-    """A square symmetric table is a covariance or correlation matrix, not rows."""
-    shape: tuple[int, ...] = getattr(data, "shape", ())
-    if len(shape) == 2 and 1 < shape[0] == shape[1] <= 500 and not isinstance(data, Rows):
-        try:
-            values = np.asarray(data, dtype=float)
-        except (TypeError, ValueError):
-            return
-        if np.isfinite(values).all() and np.allclose(values, values.T, rtol=1e-6, atol=1e-12):
-            raise DataError(
-                "the data are a square symmetric matrix, a covariance by its looks: give it as "
-                "ht.fit(graph, cov=matrix, n=number_of_rows)"
-            )
-
-
-def _refuse_wrong_width(data: Any, chosen: Graph) -> None:
-    width = data.shape[1]
-    if width != len(chosen):
-        raise DataError(
-            f"the array has {width} columns and the graph {len(chosen)} variables ({', '.join(chosen.observed[:8])}); "
-            f"give names= for the columns"
-        )

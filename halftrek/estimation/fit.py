@@ -21,7 +21,7 @@ from halftrek.moments import Moments
 from halftrek.queries import TotalEffect
 
 if TYPE_CHECKING:
-    from halftrek.workflow import Answer
+    from halftrek.answers import Answer
 
 FEW_ROWS = 50  # below, even districts without bows may have several maxima
 LOG_2PI = float(np.log(2.0 * np.pi))

@@ -16,7 +16,7 @@ from halftrek.model.gaussian import Floats, Gaussian, frozen
 from halftrek.model.rows import Rows
 
 if TYPE_CHECKING:
-    from halftrek.workflow import Answer
+    from halftrek.answers import Answer
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ import numpy as np
 from halftrek.inference import parameter_rows
 
 if TYPE_CHECKING:
+    from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
     from halftrek.graph import Graph
     from halftrek.model import Gaussian
-    from halftrek.workflow import Answer
 
 Record = dict[str, Any]
 

@@ -13,10 +13,10 @@ from halftrek.reporting.graph_picture import edge_weights
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 
 if TYPE_CHECKING:
+    from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
     from halftrek.identification import Verdict
     from halftrek.model import Floats
-    from halftrek.workflow import Answer
 
 _MANY = 200  # edges from which on a summary leaves out standard errors
 _PAIR = (

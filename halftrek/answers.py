@@ -1,0 +1,113 @@
+"""What comes back from a question: the answer, its verdict, its uncertainty, what to know before trusting it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from halftrek.identification import Verdict
+from halftrek.inference import Estimate
+from halftrek.model import Floats, Gaussian
+from halftrek.queries import Query
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What was asked, whether it can be known, and what it is.
+
+    ``result`` is a number for an effect, a distribution for ``P(...)``.
+    """
+
+    query: Query
+    result: float | Gaussian
+    verdict: Verdict | None = None
+    warnings: tuple[str, ...] = ()
+    estimate: Estimate | None = None
+
+    @property
+    def distribution(self) -> Gaussian | None:
+        """The distribution of the outcomes, if one was asked for."""
+        return self.result if isinstance(self.result, Gaussian) else None
+
+    @cached_property
+    def value(self) -> float | Floats:
+        """The number asked for; of a distribution, its mean."""
+        return self.mean
+
+    @cached_property
+    def mean(self) -> float | Floats:
+        """Mean of the outcome, an array for several; of an effect, its value."""
+        if not isinstance(self.result, Gaussian):
+            return self.result
+        return float(self.result.mean[0]) if len(self.result.names) == 1 else self.result.mean
+
+    @cached_property
+    def variance(self) -> float | Floats | None:
+        """Variance of the outcome, an array for several (see ``cov``); None for an effect."""
+        if not isinstance(self.result, Gaussian):
+            return None
+        return float(self.result.cov[0, 0]) if len(self.result.names) == 1 else self.result.variance
+
+    @property
+    def cov(self) -> Floats | None:
+        """Covariance matrix of the outcomes."""
+        return self.result.cov if isinstance(self.result, Gaussian) else None
+
+    @cached_property
+    def se(self) -> float | Floats | None:
+        """Standard error of the mean or the effect; None for a given model."""
+        return None if self.estimate is None else _one_or_all(self.estimate.errors)
+
+    @cached_property
+    def interval(self) -> tuple[float, float] | Floats | None:
+        """Confidence interval of the mean or the effect; one row for each of several outcomes."""
+        return None if self.estimate is None else _ends(self.estimate.intervals)
+
+    @cached_property
+    def variance_interval(self) -> tuple[float, float] | Floats | None:
+        """Confidence interval of the outcome's variance; None for an effect."""
+        if self.estimate is None or not len(self.estimate.variances):
+            return None
+        return _ends(self.estimate.variance_intervals)
+
+    @property
+    def identified(self) -> bool:
+        """True if the graph alone fixes the answer (always, for a model whose parameters are given)."""
+        return self.verdict is None or self.verdict.identified
+
+    @property
+    def method(self) -> str:
+        """How the answer is identified; "given model" if the parameters are known."""
+        return "given model" if self.verdict is None else str(self.verdict.method)
+
+    @property
+    def estimand(self) -> str:
+        """What the answer is a function of, in text."""
+        return "" if self.verdict is None else str(self.verdict.estimand or "")
+
+    def __str__(self) -> str:
+        if isinstance(self.result, Gaussian):
+            parts = [
+                f"{v}: mean {self.result.mean[i]:.6g}{self._range(i)}, variance {self.result.variance[i]:.6g}"
+                for i, v in enumerate(self.result.names)
+            ]
+            text = "; ".join(parts)
+        else:
+            text = f"{self.result:.6g}{self._range(0)}"
+        return "\n".join([f"{self.query} = {text}", *(f"warning: {w}" for w in self.warnings)])
+
+    def _range(self, i: int) -> str:
+        if self.estimate is None or np.isnan(self.estimate.errors[i]):
+            return ""
+        low, high = self.estimate.intervals[i]
+        return f" ({100 * self.estimate.level:g}% interval {low:.4g} to {high:.4g})"
+
+
+def _one_or_all(values: Floats) -> float | Floats:
+    return float(values[0]) if len(values) == 1 else values
+
+
+def _ends(intervals: Floats) -> tuple[float, float] | Floats:
+    return (float(intervals[0, 0]), float(intervals[0, 1])) if len(intervals) == 1 else intervals

@@ -1,0 +1,130 @@
+"""What users hand over, recognised: graphs as text, files or networkx, questions, rows or covariances."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halftrek.errors import DataError, InputError, QueryError
+from halftrek.graph import Graph
+from halftrek.model import Rows
+from halftrek.moments import Moments, read_moments
+from halftrek.queries import Query
+from halftrek.syntax import parse_graph, parse_question
+
+
+def read_graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
+    """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
+    if isinstance(source, Graph):
+        return source
+    if isinstance(source, os.PathLike):
+        return parse_graph(_text_of(Path(source)), syntax)
+    if isinstance(source, str):
+        if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
+            return parse_graph(_text_of(Path(source)), syntax)
+        return parse_graph(source, syntax)
+    if hasattr(source, "is_directed"):
+        return Graph.from_networkx(source)
+    raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
+
+
+def read_question(question: str | Query) -> Query:
+    if isinstance(question, str):
+        return parse_question(question)
+    if not isinstance(question, Query):
+        raise QueryError(f"a question is text such as 'P(y | do(x=1))', not {type(question).__name__}")
+    return question
+
+
+def read_data(
+    chosen: Graph,
+    data: Any,
+    *,
+    cov: Any,
+    n: float | None,
+    mean: ArrayLike | None,
+    names: Sequence[str] | None,
+    divisor: Literal["n", "n-1"],
+    weights: Any,
+    missing: Literal["error", "drop"],
+) -> Moments:
+    """The moments of the graph's variables, from rows of any kind or from a covariance."""
+    if (data is None) == (cov is None):
+        raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
+    if isinstance(data, Moments) and names is None and weights is None and n is None and mean is None:
+        return data
+    if data is None:
+        own = _has_names(cov)
+        return Moments.from_cov(
+            cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
+        )
+    if n is not None or mean is not None:
+        raise DataError("n and mean go with cov; data bring their own")
+    unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
+    if unnamed:
+        _refuse_wrong_width(data, chosen)
+    _refuse_covariance(data)
+    columns = names if names is not None else chosen.observed
+    return read_moments(data, columns, weights=weights, missing=missing)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_file_name(text: str) -> bool:
+    """True for one word with a file's ending, which nobody would call a variable."""
+    return not text.strip().count(" ") and Path(text).suffix in (
+        ".txt",
+        ".dot",
+        ".gv",
+        ".dag",
+        ".lav",
+        ".lavaan",
+        ".md",
+    )
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the graph file {str(path)!r} cannot be read: {error}") from None
+
+
+def _has_names(data: Any) -> bool:
+    return getattr(data, "columns", None) is not None or getattr(data, "names", None) is not None
+
+
+def _refuse_covariance(data: Any) -> None:
+    """A square symmetric table is a covariance or correlation matrix, not rows."""
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    if len(shape) == 2 and 1 < shape[0] == shape[1] <= 500 and not isinstance(data, Rows):
+        try:
+            values = np.asarray(data, dtype=float)
+        except (TypeError, ValueError):
+            return
+        if np.isfinite(values).all() and np.allclose(values, values.T, rtol=1e-6, atol=1e-12):
+            raise DataError(
+                "the data are a square symmetric matrix, a covariance by its looks: give it as "
+                "ht.fit(graph, cov=matrix, n=number_of_rows)"
+            )
+
+
+def _refuse_wrong_width(data: Any, chosen: Graph) -> None:
+    width = data.shape[1]
+    if width != len(chosen):
+        raise DataError(
+            f"the array has {width} columns and the graph {len(chosen)} variables ({', '.join(chosen.observed[:8])}); "
+            f"give names= for the columns"
+        )
