@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from halftrek.identification.modular import Ints, PrimeField
     from halftrek.identification.parameters import Point
+    from halftrek.identification.recipe import Combination, LinearStep
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,3 +59,17 @@ class Bench:
     def sigma(self) -> Ints:
         """Covariance of the observed variables."""
         return self.field.matmul(self.B.T, self.field.matmul(self.omega, self.B))
+
+    def invertible(self, step: LinearStep) -> bool:
+        """True if the system of a step has one solution at the point; its known quantities are edge weights."""
+        rows, columns = (self._vectors(c) for c in (step.rows, step.columns))
+        system = self.field.matmul(self.field.matmul(rows, self.sigma), columns.T)
+        return self.field.rank(system) == len(rows) == len(columns)
+
+    def _vectors(self, combinations: Sequence[Combination]) -> Ints:
+        vectors = np.zeros((len(combinations), len(self.names)), dtype=np.int64)
+        for i, c in enumerate(combinations):
+            vectors[i, self.place[c.variable]] = 1
+            for q, _ in c.minus:
+                vectors[i, self.place[q]] = -self.T[self.place[q], self.place[c.variable]]
+        return self.field.reduce(vectors)

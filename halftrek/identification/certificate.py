@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from halftrek.graph import edge_key
 from halftrek.identification.closure import Closure, Cut, parent_cuts, small_cuts
+from halftrek.identification.criteria import CRITERIA
 from halftrek.identification.describe import method_name
 from halftrek.identification.determinants import determinant_steps
-from halftrek.identification.half_trek import half_trek
 from halftrek.identification.named import effect_label
 from halftrek.identification.recipe import (
     Combination,
@@ -39,7 +39,9 @@ from halftrek.queries.types import (
 if TYPE_CHECKING:
     from halftrek.identification.study import Study
 
-_MOST_NODES = 10  # determinants are searched in graphs up to this size
+_WIDER = ("trek separation", "latent-factor half-trek", "determinants")  # searches beyond the closure, in their order
+_MOST_FOR_TREKS = 16  # the first two are tried in graphs up to this size
+_MOST_NODES = 10  # determinants of cleaned variables are searched in graphs up to this size
 _MOST_CUTS = 1500  # pairs of ancestors are tried as long as there are no more cuts than this
 
 
@@ -92,11 +94,12 @@ def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
     """A recipe for the query and its name, simplest kinds first, confirmed at fresh random points."""
     closure = Closure(study.bench)
     wanted, finish, outputs = needs(closure, query)
-    seeds = _half_trek_steps(study, wanted)
-    if seeds is not None:
-        recipe = _finished(study, [*_constants(closure), *seeds, *finish], outputs, query)
-        if recipe is not None:
-            return recipe, method_name(recipe, "half-trek")
+    for name in ("half-trek", "edgewise half-trek"):
+        seeds = _edge_steps(study, name, wanted)
+        if seeds is not None:
+            recipe = _finished(study, [*_constants(closure), *seeds, *finish], outputs, query)
+            if recipe is not None:
+                return recipe, method_name(recipe, name)
     cuts: list[Cut] = []
     for more in _rounds(closure, query):
         cuts += more
@@ -104,13 +107,30 @@ def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
         if set(wanted) <= closure.known.keys():
             recipe = _finished(study, [*closure.steps, *finish], outputs, query)
             return None if recipe is None else (recipe, method_name(recipe, "partial-effect closure"))
-    if len(study.graph) <= _MOST_NODES:
-        while not set(wanted) <= closure.known.keys() and determinant_steps(closure):
-            closure.grow(cuts, wanted)
-        if set(wanted) <= closure.known.keys():
-            recipe = _finished(study, [*closure.steps, *finish], outputs, query)
-            return None if recipe is None else (recipe, method_name(recipe, "trek separation"))
-    return None
+    names: dict[str, str] = {}  # which search an edge comes from
+    while not set(wanted) <= closure.known.keys():
+        before = set(closure.known)
+        search = _widen(closure)
+        if search is None:
+            return None
+        names |= dict.fromkeys(closure.known.keys() - before, search)
+        closure.grow(cuts, wanted)
+    recipe = _finished(study, [*closure.steps, *finish], outputs, query)
+    if recipe is None:
+        return None
+    used = {names[q] for step in recipe.steps for q in outputs_of(step) if q in names}
+    return recipe, method_name(recipe, max(used, key=_WIDER.index, default="partial-effect closure"))
+
+
+def _widen(closure: Closure) -> str | None:
+    """Let the first search that finds something add it to the closure; the name of that search."""
+    size = len(closure.bench.names)
+    if size <= _MOST_FOR_TREKS:
+        for name in _WIDER[:2]:
+            found = [closure.adopt(step) for step in CRITERIA[name](closure.bench, closure.known)]
+            if any(found):
+                return name
+    return _WIDER[2] if size <= _MOST_NODES and determinant_steps(closure) else None
 
 
 def known_effects(study: Study) -> Closure:
@@ -131,10 +151,13 @@ def _constants(closure: Closure) -> list[Step]:
     return [s for s in closure.steps if isinstance(s, ValueStep)]
 
 
-def _half_trek_steps(study: Study, wanted: list[str]) -> list[Step] | None:
+def _edge_steps(study: Study, name: str, wanted: list[str]) -> tuple[LinearStep, ...] | None:
+    """Steps of a criterion for edges, found once for a study; None if they do not give all that is wanted."""
     if not all(" -> " in q for q in wanted):
         return None
-    steps: list[Step] = list(half_trek(study.bench))
+    if name not in study.memory:
+        study.memory[name] = CRITERIA[name](study.bench, ())
+    steps: tuple[LinearStep, ...] = study.memory[name]
     found = {q for s in steps for q in outputs_of(s)}
     return steps if set(wanted) <= found else None
 

@@ -9,13 +9,13 @@ that is uncorrelated with the rest is an instrument: ``Cov(w, X_C) delta = Cov(w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.graph import edge_key
+from halftrek.graph import edge_key, parse_edge_key
 from halftrek.identification.recipe import Combination, LinearStep, Step, SumStep, ValueStep
 
 if TYPE_CHECKING:
@@ -116,6 +116,17 @@ class Closure:
             return
         self.steps.append(step)
         self.known[output] = value
+
+    def adopt(self, step: LinearStep) -> bool:
+        """Take in what is new in a step that gives edges; False if nothing is."""
+        outputs = tuple(None if q in self.known else q for q in step.outputs)
+        if not any(outputs):
+            return False
+        self.steps.append(replace(step, outputs=outputs))
+        for q in filter(None, outputs):
+            u, _, v = parse_edge_key(q)
+            self.known[q] = self.weight(u, v)
+        return True
 
     def instrument_step(self, cut: Cut) -> bool:
         """Solve for partial effects of a cut with all known combinations that its residual is uncorrelated with."""

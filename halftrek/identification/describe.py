@@ -42,7 +42,8 @@ def _system_name(step: LinearStep, found_by: str) -> str:
         return "instrument"
     if plain and len(shared) == len(step.rows) - 1 and not _outputs_at(step, shared):
         return "conditional instrument"
-    return "instrumental set" if plain and found_by != "trek separation" else found_by
+    meaningful = all(step.outputs) or found_by in ("half-trek", "edgewise half-trek", "partial-effect closure")
+    return "instrumental set" if plain and meaningful else found_by
 
 
 def _outputs_at(step: LinearStep, shared: set[Combination]) -> bool:

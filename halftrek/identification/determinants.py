@@ -15,7 +15,7 @@ import numpy as np
 
 from halftrek.graph import edge_key
 from halftrek.identification.closure import Closure
-from halftrek.identification.modular import Ints
+from halftrek.identification.modular import Ints, PrimeField
 from halftrek.identification.recipe import Combination, LinearStep
 
 _MOST_ROWS = 26  # possible instruments that are tried, the simplest first
@@ -66,8 +66,8 @@ def _rows_that_fit(closure: Closure, left: Ints, cause: Ints, columns: Ints) -> 
     """Rows S with ``det[left, columns]_S = 0`` and ``det[cause, columns]_S != 0``: there x gets its coefficient."""
     f = closure.bench.field
     for chosen in _batches(len(left), columns.shape[1] + 1):
-        zero = _determinants(closure, left[chosen], columns[chosen])
-        some = _determinants(closure, cause[chosen], columns[chosen])
+        zero = determinants(f, left[chosen], columns[chosen])
+        some = determinants(f, cause[chosen], columns[chosen])
         good = np.flatnonzero((zero == 0) & (some != 0))
         for i in good:
             picked = chosen[i]
@@ -81,9 +81,10 @@ def _batches(count: int, size: int) -> Iterator[Ints]:
         yield np.array(list(combinations(range(count), size)), dtype=np.int64)
 
 
-def _determinants(closure: Closure, first: Ints, rest: Ints) -> Ints:
-    """Determinants of many small matrices: first column (batch, k), other columns (batch, k, k-1)."""
-    f = closure.bench.field
+def determinants(f: PrimeField, first: Ints, rest: Ints) -> Ints:
+    """Determinants of many small matrices: first column (batch, k), other columns (batch, k, k-1), k up to 3."""
+    if rest.shape[-1] == 0:
+        return first[:, 0]
     if rest.shape[-1] == 1:
         a, b = first, rest[..., 0]
         return f.reduce(f.mul(a[:, 0], b[:, 1]) - f.mul(a[:, 1], b[:, 0]))

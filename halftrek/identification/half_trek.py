@@ -8,6 +8,7 @@ is right for them too.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from halftrek.identification.bench import Bench
 
 
-def half_trek(bench: Bench) -> tuple[LinearStep, ...]:
+def half_trek(bench: Bench, known: Collection[str] = ()) -> tuple[LinearStep, ...]:
     """Steps for every variable that the criterion solves, in an order in which they can be carried out."""
     graph = bench.point.parameters.graph
     near = {v: {v, *graph.spouses(v)} for v in graph.observed}
     reach = {v: graph.descendants(near[v]) for v in graph.observed}
-    solved = {v for v in graph.observed if not graph.parents(v)}
+    solved = {v for v in graph.observed if all(edge_key(p, "->", v) in known for p in graph.parents(v))}
     waiting = [v for v in bench.names if v not in solved]
     steps: list[LinearStep] = []
     progress = True

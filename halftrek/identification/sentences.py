@@ -6,6 +6,20 @@ from collections.abc import Iterable
 
 from halftrek.identification.recipe import LinearStep, Recipe, inputs_of
 
+_DETERMINANTS = (
+    "A coefficient is a ratio of two determinants of covariances, chosen so that everything hidden cancels; "
+    "the other entries of such a system have no meaning of their own"
+)
+_IDEAS = {
+    "half-trek": "Every equation is solved for all its coefficients at once (half-trek criterion).",
+    "edgewise half-trek": "An equation is solved for some of its coefficients before the others are known (edgewise "
+    "half-trek criterion).",
+    "trek separation": f"{_DETERMINANTS} (trek separation).",
+    "latent-factor half-trek": "Other variables with the same hidden cause, whose own equations are solved, stand in "
+    "for it as additional regressors (latent-factor half-trek criterion).",
+    "determinants": f"{_DETERMINANTS}; they were found by trying small systems.",
+}
+
 
 def reasons_for(recipe: Recipe, method: str) -> tuple[str, ...]:
     """The idea behind a linear recipe."""
@@ -29,14 +43,7 @@ def reasons_for(recipe: Recipe, method: str) -> tuple[str, ...]:
                 f"Effects that are already known are taken out of other variables; what is left of {example.variable} "
                 f"without the part due to {removed} is unrelated to the error in question and serves as an instrument."
             )
-    if method == "trek separation":
-        sentences.append(
-            "A coefficient is a ratio of two determinants of covariances, chosen so that everything hidden cancels; "
-            "the other entries of such a system have no meaning of their own (trek separation)."
-        )
-    if method == "half-trek":
-        sentences.append("Every equation is solved for all its coefficients at once (half-trek criterion).")
-    return tuple(sentences)
+    return (*sentences, _IDEAS[method]) if method in _IDEAS else tuple(sentences)
 
 
 def _instruments(step: LinearStep) -> str:

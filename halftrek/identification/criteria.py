@@ -1,0 +1,38 @@
+"""The graphical criteria by name: each takes a graph at a point and the edges known so far, and gives further steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from halftrek.identification.edgewise import edgewise_half_trek
+from halftrek.identification.half_trek import half_trek
+from halftrek.identification.latent_factors import latent_factor_half_trek
+from halftrek.identification.recipe import LinearStep
+from halftrek.identification.trek_separation import trek_separation
+
+if TYPE_CHECKING:
+    from halftrek.identification.bench import Bench
+
+Criterion = Callable[["Bench", Collection[str]], tuple[LinearStep, ...]]
+
+CRITERIA: Mapping[str, Criterion] = {
+    "half-trek": half_trek,
+    "edgewise half-trek": edgewise_half_trek,
+    "trek separation": trek_separation,
+    "latent-factor half-trek": latent_factor_half_trek,
+}
+
+
+def apply_criteria(bench: Bench, names: Sequence[str], known: Collection[str] = ()) -> tuple[LinearStep, ...]:
+    """Steps of several criteria that build on each other, each tried again whenever another has found something."""
+    settled, steps = set(known), list[LinearStep]()
+    grown = True
+    while grown:
+        grown = False
+        for name in names:
+            found = [s for s in CRITERIA[name](bench, settled) if not settled.issuperset(filter(None, s.outputs))]
+            steps += found
+            settled |= {q for s in found for q in s.outputs if q is not None}
+            grown |= bool(found) and len(names) > 1
+    return tuple(steps)
