@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE, NOT_IDENTIFIED
 from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command
+from halftrek.errors import InputError
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
 
 _EXAMPLE = "halftrek identify 'x -> m -> y; x <-> y' 'P(y | do(x))'"
+_PATIENCE = 0.5  # seconds of the hardest step without a word
 
 
 def add_to(commands: Commands) -> None:
@@ -24,16 +28,57 @@ def add_to(commands: Commands) -> None:
         example=_EXAMPLE,
     )
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
-    parser.add_argument("question", metavar="QUESTION", help=QUESTION_HELP)
+    parser.add_argument("question", metavar="QUESTION", nargs="?", help=QUESTION_HELP)
+    parser.add_argument("--all", action="store_true", help="decide every arrow and every total effect, as a table")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the verdict."""
+    """Prints the verdict, or a table of verdicts."""
+    if args.all == (args.question is not None):
+        raise InputError("give either a question like 'x -> y' or --all")
+    return _run_all(args) if args.all else _run_one(args)
+
+
+def _run_one(args: argparse.Namespace) -> int:
     from halftrek.cli.inputs import read_graph
     from halftrek.reporting.records import to_json
     from halftrek.reporting.text import describe_verdict
     from halftrek.workflow import identify
 
-    verdict = identify(read_graph(args.graph), args.question)
+    with _patient() as progress:
+        verdict = identify(read_graph(args.graph), args.question, progress=progress)
     print(to_json(verdict.to_dict()) if args.json else describe_verdict(verdict))
     return DONE if verdict.identified else NOT_IDENTIFIED
+
+
+def _run_all(args: argparse.Namespace) -> int:
+    from halftrek.cli.inputs import read_graph
+    from halftrek.identification import identify_all
+    from halftrek.reporting.records import graph_record, to_json
+    from halftrek.reporting.verdicts import verdict_table
+
+    graph = read_graph(args.graph)
+    with _patient() as progress:
+        verdicts = identify_all(graph, progress=progress)
+    if args.json:
+        print(to_json({"graph": graph_record(graph), "verdicts": [v.to_dict() for v in verdicts]}))
+    else:
+        print(verdict_table(verdicts))
+    return DONE
+
+
+@contextmanager
+def _patient() -> Iterator[Callable[[float, float], None]]:
+    """A progress bar that appears only if the hardest step takes its time."""
+    from halftrek.reporting import progress_bar
+
+    with ExitStack() as stack:
+        bars: list[Callable[[int, int], None]] = []
+
+        def progress(seconds: float, budget: float) -> None:
+            if seconds >= _PATIENCE and not bars:
+                bars.append(stack.enter_context(progress_bar("Eliminating unknowns")))
+            for advance in bars:
+                advance(round(1000 * seconds), round(1000 * budget))
+
+        yield progress

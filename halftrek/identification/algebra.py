@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from time import monotonic
 
 import numpy as np
 
+from halftrek.identification.clock import Clock
 from halftrek.identification.modular import Ints, PrimeField
 from halftrek.identification.polynomials import Polynomial, closed_products, degree, monomials, solve_linear
 
@@ -48,7 +48,7 @@ class Algebra:
         return [int(c) for c in first[: int(np.flatnonzero(first)[-1]) + 1]]
 
 
-def algebra(field: PrimeField, system: Sequence[Polynomial], *, deadline: float) -> Algebra | None:
+def algebra(field: PrimeField, system: Sequence[Polynomial], *, clock: Clock) -> Algebra | None:
     """The algebra of the solutions, if there are finitely many and the time suffices; else None."""
     every = sorted({v for e in system for m in e for v in m})
     equations, values = _presolved(field.p, system)
@@ -58,7 +58,7 @@ def algebra(field: PrimeField, system: Sequence[Polynomial], *, deadline: float)
     if not variables:
         base = Algebra(field, {}, np.ones(1, dtype=np.int64))
     else:
-        found = _standard(field, equations, variables, deadline)
+        found = _standard(field, equations, variables, clock)
         if found is None:
             return None
         base = found
@@ -73,15 +73,13 @@ def _presolved(p: int, system: Sequence[Polynomial]) -> tuple[list[Polynomial], 
     return solve_linear(p, system, keep=-1, record=values), values
 
 
-def _standard(
-    field: PrimeField, equations: list[Polynomial], variables: Sequence[int], deadline: float
-) -> Algebra | None:
+def _standard(field: PrimeField, equations: list[Polynomial], variables: Sequence[int], clock: Clock) -> Algebra | None:
     """Raise the degree until every monomial of that degree reduces to lower ones, and the matrices commute."""
     space = equations
     for d in range(max(2, *(degree(e) for e in equations)), 10):
-        if comb(len(variables) + d, d) > 6000 or monotonic() > deadline:
+        if comb(len(variables) + d, d) > 6000 or clock.over():
             return None
-        products = closed_products(field, space, variables, d, deadline)
+        products = closed_products(field, space, variables, d, clock)
         if products is None:
             return None
         space = products

@@ -13,6 +13,7 @@ from halftrek.graph import Graph
 from halftrek.identification.advice import Change, helpful_changes
 from halftrek.identification.branches import find_branches
 from halftrek.identification.certificate import find_recipe, known_effects
+from halftrek.identification.clock import Progress
 from halftrek.identification.describe import estimand, latex
 from halftrek.identification.elimination import Count, count_values
 from halftrek.identification.estimand import as_latex, as_text
@@ -38,23 +39,34 @@ from halftrek.queries.types import (
 
 
 def identify(
-    graph: Graph, query: Query, *, scope: Scope = "linear", budget: float = 5.0, witness: bool = True
+    graph: Graph,
+    query: Query,
+    *,
+    scope: Scope = "linear",
+    budget: float = 5.0,
+    witness: bool = True,
+    progress: Progress | None = None,
 ) -> Verdict:
     """Decide whether the distribution of the observed variables determines the answer to a query.
 
     ``scope="linear"`` uses that the equations are linear, ``"nonparametric"`` only the arrows. ``budget`` bounds the
     seconds that are spent on the hardest step. ``witness=False`` saves the search for two models that prove a negative
-    verdict.
+    verdict. ``progress(seconds, budget)`` is called now and then during the hardest step.
     """
     check_query(graph, query)
-    return decide(Study(graph), query, scope=scope, budget=budget, witness=witness, advice=witness)
+    return decide(Study(graph, progress), query, scope=scope, budget=budget, witness=witness, advice=witness)
 
 
 def identify_all(
-    graph: Graph, queries: Iterable[Query] | None = None, *, budget: float = 5.0, witness: bool = False
+    graph: Graph,
+    queries: Iterable[Query] | None = None,
+    *,
+    budget: float = 5.0,
+    witness: bool = False,
+    progress: Progress | None = None,
 ) -> list[Verdict]:
     """Verdicts for many queries on one graph (left out: every edge and every total effect), sharing the work."""
-    study = Study(graph)
+    study = Study(graph, progress)
     asked = every_effect(graph) if queries is None else list(queries)
     for query in asked:
         check_query(graph, query)

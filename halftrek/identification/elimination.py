@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from time import monotonic
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from halftrek.graph import edge_key
 from halftrek.identification import polynomials as poly
 from halftrek.identification.algebra import Algebra, algebra
 from halftrek.identification.bench import Bench
+from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.functionals import functionals
 from halftrek.identification.jacobian import Block, block_at, random_point
 from halftrek.identification.modular import PRIMES, Ints, PrimeField
@@ -68,10 +68,10 @@ def count_values(study: Study, query: Query, known: frozenset[str], *, budget: f
     ``known`` are edges (as text) that are identified. Two random points modulo two primes have to agree.
     """
     counts = []
-    deadline = monotonic() + budget
+    clock = start_clock(budget, study.progress)
     for number, prime in enumerate(PRIMES):
-        system, finite = _prepared(study, query, known, prime, 31 + number, deadline)
-        found, truth, exact = _equation(system, finite, query, deadline)
+        system, finite = _prepared(study, query, known, prime, 31 + number, clock)
+        found, truth, exact = _equation(system, finite, query, clock)
         if found is None:
             return None
         if poly.value_at(prime, found, truth):
@@ -82,7 +82,7 @@ def count_values(study: Study, query: Query, known: frozenset[str], *, budget: f
 
 
 def _prepared(
-    study: Study, query: Query, known: frozenset[str], prime: int, seed: int, deadline: float
+    study: Study, query: Query, known: frozenset[str], prime: int, seed: int, clock: Clock
 ) -> tuple[System, Algebra | None]:
     """The equations and their algebra, which queries on the same districts of a study share."""
     field = PrimeField(prime)
@@ -90,19 +90,19 @@ def _prepared(
     gradient = functionals(query, point).gradients
     blocks = [block_at(point, members) for members in study.table.blocks]
     touched = [b for b in blocks if gradient[:, list(b.free)].any()]
-    seconds = deadline - monotonic()
+    seconds = clock.left()
     key = (prime, known, *(b.members for b in touched))
     before = study.memory.get(key)
     if before is None or (before[1] is None and before[2] < seconds / 2):
         system = _system(point, field, touched, known)
-        finite = algebra(field, system.equations, deadline=monotonic() + seconds / 2)
+        finite = algebra(field, system.equations, clock=clock.half())
         study.memory[key] = (system, finite, seconds)
     system, finite, _ = study.memory[key]
     return system, finite
 
 
 def _equation(
-    system: System, finite: Algebra | None, query: Query, deadline: float
+    system: System, finite: Algebra | None, query: Query, clock: Clock
 ) -> tuple[list[int] | None, int, bool]:
     """A polynomial that the answer solves, the answer at the point, and whether none of lower degree will do."""
     field = system.field
@@ -123,7 +123,7 @@ def _equation(
         return None, mixed, False
     answer = poly.add(p, *(poly.scale(p, a, w) for a, w in zip(_answers(system, query), mix, strict=True)))
     equations = [*system.equations, poly.add(p, {(system.target,): 1}, poly.scale(p, answer, p - 1))]
-    return poly.univariate(field, equations, system.target, deadline=deadline), mixed, False
+    return poly.univariate(field, equations, system.target, clock=clock), mixed, False
 
 
 def _covers(finite: Algebra, system: System) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations_with_replacement
 from math import comb
-from time import monotonic
 
 import numpy as np
 
+from halftrek.identification.clock import Clock
 from halftrek.identification.modular import Ints, PrimeField
 
 Monomial = tuple[int, ...]  # the numbers of its variables, sorted, repeated for powers
@@ -80,7 +80,7 @@ def solve_linear(
         equations = [f for f in (substitute(p, g, v, value) for g in equations if g is not e) if f]
 
 
-def univariate(field: PrimeField, system: Sequence[Polynomial], target: int, *, deadline: float) -> list[int] | None:
+def univariate(field: PrimeField, system: Sequence[Polynomial], target: int, *, clock: Clock) -> list[int] | None:
     """Coefficients, constant first, of the polynomial of least degree in the target alone that was found in the ideal.
 
     The degree of the products grows until one is found, and then once more to see whether a lower one turns up. None if
@@ -97,9 +97,9 @@ def univariate(field: PrimeField, system: Sequence[Polynomial], target: int, *, 
     highest = max(degree(e) for e in equations)
     patience = 1
     for d in range(max(2, highest), 12):
-        if comb(len(variables) + d, d) > 6000 or monotonic() > deadline:
+        if comb(len(variables) + d, d) > 6000 or clock.over():
             return best
-        space = closed_products(field, equations, variables, d, deadline)
+        space = closed_products(field, equations, variables, d, clock)
         if space is None:
             return best
         equations = space
@@ -127,7 +127,7 @@ def monomials(variables: Sequence[int], d: int) -> list[Monomial]:
 
 
 def closed_products(
-    field: PrimeField, equations: list[Polynomial], variables: Sequence[int], d: int, deadline: float
+    field: PrimeField, equations: list[Polynomial], variables: Sequence[int], d: int, clock: Clock
 ) -> list[Polynomial] | None:
     """A reduced basis of the products of degree up to d; equations whose degree falls are multiplied again.
 
@@ -139,7 +139,7 @@ def closed_products(
     rows = [_row(e, (), at) for e in equations]
     multiplied: set[Monomial] = set()
     while True:
-        if monotonic() > deadline or len(rows) * len(columns) > 40_000_000:
+        if clock.over() or len(rows) * len(columns) > 40_000_000:
             return None
         reduced, pivots = field.rref(_matrix(rows, len(columns)))
         basis = [{columns[j]: int(row[j]) for j in np.flatnonzero(row)} for row in reduced]

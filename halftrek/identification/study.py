@@ -17,6 +17,7 @@ from halftrek.identification.recipe import Recipe, run
 
 if TYPE_CHECKING:
     from halftrek.graph import Graph
+    from halftrek.identification.clock import Progress
     from halftrek.queries.types import Query
 
 
@@ -25,6 +26,7 @@ class Study:
     """A graph prepared for many queries."""
 
     graph: Graph
+    progress: Progress | None = None  # who watches the time pass in long computations
 
     @cached_property
     def reduced(self) -> Graph:
@@ -79,7 +81,7 @@ class Study:
             return self
         key = ("part", variables)
         if key not in self.memory:
-            self.memory[key] = Study(self.reduced.induced(variables))
+            self.memory[key] = Study(self.reduced.induced(variables), self.progress)
         found: Study = self.memory[key]
         return found
 

@@ -116,7 +116,7 @@ def test_debug_shows_where(capsys: Capture) -> None:
 def test_a_defect_is_called_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     from halftrek import workflow
 
-    def broken(*args: object) -> None:
+    def broken(*args: object, **options: object) -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(workflow, "identify", broken)
@@ -129,7 +129,7 @@ def test_a_defect_is_called_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch
 def test_interruption_is_quiet(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     from halftrek import workflow
 
-    def stopped(*args: object) -> None:
+    def stopped(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(workflow, "identify", stopped)

@@ -2,7 +2,6 @@
 
 import json
 from itertools import combinations
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from halftrek.graph import Graph
 from halftrek.identification import every_effect, identify, identify_all, real_values, solve
 from halftrek.identification import polynomials as poly
 from halftrek.identification.algebra import algebra
+from halftrek.identification.clock import start_clock
 from halftrek.identification.elimination import count_values
 from halftrek.identification.modular import PrimeField
 from halftrek.identification.study import Study
@@ -26,7 +26,7 @@ RANK_TRICK = Graph([("2", "4"), ("3", "4")], latents={"U": ["1", "2", "3", "4"]}
 
 
 def later():
-    return monotonic() + 20
+    return start_clock(20.0)
 
 
 def test_roots_are_counted_without_repetition():
@@ -39,7 +39,7 @@ def test_roots_are_counted_without_repetition():
 def test_a_system_with_four_points():
     """x^2 = 1 and y^2 = 4: x takes two values, x + y four, x^2 one."""
     system = [{(0, 0): 1, (): P - 1}, {(1, 1): 1, (): P - 4}]
-    found = algebra(FIELD, system, deadline=later())
+    found = algebra(FIELD, system, clock=later())
     assert found.size == 4
     counts = [
         poly.distinct_roots(P, found.equation_of(found.element(f)))
@@ -51,13 +51,13 @@ def test_a_system_with_four_points():
 def test_infinitely_many_solutions_have_no_algebra_but_one_variable_may_be_found():
     """x y = x and x^2 = x + 0 z: y is free where x = 0; x is 0 or 1."""
     system = [{(0, 1): 1, (0,): P - 1}, {(0, 0): 1, (0,): P - 1}]
-    assert algebra(FIELD, system, deadline=later()) is None
-    assert poly.univariate(FIELD, system, 0, deadline=later()) == [0, P - 1, 1]
+    assert algebra(FIELD, system, clock=later()) is None
+    assert poly.univariate(FIELD, system, 0, clock=later()) == [0, P - 1, 1]
 
 
 def test_linear_equations_are_used_up_first():
     system = [{(0,): 1, (1,): 1, (): P - 3}, {(0,): 1, (1,): P - 1, (): P - 1}]
-    assert poly.value_at(P, poly.univariate(FIELD, system, 0, deadline=later()), 2) == 0
+    assert poly.value_at(P, poly.univariate(FIELD, system, 0, clock=later()), 2) == 0
 
 
 def test_two_values_and_the_two_models_behind_them():
@@ -193,3 +193,21 @@ def test_synthetic_models(number):
     else:
         found = [v[0] for v in real_values(graph, query, case["covariance"], case["observed"])]
         assert found == pytest.approx(sorted([true, effect_of(case, case["witness_edges"])]), rel=1e-6)
+
+
+def test_somebody_may_watch_the_time_pass():
+    seen = []
+    verdict = identify(TWO_VALUES, DirectEffect("b", "c"), progress=lambda spent, budget: seen.append((spent, budget)))
+    assert verdict.status == "finite"
+    assert seen
+    assert all(0 <= spent <= budget == 5.0 for spent, budget in seen)
+    assert seen == sorted(seen)
+
+
+def test_a_clock_runs_out_and_is_halved():
+    clock = start_clock(100.0)
+    assert not clock.over()
+    assert 49.0 < clock.half().left() <= 50.0
+    seen = []
+    assert start_clock(-1.0, lambda *times: seen.append(times)).over()
+    assert len(seen) == 1

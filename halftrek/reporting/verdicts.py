@@ -1,0 +1,41 @@
+"""Many verdicts on one graph as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from halftrek.reporting.tables import WIDTH, table
+
+if TYPE_CHECKING:
+    from halftrek.identification import Verdict
+
+_ORDER = ("identified", "finite", "not identified", "undecided")
+_INDENT = 2
+_LEAST_FORMULA = 12  # narrower, a formula says nothing and is left out
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> str:
+    """One line for each query: the verdict, how it was found and the beginning of the formula; then the counts."""
+    if not verdicts:
+        return " " * _INDENT + "The graph has no arrow between observed variables: there is nothing to decide."
+    rows = [(str(v.query), _status(v), v.method) for v in verdicts]
+    headers = ("query", "verdict", "method")
+    used = sum(max(map(len, column)) + 2 for column in zip(headers, *rows, strict=True))
+    room = WIDTH - _INDENT - used
+    if room >= _LEAST_FORMULA:
+        formulas = [_shortened(v.estimand or "", room) for v in verdicts]
+        text = table((*headers, "formula"), [(*row, f) for row, f in zip(rows, formulas, strict=True)], indent=_INDENT)
+    else:
+        text = table(headers, rows, indent=_INDENT)
+    counts = Counter(v.status for v in verdicts)
+    return f"{text}\n\n{' ' * _INDENT}" + ", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s])
+
+
+def _status(verdict: Verdict) -> str:
+    return f"{verdict.degree} values" if verdict.status == "finite" and verdict.degree else str(verdict.status)
+
+
+def _shortened(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1].rstrip() + "…"

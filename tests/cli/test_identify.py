@@ -1,0 +1,82 @@
+"""``halftrek identify``: the table of all effects, and the bar for hard questions."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from halftrek import identification
+from halftrek.cli import main
+from halftrek.graph import Graph
+from halftrek.identification import identify_all
+from halftrek.reporting.verdicts import verdict_table
+
+Capture = pytest.CaptureFixture[str]
+CORNER = "x -> y; x <-> y; a -> m -> b; a <-> b"
+TWO_VALUES = "a -> b; b -> c; b -> d; a <-> b; a <-> c; a <-> d"
+
+
+def test_all_decides_every_arrow_and_every_total_effect(capsys: Capture) -> None:
+    assert main(["identify", CORNER, "--all"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["query", "verdict", "method", "formula"]
+    cells = {line[2:8]: line for line in lines[2:-2]}
+    assert sorted(cells) == sorted(["x -> y", "a -> m", "m -> b", "x ~> y", "a ~> m", "a ~> b", "m ~> b"])
+    assert "not identified" in cells["x -> y"]
+    assert "front-door" in cells["a ~> b"]
+    assert lines[-1] == "  5 identified, 2 not identified"
+
+
+def test_all_as_json(capsys: Capture) -> None:
+    assert main(["identify", CORNER, "--all", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["graph"]["observed"] == ["x", "y", "a", "m", "b"]
+    statuses = {v["query"]: v["status"] for v in record["verdicts"]}
+    assert len(statuses) == 7
+    assert statuses["x ~> y"] == "not identified"
+    assert statuses["a ~> b"] == "identified"
+
+
+def test_several_values_are_said(capsys: Capture) -> None:
+    assert main(["identify", TWO_VALUES, "--all"]) == 0
+    assert "a -> b  2 values  elimination" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["identify", CORNER], ["identify", CORNER, "x -> y", "--all"]])
+def test_either_a_question_or_all(words: list[str], capsys: Capture) -> None:
+    assert main(words) == 2
+    assert "--all" in capsys.readouterr().err
+
+
+def test_the_table_fits_the_page_whatever_the_names() -> None:
+    for length in (1, 12, 24):
+        names = [f"{letter * length}" for letter in "zxy"]
+        graph = Graph([(names[0], names[1]), (names[1], names[2])], [(names[1], names[2])])
+        text = verdict_table(identify_all(graph))
+        assert max(map(len, text.splitlines())) <= 80
+        assert ("formula" in text) == (length < 20)
+
+
+def test_a_graph_without_arrows_has_nothing_to_decide(capsys: Capture) -> None:
+    assert main(["identify", "x <-> y", "--all"]) == 0
+    assert "nothing to decide" in capsys.readouterr().out
+
+
+def test_a_bar_appears_only_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    decide = identification.identify
+
+    def slow(graph: Graph, query, *, progress) -> identification.Verdict:
+        progress(0.1, 5.0)
+        before = capsys.readouterr().err
+        progress(2.5, 5.0)
+        assert before == ""
+        return decide(graph, query)
+
+    monkeypatch.setattr(identification, "identify", slow, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["identify", CORNER, "a -> m"]) == 0
+    shown = capsys.readouterr()
+    assert "Eliminating unknowns" in shown.err
+    assert "verdict   identified" in shown.out
