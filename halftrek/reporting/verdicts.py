@@ -29,7 +29,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
         text = table((*headers, "formula"), [(*row, f) for row, f in zip(rows, formulas, strict=True)], indent=_INDENT)
     else:
         text = table(headers, rows, indent=_INDENT)
-    counts = Counter(v.status for v in verdicts)
+    counts = Counter[str](v.status for v in verdicts)
     return f"{text}\n\n{' ' * _INDENT}" + ", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s])
 
 
