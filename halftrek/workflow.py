@@ -21,6 +21,7 @@ from halftrek.inputs import read_data, read_graph, read_question
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments, read_moments
 from halftrek.queries import (
+    Counterfactual,
     DirectEffect,
     Interventional,
     PathEffect,
@@ -155,7 +156,7 @@ def answer(
         notes.append(f"the fit did not reach a maximum: {fitted.status}")
     if fitted.moments.dropped:
         notes.append(f"{fitted.moments.dropped:,} rows with missing values were left out")
-    if isinstance(query, Interventional) and not fitted.moments.has_mean:
+    if isinstance(query, Interventional | Counterfactual) and not fitted.moments.has_mean:
         notes.append("no means were given with the covariance, so they count as zero: read means as deviations")
     result = evaluate(query, fitted.model)
     sure = estimate(fitted, query, result, level=level, information=information)

@@ -10,7 +10,15 @@ from time import monotonic
 from halftrek.graph import Graph, edge_key
 from halftrek.identification.functionals import variables_of
 from halftrek.identification.jacobian import jacobian_test
-from halftrek.queries.types import DirectEffect, Interventional, PathEffect, Query, ThroughEffect, TotalEffect
+from halftrek.queries.types import (
+    Counterfactual,
+    DirectEffect,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
 
 Decide = Callable[[Graph, Query], bool]
 _KNOWN = 0.37109375  # stands for "some number that is known"; nothing hangs on its value
@@ -98,6 +106,8 @@ def _causes(query: Query) -> tuple[str, ...]:
     match query:
         case Interventional(_, do, _):
             return tuple(do)
+        case Counterfactual(outcomes, given):
+            return tuple(dict.fromkeys(x for v in (*outcomes, *given) for x in v.held))
         case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect():
             return variables_of(query)[:-1]
     return ()

@@ -14,6 +14,7 @@ from halftrek.identification.advice import Change, helpful_changes
 from halftrek.identification.branches import find_branches
 from halftrek.identification.certificate import find_recipe, known_effects
 from halftrek.identification.clock import Progress
+from halftrek.identification.counterfactual import decide_counterfactual
 from halftrek.identification.describe import estimand, latex
 from halftrek.identification.elimination import Count, count_values
 from halftrek.identification.estimand import as_latex, as_text
@@ -28,6 +29,7 @@ from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.witness import find_witness
 from halftrek.queries.types import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
@@ -89,6 +91,14 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
     if isinstance(query, Interventional) and not query.do:
         reason = "It asks nothing about an intervention: it is a part of the distribution that the data show."
         return Verdict(query, graph, "identified", "observed", "nonparametric", str(query), None, 1, reasons=(reason,))
+    if isinstance(query, Counterfactual):
+
+        def part(effect: Interventional) -> Verdict:
+            return decide(study, effect, scope="linear", budget=budget, witness=False)
+
+        settled = decide_counterfactual(graph, query, scope, part)
+        if settled is not None:
+            return settled
     asked = _as_intervention(query)
     if scope == "nonparametric":
         if asked is None:

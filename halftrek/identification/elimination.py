@@ -25,7 +25,9 @@ from halftrek.identification.modular import PRIMES, Ints, PrimeField
 from halftrek.identification.parameters import Point
 from halftrek.identification.polynomials import Polynomial
 from halftrek.identification.study import Study
+from halftrek.identification.worlds import AlgebraRing, counterfactual_parts
 from halftrek.queries.types import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
@@ -101,19 +103,19 @@ def _prepared(
     return system, finite
 
 
-def _equation(
-    system: System, finite: Algebra | None, query: Query, clock: Clock
-) -> tuple[list[int] | None, int, bool]:
+def _equation(system: System, finite: Algebra | None, query: Query, clock: Clock) -> tuple[list[int] | None, int, bool]:
     """A polynomial that the answer solves, the answer at the point, and whether none of lower degree will do."""
     field = system.field
     p = field.p
     truth = [int(v) for v in functionals(query, system.point).values]
     mix = [pow(1_000_003, k + 1, p) for k in range(len(truth))]  # one number that tells several apart
     mixed = sum(v * w for v, w in zip(truth, mix, strict=True)) % p
-    conditional = isinstance(query, Interventional) and bool(query.given)
+    conditional = isinstance(query, Counterfactual) or (isinstance(query, Interventional) and bool(query.given))
     if finite is not None and _covers(finite, system):
         if isinstance(query, Interventional) and query.given:
             parts = conditional_parts(system, finite, query)
+        elif isinstance(query, Counterfactual):
+            parts = _parts_across_worlds(system, finite, query)
         else:
             parts = [finite.element(a) for a in _answers(system, query)]
         if parts is not None:
@@ -257,6 +259,8 @@ def _answers(system: System, query: Query) -> list[Polynomial]:
             return [error_covariance(p, system.blocks[i], system.weights, i, j)]
         case Interventional(outcomes, do, _):
             return [partial_effect(system, x, y, [w for w in do if w != x]) for x in do for y in outcomes]
+        case Counterfactual():
+            raise AssertionError(f"{query} is no polynomial in the weights")
 
 
 def _product(p: int, factors: list[Polynomial]) -> Polynomial:
@@ -276,6 +280,17 @@ def partial_effect(system: System, cause: str, effect: str, held: Sequence[str])
             if terms:
                 found[v] = poly.add(p, *terms)
     return found.get(effect, {})
+
+
+def _parts_across_worlds(system: System, finite: Algebra, query: Counterfactual) -> list[Ints]:
+    """The numbers of a counterfactual answer as elements of the algebra, in the order of ``functionals``."""
+    bench = Bench(system.point, system.field)
+
+    def effect(cause: str, on: str, held: Sequence[str]) -> Ints:
+        return finite.element(partial_effect(system, cause, on, held))
+
+    ring = AlgebraRing(system.field, finite.size, bench.sigma, bench.place, effect)
+    return counterfactual_parts(system.point.parameters.graph, query, ring).values
 
 
 def conditional_parts(system: System, finite: Algebra, query: Interventional) -> list[Ints] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -94,6 +95,19 @@ def free_variables(formula: Formula) -> set[str]:
             return free_variables(top) | free_variables(bottom)
 
 
+def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
+    """The formula with other letters for the values that it depends on; what is summed over keeps its letter."""
+    match formula:
+        case Probability(variables, given):
+            return Probability(tuple(names.get(v, v) for v in variables), tuple(names.get(v, v) for v in given))
+        case Sum(over, body):
+            return Sum(over, rename(body, {v: w for v, w in names.items() if v not in over}))
+        case Product(factors):
+            return Product(tuple(rename(f, names) for f in factors))
+        case Ratio(top, bottom):
+            return Ratio(rename(top, names), rename(bottom, names))
+
+
 def as_text(formula: Formula) -> str:
     """In one line: ``Σ_m P(m | x) Σ_x' P(y | m, x') P(x')``."""
     return _write(formula, {v: v for v in free_variables(formula)}, latex=False)
@@ -101,7 +115,13 @@ def as_text(formula: Formula) -> str:
 
 def as_latex(formula: Formula) -> str:
     """In LaTeX."""
-    return _write(formula, {v: latex_name(v) for v in free_variables(formula)}, latex=True)
+    return _write(formula, {v: _latex_letter(v) for v in free_variables(formula)}, latex=True)
+
+
+def _latex_letter(name: str) -> str:
+    """A value in LaTeX: primes and numbers stay outside of the variable's name."""
+    parts = re.fullmatch(r"(.+?)('*)(=[-+.\de]+)?", name, re.DOTALL)
+    return latex_name(parts[1]) + parts[2] + (parts[3] or "") if parts else latex_name(name)
 
 
 def _write(formula: Formula, shown: Mapping[str, str], *, latex: bool) -> str:
@@ -113,7 +133,7 @@ def _write(formula: Formula, shown: Mapping[str, str], *, latex: bool) -> str:
         case Sum(over, body):
             inner = dict(shown)
             for v in over:  # a value that is summed over is primed if the same letter is in use outside
-                name = latex_name(v) if latex else v
+                name = _latex_letter(v) if latex else v
                 while name in shown.values():
                     name += "'"
                 inner[v] = name

@@ -12,7 +12,10 @@ import numpy as np
 from halftrek.errors import QueryError
 from halftrek.graph import Graph, did_you_mean
 from halftrek.identification import duals
+from halftrek.identification.worlds import DualRing, counterfactual_parts
+from halftrek.queries.evaluate import check_worlds
 from halftrek.queries.types import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
@@ -89,7 +92,12 @@ class Valuation:
 
     def covariance(self, first: str, second: str, held: Iterable[str] = ()) -> Array:
         """Covariance of two variables while others are held."""
-        left, right = self.effects_on(first, held), self.effects_on(second, held)
+        fixed = tuple(held)
+        return self.covariance_between(first, fixed, second, fixed)
+
+    def covariance_between(self, first: str, held: Iterable[str], second: str, held_there: Iterable[str]) -> Array:
+        """Covariance of a variable in one world and a variable in another, which share their errors."""
+        left, right = self.effects_on(first, held), self.effects_on(second, held_there)
         total = self.zero()
         for (u, v), value in self.omega.items():
             for a, b in {(u, v), (v, u)}:
@@ -148,6 +156,9 @@ def functionals(query: Query, point: Point) -> Functionals:
             return Functionals((str(query),), either[None])
         case Interventional():
             return _conditional(model, query) if query.given else _joint(model, query)
+        case Counterfactual():
+            parts = counterfactual_parts(graph, query, DualRing(model))
+            return Functionals(tuple(parts.texts), np.array(parts.values))
 
 
 def variables_of(query: Query) -> tuple[str, ...]:
@@ -163,6 +174,8 @@ def variables_of(query: Query) -> tuple[str, ...]:
             return (first, second)
         case Interventional(outcomes, do, given):
             return tuple(dict.fromkeys((*outcomes, *do, *given)))
+        case Counterfactual(potentials, evidence):
+            return tuple(dict.fromkeys(w for v in (*potentials, *evidence) for w in (v.variable, *v.held)))
 
 
 def check_query(graph: Graph, query: Query) -> None:
@@ -183,6 +196,8 @@ def check_query(graph: Graph, query: Query) -> None:
                 raise QueryError(
                     f"{v!r} is both set by do() and conditioned on in {query}; leave it out of the condition"
                 )
+    elif isinstance(query, Counterfactual):
+        check_worlds(query)
     elif len(set(variables_of(query))) < len(variables_of(query)) and not isinstance(query, ErrorCovariance):
         raise QueryError(f"{query} names a variable twice; an effect goes from one variable to another")
 

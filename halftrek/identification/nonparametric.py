@@ -53,6 +53,14 @@ def id_formula(graph: Graph, outcomes: Iterable[str], do: Iterable[str]) -> Form
     return summed(_ordered(graph, needed - wanted), product(pieces))
 
 
+def q_formula(graph: Graph, variables: Iterable[str]) -> Formula | Hedge:
+    """``Q[C]``, the distribution of some variables of one district when all others are held."""
+    piece = frozenset(variables)
+    whole = graph.ancestors(piece)
+    home = next(d for d in _districts(graph, whole) if piece <= d)
+    return _shrink(graph, piece, home, _district_formula(graph, home, whole))
+
+
 def idc_formula(graph: Graph, outcomes: Iterable[str], do: Iterable[str], given: Iterable[str]) -> Formula | Hedge:
     """``P(outcomes | do(...), given)``: conditions that act like interventions are turned into such first (rule 2)."""
     wanted, held, conditions = tuple(outcomes), set(do), list(given)
@@ -69,7 +77,7 @@ def idc_formula(graph: Graph, outcomes: Iterable[str], do: Iterable[str], given:
     joint = id_formula(graph, (*wanted, *conditions), held)
     if isinstance(joint, Hedge) or not conditions:
         return joint
-    return _ratio(joint, summed(_ordered(graph, frozenset(wanted)), joint))
+    return ratio(joint, summed(_ordered(graph, frozenset(wanted)), joint))
 
 
 def _cut(graph: Graph, no_causes: set[str], no_effects: set[str]) -> Graph:
@@ -138,11 +146,11 @@ def _shrink(graph: Graph, piece: Variables, home: Variables, formula: Formula) -
     factors = []
     for i, v in enumerate(order):
         if v in smaller:
-            factors.append(_ratio(summed(order[i + 1 :], kept), summed(order[i:], kept)))
+            factors.append(ratio(summed(order[i + 1 :], kept), summed(order[i:], kept)))
     return _shrink(graph, piece, smaller, product(reversed(factors)))
 
 
-def _ratio(top: Formula, bottom: Formula) -> Formula:
+def ratio(top: Formula, bottom: Formula) -> Formula:
     """A quotient with common factors cancelled; ``P(a, b | c) / P(b | c) = P(a | b, c)``."""
     above = list(top.factors) if hasattr(top, "factors") else [top]
     below = list(bottom.factors) if hasattr(bottom, "factors") else [bottom]

@@ -10,7 +10,9 @@ import numpy as np
 from halftrek.errors import QueryError
 from halftrek.graph import Graph, did_you_mean
 from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.queries.counterfactual import answer_counterfactual
 from halftrek.queries.types import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
@@ -38,6 +40,8 @@ def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
             return float(model.C[:, i] @ model.C[:, j] + model.W[i, j])
         case Interventional():
             return _interventional(query, model)
+        case Counterfactual():
+            return answer_counterfactual(query, _ancestral(model, variables_of(query)))
 
 
 def check_query(query: Query, graph: Graph) -> None:
@@ -55,6 +59,9 @@ def check_query(query: Query, graph: Graph) -> None:
             if v in query.do:
                 raise QueryError(f"{query}: {v!r} is both held by do() and conditioned on; take it out of one of them")
         return
+    if isinstance(query, Counterfactual):
+        check_worlds(query)
+        return
     steps: Sequence[str] = variables_of(query)
     if isinstance(query, DirectEffect | PathEffect):
         for u, v in pairwise(steps):
@@ -64,8 +71,22 @@ def check_query(query: Query, graph: Graph) -> None:
         raise QueryError(f"{query}: a variable occurs twice; effects go from one variable to another")
 
 
+def check_worlds(query: Counterfactual) -> None:
+    """Raise QueryError if outcomes and evidence of a counterfactual contradict each other."""
+    if not query.outcomes:
+        raise QueryError("a counterfactual question names no outcome; write for instance P(y_{x=1} | x=0)")
+    for v in (*query.outcomes, *query.given):
+        if v.variable in v.held:
+            raise QueryError(f"{query}: {v} is held in its own world; name another outcome or hold another variable")
+    for i, v in enumerate(query.outcomes):
+        if v in query.given:
+            raise QueryError(f"{query}: {v} is both an outcome and a condition; take it out of one of them")
+        if v in query.outcomes[:i]:
+            raise QueryError(f"{query}: the outcome {v} is named twice; take one out")
+
+
 def variables_of(query: Query) -> tuple[str, ...]:
-    """The variables that a query names, each once for interventional queries."""
+    """The variables that a query names, each once for distributions."""
     match query:
         case DirectEffect(cause, effect) | TotalEffect(cause, effect):
             return (cause, effect)
@@ -75,6 +96,9 @@ def variables_of(query: Query) -> tuple[str, ...]:
             return (first, second)
         case Interventional(outcomes, do, given):
             return tuple(dict.fromkeys((*outcomes, *do, *given)))
+        case Counterfactual(potentials, evidence):
+            named = (w for v in (*potentials, *evidence) for w in (v.variable, *v.held))
+            return tuple(dict.fromkeys(named))
 
 
 def _weights(model: CGLSCM, path: Sequence[str]) -> float:

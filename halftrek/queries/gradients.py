@@ -6,6 +6,8 @@ Every query here is a function of (T, Omega, m): coefficients, covariance of the
     dq/dT[i,j]   = (B a)_j (mean_i - m_i) + (B a)_j (Sigma w)_i + (Sigma a)_i (B w)_j      for j not in H
     dq/dOmega    = ((B a)(B w)' + (B w)(B a)') / 2                                          outside H
     dq/dm        = (I - T) (B a)                                                            over equations not in H
+
+Of several worlds at once (counterfactuals) the same, with ``B a`` summed over the worlds that the answer looks at.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from itertools import pairwise
 import numpy as np
 
 from halftrek.model import CGLSCM, Floats
+from halftrek.queries.counterfactual import Worlds, evidence_slopes, evidence_weights, joint_worlds
 from halftrek.queries.evaluate import check_query
 from halftrek.queries.types import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
@@ -62,6 +66,8 @@ def linearize(query: Query, model: CGLSCM) -> Linearized:
             return Linearized((_error_covariance(model, first, second),))
         case Interventional():
             return _interventional(query, model)
+        case Counterfactual():
+            return _counterfactual(query, model)
 
 
 def _edge(model: CGLSCM, i: int, j: int) -> Floats:
@@ -127,3 +133,36 @@ def _bilinear(model: CGLSCM, world: CGLSCM, held: Mapping[str, float], a: Floats
         T = T + np.outer(world.mean - model.mean, Ba)
         means = Ba - model.T @ Ba
     return Gradient(T, omega, means)
+
+
+def _counterfactual(query: Counterfactual, model: CGLSCM) -> Linearized:
+    worlds, outcomes, evidence, seen = joint_worlds(query, model)
+    weight = np.zeros(len(worlds.potentials))
+    slopes = np.zeros((0, len(outcomes)))
+    if evidence:
+        slopes = evidence_slopes(worlds, outcomes, evidence)
+        weight[evidence] = evidence_weights(worlds, evidence, seen - worlds.mean[evidence])
+    values, variances = [], []
+    for k in outcomes:
+        probe = np.zeros(len(worlds.potentials))
+        probe[k] = 1.0
+        probe[evidence] -= slopes[:, k]
+        values.append(_across_worlds(worlds, probe, weight, mean=True))
+        variances.append(_across_worlds(worlds, probe, probe, mean=False))
+    return Linearized(tuple(values), tuple(variances))
+
+
+def _across_worlds(worlds: Worlds, a: Floats, w: Floats, *, mean: bool) -> Gradient:
+    """Gradient of ``a'mean + a'Cov w`` (or of ``a'Cov w`` alone) of variables in several worlds."""
+    model = worlds.model
+    T = np.zeros_like(model.T)
+    Ea, Ew = worlds.errors @ a, worlds.errors @ w
+    for x, y in ((a, Ew), (w, Ea)):
+        for home, sums in worlds.probe(x):
+            T += np.outer(home.after.B.T @ (home.free * (model.omega @ y)), home.reach(sums))
+    means = np.zeros(len(model.names))
+    if mean:
+        for home, sums in worlds.probe(a):
+            T += np.outer(home.after.mean - model.mean, home.reach(sums))
+        means = Ea - model.T @ Ea
+    return Gradient(T, (np.outer(Ea, Ew) + np.outer(Ew, Ea)) / 2.0, means)

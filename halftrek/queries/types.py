@@ -86,11 +86,57 @@ class Interventional:
         return f"P({', '.join(map(quoted, self.outcomes))}{bar})"
 
 
-Query = DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance | Interventional
+@dataclass(frozen=True)
+class Potential:
+    """``y_{x=1}``: a variable in the world where others are held; with nothing held, the variable as it is."""
+
+    variable: str
+    held: Mapping[str, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "held", MappingProxyType(dict(self.held)))
+
+    def __hash__(self) -> int:
+        return hash((self.variable, frozenset(self.held.items())))
+
+    def __str__(self) -> str:
+        held = ", ".join(_assignment(v, x) for v, x in self.held.items())
+        return quoted(self.variable) + (f"_{{{held}}}" if held else "")
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """``P(y_{x=1}, y_{x=0} | x=0, y=2)``: outcomes and evidence, each in a world of its own.
+
+    A value of None was left out and stands for any value. Worlds that hold the same variables at the same values are
+    one world, also where values were left out; a left-out value of the evidence is not taken to be that of a world.
+    """
+
+    outcomes: tuple[Potential, ...]
+    given: Mapping[Potential, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcomes", tuple(self.outcomes))
+        object.__setattr__(self, "given", MappingProxyType(dict(self.given)))
+
+    def __hash__(self) -> int:
+        return hash((self.outcomes, frozenset(self.given.items())))
+
+    def __str__(self) -> str:
+        conditions = ", ".join(_written(str(v), x) for v, x in self.given.items())
+        bar = f" | {conditions}" if conditions else ""
+        return f"P({', '.join(map(str, self.outcomes))}{bar})"
+
+
+Query = DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance | Interventional | Counterfactual
 
 
 def _assignment(variable: str, value: Value) -> str:
+    return _written(quoted(variable), value)
+
+
+def _written(name: str, value: Value) -> str:
     if value is None:
-        return quoted(variable)
+        return name
     short = f"{value:g}"
-    return f"{quoted(variable)}={short if float(short) == value else repr(float(value))}"
+    return f"{name}={short if float(short) == value else repr(float(value))}"

@@ -1,14 +1,16 @@
-"""A question's text to a query: ``P(y | do(x=1), z=2)``, ``x ~> y``, ``x -> m -> y``, ``x <-> y``."""
+"""A question's text to a query: ``P(y | do(x=1), z=2)``, ``P(y_{x=1} | x=0)``, ``x ~> y``, ``x <-> y``."""
 
 from __future__ import annotations
 
 from halftrek.errors import GraphError, InputError, QuestionSyntaxError
 from halftrek.graph import check_name
 from halftrek.queries import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
     PathEffect,
+    Potential,
     Query,
     ThroughEffect,
     TotalEffect,
@@ -19,13 +21,14 @@ from halftrek.syntax.tokens import Cursor, Token, rules, scan
 _RULES = rules(comments=r"#[^\n]*", symbols=r"<->|->|<-|~>|[→←↔⇝()\[\]{},=|<>+*/^;:-]")
 _ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->", "~>": "~>", "⇝": "~>"}
 _CLOSING = {"(": ")", "[": "]"}
-_FORMS = "P(y | do(x=1)), P(y | do(x=1), z=2), x ~> y, x -> y, x -> m -> y, x ~> m ~> y or x <-> y"
+_FORMS = "P(y | do(x=1)), P(y | do(x=1), z=2), P(y_{x=1} | x=0), x ~> y, x -> y, x -> m -> y, x ~> m ~> y or x <-> y"
 
 
 def parse_question(text: str) -> Query:
     """The query that a text asks; an error points at the place in the text. Values may be left out.
 
-    ``E[y | do(x=1)]`` asks for the same distribution as ``P(y | do(x=1))``.
+    ``E[y | do(x=1)]`` asks for the same distribution as ``P(y | do(x=1))``. A subscript holds variables in a world of
+    its own: ``P(y_{x=1} | x=0, y=2)``.
     """
     if not isinstance(text, str):
         raise InputError(f"a question's text is needed, not {type(text).__name__}")
@@ -45,83 +48,130 @@ def _begins_distribution(cursor: Cursor) -> bool:
 # -- P( ... ) ------------------------------------------------------------------------------------
 
 
-def _distribution(cursor: Cursor) -> Interventional:
+def _distribution(cursor: Cursor) -> Interventional | Counterfactual:
     function = cursor.take()
     if function.text not in ("P", "p", "E"):
         cursor.fail(f"{function.text!r} is not understood here; a distribution is written P(...) or E[...]", function)
     opened = cursor.take()
     outcomes = _outcomes(cursor)
     do: dict[str, Value] = {}
-    given: dict[str, Value] = {}
+    given: dict[Potential, Value] = {}
     if cursor.accept("|"):
         _conditions(cursor, outcomes, do, given)
     if cursor.done:
         cursor.fail(f"this '{opened.text}' is not closed; add a '{_CLOSING[opened.text]}'", opened)
     cursor.expect(_CLOSING[opened.text], f"',' or '{_CLOSING[opened.text]}' is needed here")
-    return Interventional(tuple(outcomes), do, given)
+    if any(v.held for v in (*outcomes, *given)):
+        return Counterfactual(tuple(outcomes), given)
+    return Interventional(tuple(v.variable for v in outcomes), do, {v.variable: x for v, x in given.items()})
 
 
-def _outcomes(cursor: Cursor) -> dict[str, Token]:
-    outcomes: dict[str, Token] = {}
+def _outcomes(cursor: Cursor) -> dict[Potential, Token]:
+    outcomes: dict[Potential, Token] = {}
     while True:
-        name = _variable(cursor)
-        if name.word in outcomes:
-            cursor.fail(f"{name.word!r} is named twice", name)
-        outcomes[name.word] = name
+        start = cursor.here
+        outcome = _potential(cursor)
+        if outcome in outcomes:
+            cursor.fail(f"{outcome.variable!r} is named twice", start)
+        outcomes[outcome] = start
         if cursor.sees("=", "<", ">"):
             cursor.fail("the probability of an event is not understood; name only the outcome before '|'")
         if not cursor.accept(","):
             return outcomes
 
 
-def _conditions(cursor: Cursor, outcomes: dict[str, Token], do: dict[str, Value], given: dict[str, Value]) -> None:
+def _conditions(
+    cursor: Cursor, outcomes: dict[Potential, Token], do: dict[str, Value], given: dict[Potential, Value]
+) -> None:
+    worlds = any(v.held for v in outcomes)
     while True:
         if cursor.sees("do") and cursor.after.text == "(":
-            cursor.take()
+            start = cursor.take()
             opened = cursor.take()
-            _assignment(cursor, outcomes, do, (do, given))
-            while cursor.accept(","):
-                _assignment(cursor, outcomes, do, (do, given))
-            if cursor.done:
-                cursor.fail("this '(' is not closed; add a ')'", opened)
-            cursor.expect(")", "',' or ')' is needed here")
+            if worlds:
+                cursor.fail("do() and subscripts cannot be mixed; write what is held as a subscript: y_{x=1}", start)
+            _held(cursor, ")", opened, do, {v.variable for v in given if not v.held}, {v.variable for v in outcomes})
         elif cursor.sees("do") and cursor.after.is_name:
             cursor.fail("an intervention is written with parentheses: do(x=1)", cursor.here, cursor.after)
         else:
-            _assignment(cursor, outcomes, given, (do, given))
+            start = cursor.here
+            seen = _potential(cursor)
+            if seen.held and do:
+                cursor.fail("do() and subscripts cannot be mixed; write what is held as a subscript: y_{x=1}", start)
+            worlds = worlds or bool(seen.held)
+            if seen in outcomes:
+                cursor.fail(f"{seen.variable!r} is the outcome and cannot also be held or given", start)
+            if seen in given or (not seen.held and seen.variable in do):
+                cursor.fail(f"{seen.variable!r} is held or given twice; keep one", start)
+            given[seen] = _value(cursor)
         if not cursor.accept(","):
             return
 
 
-def _assignment(
-    cursor: Cursor, outcomes: dict[str, Token], values: dict[str, Value], taken: tuple[dict[str, Value], ...]
+def _held(
+    cursor: Cursor, closing: str, opened: Token, values: dict[str, Value], given: set[str], outcomes: set[str]
 ) -> None:
-    """``x`` or ``x=1``, put into ``values``."""
-    name = _variable(cursor)
-    if name.word in outcomes:
-        cursor.fail(f"{name.word!r} is the outcome and cannot also be held or given", name)
-    if any(name.word in others for others in taken):
-        cursor.fail(f"{name.word!r} is held or given twice; keep one", name)
-    values[name.word] = None
-    if cursor.accept("="):
-        if cursor.here.kind != "number":
-            cursor.fail(f"a number is needed after '=', not {cursor.here.shown()}")
-        token = cursor.take()
-        value = float(token.text)
-        if value in (float("inf"), float("-inf")):
-            cursor.fail("the value is too large", token)
-        values[name.word] = value
+    """``x`` or ``x=1``, one or several, put into ``values``, and what closes them."""
+    while True:
+        name = _variable(cursor)
+        if name.word in outcomes:
+            cursor.fail(f"{name.word!r} is the outcome and cannot also be held or given", name)
+        if name.word in values or name.word in given:
+            cursor.fail(f"{name.word!r} is held or given twice; keep one", name)
+        values[name.word] = _value(cursor)
+        if not cursor.accept(","):
+            break
+    if cursor.done:
+        cursor.fail(f"this '{opened.text}' is not closed; add a '{closing}'", opened)
+    cursor.expect(closing, f"',' or '{closing}' is needed here")
+
+
+def _value(cursor: Cursor) -> Value:
+    """``=1``, or nothing."""
+    if not cursor.accept("="):
+        return None
+    if cursor.here.kind != "number":
+        cursor.fail(f"a number is needed after '=', not {cursor.here.shown()}")
+    token = cursor.take()
+    value = float(token.text)
+    if value in (float("inf"), float("-inf")):
+        cursor.fail("the value is too large", token)
+    return value
+
+
+def _potential(cursor: Cursor) -> Potential:
+    """``y`` or ``y_{x=1}``."""
+    name = cursor.expect_name()
+    word = name.word
+    mark = cursor.here
+    if name.kind == "quoted" and mark.text == "_" and mark.start == name.end and cursor.after.text == "{":
+        cursor.take()
+    elif name.kind != "quoted" and mark.text == "{" and mark.start == name.end and word.endswith("_"):
+        word = word[:-1]
+    else:
+        return Potential(_checked(cursor, name, word))
+    if not word:
+        cursor.fail("a variable's name is needed before '_{'", name)
+    variable = _checked(cursor, name, word)
+    opened = cursor.take()
+    held: dict[str, Value] = {}
+    _held(cursor, "}", opened, held, set(), {variable})
+    return Potential(variable, held)
 
 
 def _variable(cursor: Cursor) -> Token:
     name = cursor.expect_name()
     if cursor.sees("{") and name.text.endswith("_"):
-        cursor.fail("counterfactuals are not understood here; interventions are written do(x=1)", name, cursor.here)
-    try:
-        check_name(name.word)
-    except GraphError as error:
-        cursor.fail(str(error), name)
+        cursor.fail("a counterfactual variable is not understood here; name the variable alone", name, cursor.here)
+    _checked(cursor, name, name.word)
     return name
+
+
+def _checked(cursor: Cursor, token: Token, word: str) -> str:
+    try:
+        return check_name(word)
+    except GraphError as error:
+        cursor.fail(str(error), token)
 
 
 # -- arrows --------------------------------------------------------------------------------------

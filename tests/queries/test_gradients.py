@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from halftrek.model import CGLSCM, Gaussian
 from halftrek.queries import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
     PathEffect,
+    Potential,
     Query,
     ThroughEffect,
     TotalEffect,
@@ -54,11 +56,38 @@ def some_query(model: CGLSCM, rng: np.random.Generator) -> Query:
     return Interventional(tuple(names[: cut[0]]), held, seen)
 
 
+def some_counterfactual(model: CGLSCM, rng: np.random.Generator) -> Counterfactual:
+    """Up to two outcomes in worlds of their own; evidence on factual variables and at times from another world."""
+
+    def potential(variable: str) -> Potential:
+        others = [v for v in model.names if v != variable]
+        held = rng.choice(others, size=min(len(others), int(rng.integers(1, 3))), replace=False)
+        return Potential(variable, {str(v): float(rng.normal()) for v in held})
+
+    outcomes = tuple(potential(str(rng.choice(model.names))) for _ in range(int(rng.integers(1, 3))))
+    # one evidence fewer than variables, so that the evidence keeps its rank when parameters move
+    seen = rng.choice(model.names, size=int(rng.integers(0, len(model.names))), replace=False)
+    given = {Potential(str(v)): float(rng.normal()) for v in seen}
+    if not given or rng.integers(0, 3) == 0:
+        given = {potential(str(rng.choice(model.names))): float(rng.normal())}
+    return Counterfactual(outcomes, given)
+
+
 @given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_gradients_equal_central_differences(model, seed):
     rng = np.random.default_rng(seed)
-    query = some_query(model, rng)
+    compare(model, some_query(model, rng), rng)
+
+
+@given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_counterfactual_gradients_equal_central_differences(model, seed):
+    rng = np.random.default_rng(seed)
+    compare(model, some_counterfactual(model, rng), rng)
+
+
+def compare(model: CGLSCM, query: Query, rng: np.random.Generator) -> None:
     T, omega, mean = model.T, model.omega, model.mean
     found = linearize(query, model)
     gradients = (*found.values, *found.variances)

@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 
 from halftrek.errors import InputError, QuestionSyntaxError
 from halftrek.queries import (
+    Counterfactual,
     DirectEffect,
     ErrorCovariance,
     Interventional,
     PathEffect,
+    Potential,
     ThroughEffect,
     TotalEffect,
 )
@@ -39,6 +41,24 @@ from tests.syntax.test_round_trip import NAMES
         ("x <-> y", ErrorCovariance("x", "y")),
         ('"a b" ~> größe_1.b', TotalEffect("a b", "größe_1.b")),
         ("P(do | do(P=1), 'a, b'=0)", Interventional(("do",), {"P": 1.0}, {"a, b": 0.0})),
+        (
+            "P(y_{x=1} | x=0, y=2)",
+            Counterfactual((Potential("y", {"x": 1.0}),), {Potential("x"): 0.0, Potential("y"): 2.0}),
+        ),
+        ("E[y_{x=1} | x]", Counterfactual((Potential("y", {"x": 1.0}),), {Potential("x"): None})),
+        (
+            "P( y_{ x = 1, w }, y_{x=0}, y | z=1 )",
+            Counterfactual(
+                (Potential("y", {"x": 1.0, "w": None}), Potential("y", {"x": 0.0}), Potential("y")),
+                {Potential("z"): 1.0},
+            ),
+        ),
+        (
+            "P(y | y_{x=1}=-2, 'a b'_{\"c d\"=3})",
+            Counterfactual((Potential("y"),), {Potential("y", {"x": 1.0}): -2.0, Potential("a b", {"c d": 3.0}): None}),
+        ),
+        ("P(y__{x_=1})", Counterfactual((Potential("y_", {"x_": 1.0}),))),
+        ("P(1_{2=3})", Counterfactual((Potential("1", {"2": 3.0}),))),
     ],
 )
 def test_questions(text, query):
@@ -51,9 +71,24 @@ values = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 
 
 @st.composite
+def counterfactuals(draw, words):
+    def potential(least):
+        variable = draw(st.sampled_from(words))
+        others = [v for v in words if v != variable]
+        held = draw(st.lists(st.sampled_from(others), unique=True, min_size=least, max_size=2))
+        return Potential(variable, {v: draw(values) for v in held})
+
+    outcomes = dict.fromkeys([potential(1), *(potential(0) for _ in range(draw(st.integers(0, 2))))])
+    given = [v for v in (potential(0) for _ in range(draw(st.integers(0, 3)))) if v not in outcomes]
+    return Counterfactual(tuple(outcomes), {v: draw(values) for v in given})
+
+
+@st.composite
 def queries(draw):
     words = draw(names)
-    kind = draw(st.integers(0, 5))
+    kind = draw(st.integers(0, 6))
+    if kind == 6:
+        return draw(counterfactuals(words))
     if kind == 0:
         cuts = sorted(draw(st.lists(st.integers(1, len(words)), min_size=2, max_size=2)))
         do = {v: draw(values) for v in words[cuts[0] : cuts[1]]}
@@ -75,7 +110,19 @@ def test_canonical_text_reads_back(query):
     ("text", "words"),
     [
         ("E[y | do(x=1)] «-» E[y | do(x=0)]", "'-' is not understood"),
-        ("P(«y_{»x=1} | x=0)", "counterfactuals are not understood"),
+        ("«y_{»x=1} -> z", "counterfactual variable is not understood here"),
+        ("P(y_{x=1} | «do»(z=1))", "cannot be mixed"),
+        ("P(y | do(z=1), «w_»{x=1})", "cannot be mixed"),
+        ("P(y_«{»x=1", "'{' is not closed"),
+        ("P(y_{x=1«)»", "',' or '}' is needed here"),
+        ("P(y_{«}»)", "name is needed here"),
+        ("P(y_{«y»=1})", "'y' is the outcome"),
+        ("P(y_{x=1, «x»=2})", "'x' is held or given twice"),
+        ("P(y_{x=1}, «y_»{x=1})", "'y' is named twice"),
+        ("P(y_{x=1} | z, «z»=1)", "'z' is held or given twice"),
+        ("P(«_»{x=1})", "name is needed before"),
+        ("P(y_{x=«y_»{x=1}})", "a number is needed"),
+        ("E[y_{x=1} «-» y_{x=0}]", "',' or '\\]' is needed here"),
         ("«Var»[y | do(x=1)]", "'Var' is not understood"),
         ("P(y «>» 2 | do(x=1))", "event is not understood"),
         ("P(y «=» 2 | do(x=1))", "event is not understood"),
