@@ -39,10 +39,12 @@ def reasons_for(recipe: Recipe, method: str) -> tuple[str, ...]:
         example = next((r for s in cleaned for r in s.rows if r.minus), None)
         if example is not None:
             removed = and_list(v for v, _ in example.minus)
-            sentences.append(
-                f"Effects that are already known are taken out of other variables; what is left of {example.variable} "
-                f"without the part due to {removed} is unrelated to the error in question and serves as an instrument."
-            )
+            start = "Effects that are already known are taken out of other variables"
+            left = f"what is left of {example.variable} without the part due to {removed}"
+            if method in ("latent-factor half-trek", "determinants"):  # not unrelated by itself: something else cancels
+                sentences.append(f"{start}: {left} takes its place.")
+            else:
+                sentences.append(f"{start}; {left} is unrelated to the error in question and serves as an instrument.")
     return (*sentences, _IDEAS[method]) if method in _IDEAS else tuple(sentences)
 
 
@@ -62,8 +64,11 @@ def _instruments(step: LinearStep) -> str:
 
 def _regressions(systems: list[LinearStep]) -> str:
     if len(systems) == 1:
-        regressors = and_list(map(str, systems[0].columns))
-        return f"Nothing hidden confounds {systems[0].target} with {regressors}: a regression gives the answer."
+        step = systems[0]
+        causes = [str(c) for c, q in zip(step.columns, step.outputs, strict=True) if q is not None]
+        held = [str(c) for c, q in zip(step.columns, step.outputs, strict=True) if q is None]
+        start = f"Given {and_list(held)}, nothing" if held else "Nothing"
+        return f"{start} hidden confounds {step.target} with {and_list(causes)}: a regression gives the answer."
     return "Nothing hidden confounds the equations involved, so ordinary regressions give the answer."
 
 

@@ -131,3 +131,15 @@ def test_the_verdict_names_the_criterion(graph, query, method, words):
     assert words in verdict.explain()
     model = random_model(graph, np.random.default_rng(11))
     assert solve(verdict.recipe, model.cov) == pytest.approx(truth(model, query), rel=1e-6)
+
+
+def test_a_regression_says_what_it_holds():
+    graph = Graph([("w", "x"), ("w", "y"), ("x", "y")])
+    words = "Given w, nothing hidden confounds y with x: a regression gives the answer."
+    assert words in identify(graph, DirectEffect("x", "y")).explain()
+
+
+def test_instruments_through_a_hidden_cause_are_not_called_unrelated_to_the_error():
+    text = identify(ONE_FACTOR, DirectEffect("v0", "v1")).explain()
+    assert "taken out of other variables" in text
+    assert "unrelated" not in text
