@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from halftrek.errors import QueryError
 from halftrek.graph import Graph, quoted
-from halftrek.identification.estimand import Formula, free_variables, product, rename, summed
+from halftrek.identification.estimand import Formula, Probability, free_variables, product, rename, summed
 from halftrek.identification.nonparametric import Hedge, q_formula, ratio
 from halftrek.identification.worlds import simplified
 from halftrek.queries.types import Counterfactual, Potential, Value
@@ -76,6 +76,7 @@ class _Symbols:
     def of(self, variable: str, value: Value, slot: object = None) -> str:
         """The symbol of a value; a value that was left out has one symbol for each slot."""
         if value is not None:
+            value += 0.0  # minus zero is zero
             short = f"{value:g}"
             symbol = f"{variable}={short if float(short) == value else repr(float(value))}"
         elif slot is not None and (variable, slot) in self._slots:
@@ -96,15 +97,18 @@ def id_star(graph: Graph, query: Counterfactual) -> CounterfactualFormula | Conf
     symbols = _Symbols(graph.observed)
     named = {v: symbols.of(v.variable, None, ("outcome", v)) for v in short.outcomes}
     potentials = (*short.outcomes, *short.given)
-    worlds = {
-        v: frozenset((w, symbols.of(w, x, frozenset(v.held.items()))) for w, x in v.held.items()) for v in potentials
-    }
+    worlds = {v: frozenset((w, symbols.of(w, x, "held")) for w, x in v.held.items()) for v in potentials}
     seen = {v: symbols.of(v.variable, x, ("seen", v)) for v, x in short.given.items()}
     copies = _counterfactual_graph(graph, query, worlds, named, seen, symbols)
     order = {v: i for i, v in enumerate(graph.topological_order)}
     distinct = sorted({id(c): c for c in copies.values()}.values(), key=lambda c: order[c.variable])
     asked = [copies[v.variable, worlds[v]] for v in short.outcomes]
     kept = _around_outcomes(graph, distinct, [c for c in asked if c.role == "outcome"])  # what is seen is known
+    if _is_factual(distinct):
+        seen_letters = tuple(c.symbol for c in distinct if c.role == "seen")
+        unseen = tuple(dict.fromkeys(c.symbol for c in asked if c.role == "outcome"))
+        plain = Probability(unseen, seen_letters) if unseen else product(())
+        return CounterfactualFormula(plain, symbols.variable, tuple(c.symbol for c in asked))
     factors: list[Formula] = []
     for district in _districts(graph, kept):
         found = _factor(graph, district, symbols)
@@ -189,6 +193,13 @@ def _reaching(graph: Graph, variable: str, held: Held) -> Held:
                 found.add(p)
                 stack.append(p)
     return frozenset(pair for pair in held if pair[0] in met)
+
+
+def _is_factual(copies: list[_Copy]) -> bool:
+    """True if the evidence shows every held variable at its held value: then all of it happens in the actual world."""
+    values = {c.variable: c.symbol for c in copies}
+    once = len(values) == len(copies)
+    return once and all(values.get(v) == symbol for c in copies for v, symbol in c.above)
 
 
 def _around_outcomes(graph: Graph, copies: list[_Copy], outcomes: list[_Copy]) -> list[_Copy]:

@@ -149,7 +149,7 @@ def _add_mean(ring: Ring, sums: dict[Any, Any], v: Potential, weight: Any) -> No
     for x, value in v.held.items():
         term = ring.multiply(weight, ring.effect(x, v.variable, [w for w in v.held if w != x]))
         _add(ring, sums, ("mean", x), ring.multiply(ring.number(-1.0), term))
-        _add_value(ring, sums, ("held", x, frozenset(v.held.items())), value, term)
+        _add_value(ring, sums, ("held", x), value, term)
 
 
 def _add_value(ring: Ring, sums: dict[Any, Any], slot: tuple[Any, ...], value: Value, term: Any) -> None:
@@ -172,7 +172,7 @@ def _mean_text(query: Counterfactual, outcome: int, key: tuple[Any, ...]) -> str
     match key:
         case ("mean", variable):
             return f"the slope of {what} on the mean of {variable}"
-        case ("held", variable, _):
+        case ("held", variable):
             return f"the slope of {what} on the value at which {variable} is held"
         case ("seen", potential):
             return f"the slope of {what} on the value of {potential}"

@@ -108,8 +108,8 @@ class Potential:
 class Counterfactual:
     """``P(y_{x=1}, y_{x=0} | x=0, y=2)``: outcomes and evidence, each in a world of its own.
 
-    A value of None was left out and stands for any value. Worlds that hold the same variables at the same values are
-    one world, also where values were left out; a left-out value of the evidence is not taken to be that of a world.
+    A value of None was left out and stands for any value: ``P(y_{x}, z_{x} | x)`` holds x at one value in both worlds,
+    and saw it at another.
     """
 
     outcomes: tuple[Potential, ...]

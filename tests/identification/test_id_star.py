@@ -117,7 +117,7 @@ def test_verdicts_agree_with_the_derivatives_of_binary_models(case):
 
 
 @given(graph=graphs(most=5), data=st.data())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 def test_one_world_is_an_intervention(graph, data):
     roles = [data.draw(st.integers(0, 3)) for _ in graph.observed]
     outcomes = [v for v, r in zip(graph.observed, roles, strict=True) if r == 0]
@@ -144,6 +144,21 @@ def test_what_the_arrows_identify_is_identified_in_linear_models(graph, data):
         assert locally
 
 
+def test_a_value_left_out_is_one_value_in_all_worlds():
+    graph = parse_graph("x -> {y, z}; w -> y; y <-> z")
+    found = id_star(graph, parse_question("P(y_{x, w} | z_{x, w})"))
+    assert isinstance(found, CounterfactualFormula)
+    assert as_text(found.formula) == as_text(idc_formula(graph, ["y"], ["x", "w"], ["z"]))
+    bow = parse_graph("x -> {y, z}; w -> y; y <-> z; x <-> y; x <-> z")
+    assert isinstance(id_star(bow, parse_question("P(y_{x, w}, z_{x})")), Hedge)
+
+
+def test_minus_zero_is_zero():
+    found = id_star(parse_graph("x -> y; x <-> y"), parse_question("P(y_{x=0} | x=-0)"))
+    assert isinstance(found, CounterfactualFormula)
+    assert as_text(found.formula) == "P(y | x=0)"
+
+
 FRONT_DOOR = "x -> m -> y; x <-> y"
 BACK_DOOR = "z -> {x, y}; x -> y"
 
@@ -160,6 +175,8 @@ BACK_DOOR = "z -> {x, y}; x -> y"
         (FRONT_DOOR, "P(y_{m=1} | x=0, m=0)", "P(y | x=0, m=1)"),
         ("x -> y; x <-> y", "P(y_{x=1} | x=1)", "P(y | x=1)"),
         ("x -> y; x <-> y", "P(x_{y=1})", "P(x)"),
+        ("z -> x -> y; x <-> y", "P(y_{x=1}, z | x=1)", "P(y, z | x=1)"),
+        ("x -> y; x <-> y", "P(y_{x=1} | x=1, y=0)", "1"),
     ],
 )
 def test_known_formulas(graph, question, formula):
