@@ -30,6 +30,13 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
     parser.add_argument("question", metavar="QUESTION", nargs="?", help=QUESTION_HELP)
     parser.add_argument("--all", action="store_true", help="decide every arrow and every total effect, as a table")
+    parser.add_argument(
+        "--budget",
+        metavar="SECONDS",
+        type=_seconds,
+        default=5.0,
+        help="time for the hardest step of each question (default: 5)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,7 +53,7 @@ def _run_one(args: argparse.Namespace) -> int:
     from halftrek.workflow import identify
 
     with _patient() as progress:
-        verdict = identify(read_graph(args.graph), args.question, progress=progress)
+        verdict = identify(read_graph(args.graph), args.question, budget=args.budget, progress=progress)
     print(to_json(verdict.to_dict()) if args.json else describe_verdict(verdict))
     return DONE if verdict.identified else NOT_IDENTIFIED
 
@@ -59,12 +66,22 @@ def _run_all(args: argparse.Namespace) -> int:
 
     graph = read_graph(args.graph)
     with _patient() as progress:
-        verdicts = identify_all(graph, progress=progress)
+        verdicts = identify_all(graph, budget=args.budget, progress=progress)
     if args.json:
         print(to_json({"graph": graph_record(graph), "verdicts": [v.to_dict() for v in verdicts]}))
     else:
         print(verdict_table(verdicts))
     return DONE
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+    if not 0.0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time to work in; give seconds, for instance 30")
+    return seconds
 
 
 @contextmanager

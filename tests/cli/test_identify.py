@@ -11,6 +11,8 @@ from halftrek import identification
 from halftrek.cli import main
 from halftrek.graph import Graph
 from halftrek.identification import identify_all
+from halftrek.identification.clock import Progress
+from halftrek.queries.types import Query
 from halftrek.reporting.verdicts import verdict_table
 
 Capture = pytest.CaptureFixture[str]
@@ -67,10 +69,10 @@ def test_a_graph_without_arrows_has_nothing_to_decide(capsys: Capture) -> None:
 def test_a_bar_appears_only_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     decide = identification.identify
 
-    def slow(graph: Graph, query, *, progress) -> identification.Verdict:
-        progress(0.1, 5.0)
+    def slow(graph: Graph, query: Query, *, budget: float, progress: Progress) -> identification.Verdict:
+        progress(0.1, budget)
         before = capsys.readouterr().err
-        progress(2.5, 5.0)
+        progress(2.5, budget)
         assert before == ""
         return decide(graph, query)
 
@@ -80,3 +82,18 @@ def test_a_bar_appears_only_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, 
     shown = capsys.readouterr()
     assert "Eliminating unknowns" in shown.err
     assert "verdict   identified" in shown.out
+
+
+def test_the_budget_reaches_the_decision(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    budgets = []
+    decide = identification.identify
+
+    def watched(graph: Graph, query: Query, *, budget: float, progress: Progress) -> identification.Verdict:
+        budgets.append(budget)
+        return decide(graph, query, budget=budget, progress=progress)
+
+    monkeypatch.setattr(identification, "identify", watched, raising=False)
+    assert main(["identify", CORNER, "a -> m", "--budget", "0.5"]) == 0
+    assert budgets == [0.5]
+    for wrong in ("0", "-1", "soon", "inf", "nan"):
+        assert main(["identify", CORNER, "a -> m", "--budget", wrong]) == 2
