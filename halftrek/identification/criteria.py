@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halftrek.identification.edgewise import edgewise_half_trek
@@ -31,8 +32,10 @@ def apply_criteria(bench: Bench, names: Sequence[str], known: Collection[str] = 
     while grown:
         grown = False
         for name in names:
-            found = [s for s in CRITERIA[name](bench, settled) if not settled.issuperset(filter(None, s.outputs))]
-            steps += found
-            settled |= {q for s in found for q in s.outputs if q is not None}
-            grown |= bool(found) and len(names) > 1
+            for step in CRITERIA[name](bench, settled):
+                outputs = tuple(None if q in settled else q for q in step.outputs)  # each edge comes from one step
+                if any(outputs):
+                    steps.append(replace(step, outputs=outputs))
+                    settled.update(filter(None, outputs))
+                    grown = len(names) > 1
     return tuple(steps)
