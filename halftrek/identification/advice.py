@@ -8,8 +8,8 @@ from itertools import combinations
 from time import monotonic
 
 from halftrek.graph import Graph, edge_key
-from halftrek.identification.functionals import variables_of
 from halftrek.identification.jacobian import jacobian_test
+from halftrek.queries.evaluate import variables_of
 from halftrek.queries.types import (
     Counterfactual,
     DirectEffect,

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from halftrek.errors import DataError
 from halftrek.graph import Graph
 from halftrek.identification.fields import Array, Reals
-from halftrek.identification.functionals import check_query, functionals
+from halftrek.identification.functionals import functionals
 from halftrek.identification.jacobian import block_at
 from halftrek.identification.parameters import Entry, Point, parameters_of
 from halftrek.identification.study import Study
 from halftrek.identification.witness import Witness, checked_witness, is_model, starting_values
+from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import Query
 
 _STARTS = 60
@@ -34,7 +35,7 @@ def real_values(
 
     For a query with the verdict "finite". Each answer is a tuple, one entry for each number that the query asks for.
     """
-    check_query(graph, query)
+    check_roles(query, graph)
     order = tuple(graph.observed if names is None else names)
     sigma = np.asarray(Sigma, dtype=float)
     missing = [v for v in graph.observed if v not in order]

@@ -19,7 +19,7 @@ from halftrek.identification.describe import estimand, latex
 from halftrek.identification.elimination import Count, count_values
 from halftrek.identification.estimand import as_latex, as_text
 from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import check_query, functionals
+from halftrek.identification.functionals import functionals
 from halftrek.identification.named import Finding, from_the_arrows
 from halftrek.identification.nonparametric import Hedge
 from halftrek.identification.parameters import Point
@@ -28,6 +28,7 @@ from halftrek.identification.sentences import reasons_for
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.witness import find_witness
+from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
     Counterfactual,
     DirectEffect,
@@ -55,7 +56,7 @@ def identify(
     seconds that are spent on the hardest step. ``witness=False`` saves the search for two models that prove a negative
     verdict. ``progress(seconds, budget)`` is called now and then during the hardest step.
     """
-    check_query(graph, query)
+    check_roles(query, graph)
     return decide(Study(graph, progress), query, scope=scope, budget=budget, witness=witness, advice=witness)
 
 
@@ -71,7 +72,7 @@ def identify_all(
     study = Study(graph, progress)
     asked = every_effect(graph) if queries is None else list(queries)
     for query in asked:
-        check_query(graph, query)
+        check_roles(query, graph)
     return [decide(study, query, scope="linear", budget=budget, witness=witness) for query in asked]
 
 
@@ -197,7 +198,7 @@ def _why_finite(count: Count, alone: bool) -> tuple[str, ...]:
 
 def what_would_help(graph: Graph, query: Query, *, seconds: float = 1.0, most: int = 6) -> list[Change]:
     """Smallest changes of the graph or of what is measured that make a query identified, ranked."""
-    check_query(graph, query)
+    check_roles(query, graph)
 
     def identified(changed: Graph, asked: Query) -> bool:
         return decide(Study(changed), asked, scope="linear", budget=0.5, witness=False).identified

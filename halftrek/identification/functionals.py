@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.graph import Graph, did_you_mean
 from halftrek.identification import duals
 from halftrek.identification.worlds import DualRing, counterfactual_parts
-from halftrek.queries.evaluate import check_worlds
+from halftrek.queries.evaluate import variables_of
 from halftrek.queries.types import (
     Counterfactual,
     DirectEffect,
@@ -159,47 +158,6 @@ def functionals(query: Query, point: Point) -> Functionals:
         case Counterfactual():
             parts = counterfactual_parts(graph, query, DualRing(model))
             return Functionals(tuple(parts.texts), np.array(parts.values))
-
-
-def variables_of(query: Query) -> tuple[str, ...]:
-    """Every variable that the query names."""
-    match query:
-        case DirectEffect(cause, effect) | TotalEffect(cause, effect):
-            return (cause, effect)
-        case PathEffect(path):
-            return path
-        case ThroughEffect(stations):
-            return stations
-        case ErrorCovariance(first, second):
-            return (first, second)
-        case Interventional(outcomes, do, given):
-            return tuple(dict.fromkeys((*outcomes, *do, *given)))
-        case Counterfactual(potentials, evidence):
-            return tuple(dict.fromkeys(w for v in (*potentials, *evidence) for w in (v.variable, *v.held)))
-
-
-def check_query(graph: Graph, query: Query) -> None:
-    """Refuse a query that does not fit the graph, with the name and the fix."""
-    for v in variables_of(query):
-        if v in graph.latents:
-            raise QueryError(f"{v!r} is hidden; ask about observed variables, for instance about its children")
-        if v not in graph:
-            raise QueryError(f"the graph has no variable {v!r}.{did_you_mean(v, graph.observed)}")
-    if isinstance(query, Interventional):
-        if not query.outcomes:
-            raise QueryError("P( | ...) names no outcome; write for instance P(y | do(x))")
-        for v in query.outcomes:
-            if v in query.do or v in query.given:
-                raise QueryError(f"{v!r} is both an outcome and a condition in {query}; keep one of the two")
-        for v in query.given:
-            if v in query.do:
-                raise QueryError(
-                    f"{v!r} is both set by do() and conditioned on in {query}; leave it out of the condition"
-                )
-    elif isinstance(query, Counterfactual):
-        check_worlds(query)
-    elif len(set(variables_of(query))) < len(variables_of(query)) and not isinstance(query, ErrorCovariance):
-        raise QueryError(f"{query} names a variable twice; an effect goes from one variable to another")
 
 
 def _path(model: Valuation, path: tuple[str, ...]) -> Array:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.identification.bench import Bench
-from halftrek.identification.functionals import Functionals, functionals, variables_of
+from halftrek.identification.functionals import Functionals, functionals
 from halftrek.identification.jacobian import Probe, probe, random_point
 from halftrek.identification.modular import PRIMES, PrimeField
 from halftrek.identification.parameters import Parameters, parameters_of, without_redundant_latents
 from halftrek.identification.recipe import Recipe, run
+from halftrek.queries.evaluate import variables_of
 
 if TYPE_CHECKING:
     from halftrek.graph import Graph

@@ -45,15 +45,26 @@ def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
 
 
 def check_query(query: Query, graph: Graph) -> None:
-    """Raise QueryError if the query does not fit the graph: unknown names, no such edge, a variable in two roles."""
+    """Raise QueryError if the query does not fit the graph: unknown names, a variable in two roles, no such edge."""
+    check_roles(query, graph)
+    if isinstance(query, DirectEffect | PathEffect):
+        for u, v in pairwise(variables_of(query)):
+            if v not in graph.children(u):
+                raise QueryError(f"{query}: the graph has no edge {u} -> {v}. For the total effect ask {u} ~> {v}")
+
+
+def check_roles(query: Query, graph: Graph) -> None:
+    """Raise QueryError for unknown or hidden names and a variable in two roles; a missing edge is an effect of zero."""
     for v in variables_of(query):
         if v in graph.latents:
             raise QueryError(f"{query}: {v!r} is hidden; a question can only be about observed variables")
         if v not in graph:
             raise QueryError(f"{query}: the graph has no variable {v!r}.{did_you_mean(v, graph.observed)}")
     if isinstance(query, Interventional):
+        if not query.outcomes:
+            raise QueryError("P( | ...) names no outcome; write for instance P(y | do(x))")
         for v in query.outcomes:
-            if v in query.given:
+            if v in query.given or v in query.do:
                 raise QueryError(f"{query}: {v!r} is both an outcome and a condition; take it out of one of them")
         for v in query.given:
             if v in query.do:
@@ -63,10 +74,6 @@ def check_query(query: Query, graph: Graph) -> None:
         check_worlds(query)
         return
     steps: Sequence[str] = variables_of(query)
-    if isinstance(query, DirectEffect | PathEffect):
-        for u, v in pairwise(steps):
-            if v not in graph.children(u):
-                raise QueryError(f"{query}: the graph has no edge {u} -> {v}. For the total effect ask {u} ~> {v}")
     if len(set(steps)) < len(steps):
         raise QueryError(f"{query}: a variable occurs twice; effects go from one variable to another")
 

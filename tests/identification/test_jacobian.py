@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from halftrek.errors import QueryError
 from halftrek.graph import Graph
 from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import check_query, functionals
+from halftrek.identification.functionals import functionals
 from halftrek.identification.jacobian import block_at, jacobian_test, model_dimension
 from halftrek.identification.parameters import Point, parameters_of
+from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
     DirectEffect,
     ErrorCovariance,
@@ -183,11 +184,11 @@ def test_districts_decide_like_the_whole_jacobian(graph, data):
         (DirectEffect("U", "x"), "'U' is hidden"),
         (TotalEffect("x", "x"), "twice"),
         (Interventional(("y",), {"y": 1}), "both an outcome"),
-        (Interventional(("y",), {"x": 1}, {"x": 1}), "both set by do"),
+        (Interventional(("y",), {"x": 1}, {"x": 1}), "both held by do"),
         (Interventional((), {"x": 1}), "no outcome"),
     ],
 )
 def test_a_query_that_does_not_fit_is_refused(query, words):
     graph = Graph([("x", "y")], latents={"U": ["x", "y"]})
     with pytest.raises(QueryError, match=words):
-        check_query(graph, query)
+        check_roles(query, graph)
