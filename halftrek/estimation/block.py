@@ -114,13 +114,14 @@ def fisher(state: State) -> Floats:
     at, m = shape.at, shape.slots
     tiny = 1e-14 * np.trace(state.R, axis1=1, axis2=2)[:, None, None] * np.eye(shape.size)
     weights = np.linalg.solve(state.R + tiny, state.GA.transpose(0, 2, 1)).transpose(0, 2, 1)  # rows: R^-1 A'G e_a
-    U = np.concatenate([weights @ state.omega, directions(state)], axis=1)
+    rest = np.broadcast_to(directions(state), (len(K), shape.parameters - m, shape.size))
+    U = np.concatenate([weights @ state.omega, rest], axis=1)
     UK = U @ K
     cross = UK[:, :, at.target]
     KK = K[:, at.target[:, None], at.target]
     H = 2.0 * (cross * cross.transpose(0, 2, 1) + KK * (UK @ U.transpose(0, 2, 1)))
-    rest = state.problem.G[:, :m, :m] - state.GA @ weights.transpose(0, 2, 1)
-    H[:, :m, :m] += 2.0 * rest * KK[:, :m, :m]
+    unexplained = state.problem.G[:, :m, :m] - state.GA @ weights.transpose(0, 2, 1)
+    H[:, :m, :m] += 2.0 * unexplained * KK[:, :m, :m]
     _add_barrier(state, U[:, m:], H)
     return _pull_back_twice(state.problem, H)
 
@@ -172,13 +173,12 @@ def _add_barrier(state: State, U: Floats, H: Floats) -> None:
 
 
 def directions(state: State) -> Floats:
-    """The vectors u of all parameters of Omega."""
+    """The vectors u of all parameters of Omega; without loadings one set serves the whole batch."""
     shape = state.problem.shape
-    at, b = shape.at, len(state.K)
-    U = np.broadcast_to(at.directions, (b, *at.directions.shape))
+    at = shape.at
     if not shape.loadings:
-        return U
-    U = U.copy()
+        return at.directions[None]
+    U = np.repeat(at.directions[None], len(state.K), axis=0)
     U[:, len(at.first) + np.arange(len(at.noisy)), at.noisy] *= state.W[:, at.noisy, at.noisy]
     return np.concatenate([U, state.C[:, at.latent]], axis=1)
 

@@ -76,7 +76,7 @@ class Plan:
     fixed_noise: dict[int, float]
     mixing: Floats | None
     constant: int
-    turnable: tuple[bool, ...] = ()  # hidden causes whose sign is free
+    turnable: tuple[tuple[int, int], ...] = ()  # hidden causes whose sign is free, with their first child
     singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = field(default_factory=dict)
     tasks: tuple[Task, ...] = ()
 
@@ -121,7 +121,8 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
     mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived or raw else None
     latents = tuple(graph.latents)
     spoken = {parse_edge_key(key)[0] for key in known}
-    turnable = tuple(u not in spoken for u in latents)
+    first = {u: min((place[c] for c in kids), default=-1) for u, kids in graph.latents.items()}
+    turnable = tuple((k, first[u]) for k, u in enumerate(latents) if u not in spoken and first[u] >= 0)
     return Plan(names, latents, fixed_T, fixed_mu, fixed_noise, mixing, constant, turnable, singles, tuple(tasks))
 
 

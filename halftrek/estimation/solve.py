@@ -60,10 +60,9 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
     return Solution(T, W, C, mu, value, tuple(pieces))
 
 
-def _turn(C: Floats, turnable: tuple[bool, ...]) -> None:
+def _turn(C: Floats, turnable: tuple[tuple[int, int], ...]) -> None:
     """The sign of a hidden cause is free, unless a loading is known: turn it so that its first loading is positive."""
-    for k in np.flatnonzero(turnable):
-        first = int(np.argmax((C[:, k] != 0.0).any(axis=0)))
+    for k, first in turnable:
         C[C[:, k, first] < 0.0, k] *= -1.0
 
 
