@@ -22,7 +22,7 @@ def standard_errors(fit: Fit, query: Query, *, information: Kind = "expected") -
     used = np.zeros(len(fit.model.names), dtype=bool)
     for g in gradients:
         used |= g.T.any(axis=0) | g.omega.any(axis=0) | (g.mean != 0.0)
-    blocks = [d for d in district_information(fit, information) if used[list(d.task.variables)].any()]
+    blocks = list(district_information(fit, information, touching=used))
     spread = np.array([gradient_variance(fit, g, blocks) for g in gradients])
     errors = np.sqrt(spread / fit.n)
     return errors[: len(found.values)], errors[len(found.values) :]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.block import State, directions, evaluate, fisher, hessian
@@ -65,13 +66,17 @@ class DistrictInformation:
         return float((along[told] ** 2 / values[told]).sum())
 
 
-def district_information(fit: Fit, kind: Kind = "expected") -> Iterator[DistrictInformation]:
-    """The information of every district at the fitted parameters."""
+def district_information(
+    fit: Fit, kind: Kind = "expected", *, touching: NDArray[np.bool_] | None = None
+) -> Iterator[DistrictInformation]:
+    """The information of every district (or of those with a variable in ``touching``) at the fitted parameters."""
     model = fit.model
     plan = make_plan(fit.graph, model.names, fit.options, raw=bool(fit.options.intercepts))
     cov, mean = (model.cov, model.mean) if kind == "expected" else (fit.moments.cov, fit.moments.mean)
     centred, about_origin = sources_of(plan, cov[None], mean[None])
     for task in plan.every_task():
+        if touching is not None and not touching[list(task.variables)].any():
+            continue
         G, scale = gather((task,), about_origin if task.about_origin else centred)
         problem = make_problem(task, G, scale)
         full = _fitted(plan, task, model, scale[0])
