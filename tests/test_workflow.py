@@ -143,7 +143,7 @@ def test_unidentified_is_refused_with_a_witness_and_does_not_spoil_the_rest(fram
     with pytest.raises(ht.NotIdentifiedError) as caught:
         fit.effect("a", "b")
     assert caught.value.verdict.status == "not identified"
-    first, second = caught.value.verdict.witness.models
+    first, second = caught.value.verdict.witness
     np.testing.assert_allclose(first.cov, second.cov, atol=1e-10)
     assert abs(first.total_effect("a", "b") - second.total_effect("a", "b")) > 1e-3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,10 @@ class Witness:
     models: tuple[CGLSCM, CGLSCM]
     quantity: str
     answers: tuple[float, float]
+
+    def __iter__(self) -> Iterator[CGLSCM]:
+        """The two models: ``first, second = verdict.witness``."""
+        return iter(self.models)
 
     @property
     def largest_difference(self) -> float:
