@@ -147,7 +147,7 @@ def _ties(task: Task, scale: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
 def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Piece:
     shape = task.shape
     many_maxima = task.several_starts or (settings.few_rows and bool(shape.pairs))
-    wanted = settings.starts or (1 if not many_maxima else 2 * STARTS if shape.loadings else STARTS)
+    wanted = settings.starts or (_starts_for(problem) if many_maxima else 1)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1
     b = len(problem.G)
@@ -158,7 +158,7 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Pie
     em_alone = not settings.finish and has_em_step(problem)
     if em_alone:
         theta, taken, settled = run_em(many, theta, settings.max_iter)
-    elif has_em_step(problem) and many_maxima and given is None:
+    elif has_em_step(problem) and many_maxima and given is None and not problem.saturated:
         theta, taken, _ = run_em(many, theta, WARM_UP)
     ends = _finish(many, theta, 0 if em_alone else settings.max_iter, near=not many_maxima)
     if em_alone:
@@ -187,6 +187,13 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Pie
         boundary=_on_boundary(problem, best.theta, W),
         ridge=~converged & (lowest < 1e-4) & (best.decrement < 1e-2) & np.isfinite(best.value),
     )
+
+
+def _starts_for(problem: Problem) -> int:
+    """More where loadings make more maxima, fewer where the likelihood is a function of the coefficients alone."""
+    if problem.shape.loadings:
+        return 2 * STARTS
+    return STARTS // 2 if problem.saturated else STARTS
 
 
 def _finish(problem: Problem, theta: Floats, steps: int, *, near: bool = False) -> Optimum:
