@@ -16,7 +16,7 @@ from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import Estimate, estimate, measures
+from halftrek.inference import Estimate, How, estimate, measures
 from halftrek.inputs import read_data, read_graph, read_question
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments, read_moments
@@ -137,14 +137,9 @@ def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: An
     return estimation.fit_batch(chosen, sets, **options)
 
 
-def answer(
-    fitted: Fit,
-    question: str | Query,
-    *,
-    level: float = 0.95,
-    information: Literal["expected", "observed"] = "expected",
-) -> Answer:
-    """The fitted model's answer with its uncertainty, if the graph allows one."""
+def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
+    """The fitted model's answer with its uncertainty (options: see ``How``), if the graph allows one."""
+    how = How(**uncertainty)
     query = read_question(question)
     check_query(query, fitted.graph)
     verdict = _verdict(fitted.graph, query)
@@ -159,10 +154,10 @@ def answer(
     if isinstance(query, Interventional | Counterfactual) and not fitted.moments.has_mean:
         notes.append("no means were given with the covariance, so they count as zero: read means as deviations")
     result = evaluate(query, fitted.model)
-    sure = estimate(fitted, query, result, level=level, information=information)
+    sure = estimate(fitted, query, result, how)
     if np.isnan(sure.errors).any():
         notes.append("at these estimates the data carry no information about this answer, so it has no interval")
-    notes += _disagreement(fitted, query, verdict, sure)
+    notes += [*sure.notes, *_disagreement(fitted, query, verdict, sure)]
     return Answer(query, result, verdict, tuple(notes), sure)
 
 

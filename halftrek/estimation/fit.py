@@ -51,19 +51,36 @@ class Fit:
         return self.status.converged
 
     def query(
-        self, question: Any, *, level: float = 0.95, information: Literal["expected", "observed"] = "expected"
+        self,
+        question: Any,
+        *,
+        level: float = 0.95,
+        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] = "delta",
+        information: Literal["expected", "observed"] | None = None,
+        replicates: int = 1000,
+        ends: Literal["percentile", "bca"] = "percentile",
+        random_state: int = 0,
     ) -> Answer:
         """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none.
 
-        Standard errors and intervals come from the expected or the observed information.
+        ``interval`` says where standard errors and intervals come from: the information ("delta"), the sandwich
+        ("robust"; by cluster if the fit has one), rows drawn again ("bootstrap") or drawn from the fitted model
+        ("parametric"), or the likelihood ("profile"). ``information`` is for "delta"; ``replicates``, ``ends`` and
+        ``random_state`` are for the bootstraps.
         """
         from halftrek.workflow import answer
 
-        return answer(self, question, level=level, information=information)
+        return answer(
+            self, question, level=level, interval=interval, information=information, replicates=replicates,
+            ends=ends, random_state=random_state,
+        )  # fmt: skip
 
-    def effect(self, cause: str, effect: str | None = None) -> Answer:
-        """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``."""
-        return self.query(cause if effect is None else TotalEffect(cause, effect))
+    def effect(self, cause: str, effect: str | None = None, **uncertainty: Any) -> Answer:
+        """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``.
+
+        For the options of uncertainty see ``query``.
+        """
+        return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
 
     def params(self, *, level: float = 0.95) -> Any:
         """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,44 +15,89 @@ from halftrek.inference.information import Kind
 from halftrek.model import Floats, Gaussian
 from halftrek.queries import Query
 
+Interval = Literal["delta", "robust", "bootstrap", "parametric", "profile"]
+Ends = Literal["percentile", "bca"]
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """Values (an effect, or a mean for each outcome) and variances of the outcomes, with their standard errors."""
 
-    values: Floats
-    errors: Floats
-    variances: Floats
-    variance_errors: Floats
+@dataclass(frozen=True)
+class How:
+    """How uncertainty is computed.
+
+    - ``interval``: "delta" (from the information), "robust" (sandwich: right for data that are not normal, and by
+      cluster), "bootstrap" (rows drawn again), "parametric" (rows drawn from the fitted model), "profile" (likelihood);
+    - ``information``: "expected" or "observed"; None: what fits the data, observed where values are missing;
+    - ``replicates``, ``ends`` ("percentile" or "bca") and ``random_state`` are for the bootstraps.
+    """
+
+    interval: Interval = "delta"
     level: float = 0.95
+    information: Kind | None = None
+    replicates: int = 1000
+    ends: Ends = "percentile"
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.level < 1.0:
+            raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {self.level!r}")
+        if self.interval not in get_args(Interval):
+            raise InputError(f"interval must be one of {', '.join(get_args(Interval))}, not {self.interval!r}")
+        if self.information not in (None, *get_args(Kind)):
+            raise InputError(f"information must be 'expected' or 'observed', not {self.information!r}")
+        if self.ends not in get_args(Ends):
+            raise InputError(f"ends must be 'percentile' or 'bca', not {self.ends!r}")
+        if self.replicates < 2:
+            raise InputError(f"replicates must be at least 2, not {self.replicates}")
 
     @property
-    def intervals(self) -> Floats:
-        """One row ``(low, high)`` for each value."""
-        reach = self._quantile * self.errors
-        return np.stack([self.values - reach, self.values + reach], axis=1)
-
-    @property
-    def variance_intervals(self) -> Floats:
-        """One row for each variance, computed for its logarithm so that no end is negative."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.exp(self._quantile * np.where(self.variances > 0, self.variance_errors / self.variances, 0.0))
-        return np.stack([self.variances / reach, self.variances * reach], axis=1)
-
-    @property
-    def _quantile(self) -> float:
+    def quantile(self) -> float:
+        """The point of the standard normal that leaves half of what is not covered above it."""
         return NormalDist().inv_cdf(0.5 + self.level / 2.0)
 
 
-def estimate(
-    fit: Fit, query: Query, result: float | Gaussian, *, level: float = 0.95, information: Kind = "expected"
-) -> Estimate:
-    """The uncertainty of a fitted model's answer ``result``, by the delta method."""
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
-    if information not in ("expected", "observed"):
-        raise InputError(f"information must be 'expected' or 'observed', not {information!r}")
-    errors, variance_errors = standard_errors(fit, query, information=information)
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values (an effect, or a mean for each outcome) and variances of the outcomes, with errors and intervals.
+
+    Intervals have one row ``(low, high)`` each. ``notes`` are what to know before trusting them.
+    """
+
+    values: Floats
+    errors: Floats
+    intervals: Floats
+    variances: Floats
+    variance_errors: Floats
+    variance_intervals: Floats
+    level: float = 0.95
+    kind: Interval = "delta"
+    notes: tuple[str, ...] = ()
+
+
+def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None = None) -> Estimate:
+    """The uncertainty of a fitted model's answer ``result``."""
+    how = How() if how is None else how
     if isinstance(result, Gaussian):
-        return Estimate(result.mean, errors, result.variance, variance_errors, level)
-    return Estimate(np.array([result]), errors, np.zeros(0), np.zeros(0), level)
+        values, variances = result.mean, result.variance
+    else:
+        values, variances = np.array([result]), np.zeros(0)
+    errors, variance_errors = standard_errors(fit, query, information=how.information or "expected")
+    return normal_estimate(values, errors, variances, variance_errors, how)
+
+
+def normal_estimate(
+    values: Floats, errors: Floats, variances: Floats, variance_errors: Floats, how: How, notes: tuple[str, ...] = ()
+) -> Estimate:
+    """Intervals from standard errors: symmetric for values, on the scale of logarithms for variances."""
+    reach = how.quantile * errors
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.exp(how.quantile * np.where(variances > 0, variance_errors / variances, 0.0))
+    return Estimate(
+        values=values,
+        errors=errors,
+        intervals=np.stack([values - reach, values + reach], axis=1),
+        variances=variances,
+        variance_errors=variance_errors,
+        variance_intervals=np.stack([variances / factor, variances * factor], axis=1),
+        level=how.level,
+        kind=how.interval,
+        notes=notes,
+    )

@@ -1,0 +1,158 @@
+"""The free parameters of a whole model as one vector, in the units of the data.
+
+Where the likelihood splits into districts nothing here is needed. It is for what does not split: missing values,
+profiles of an answer, edges that are not in the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation.options import Options
+from halftrek.estimation.plan import PAD, Plan, Task, make_plan
+from halftrek.graph import Graph
+from halftrek.model import CGLSCM, Floats
+from halftrek.queries.gradients import Gradient
+
+Ints = NDArray[np.intp]
+Numbers = NDArray[Any]  # real, or complex for derivatives by a complex step
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Where every free parameter stands: in T, in the error covariances beside explicit loadings, in C, in mu.
+
+    Each of ``T_at``, ``W_at``, ``C_at``, ``mu_at`` holds ``(row, column, parameter)``, one line an entry; parameters
+    that share a label appear in several lines. Hidden causes of two children count as an error covariance; ``latents``
+    are the places of those with loadings of their own.
+    """
+
+    names: tuple[str, ...]
+    latents: tuple[int, ...]
+    size: int
+    T_at: Ints
+    W_at: Ints
+    C_at: Ints
+    mu_at: Ints
+    T0: Floats
+    W0: Floats
+    C0: Floats
+    mu0: Floats
+
+    def arrays(self, theta: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """``T, W, C, mu`` at a point; Omega is ``W + C'C``. A complex point gives complex arrays."""
+        T, W, C, mu = (x.astype(theta.dtype) for x in (self.T0, self.W0, self.C0, self.mu0))
+        T[self.T_at[:, 0], self.T_at[:, 1]] = theta[self.T_at[:, 2]]
+        W[self.W_at[:, 0], self.W_at[:, 1]] = theta[self.W_at[:, 2]]
+        W[self.W_at[:, 1], self.W_at[:, 0]] = theta[self.W_at[:, 2]]
+        C[self.C_at[:, 0], self.C_at[:, 1]] = theta[self.C_at[:, 2]]
+        mu[self.mu_at[:, 0]] = theta[self.mu_at[:, 2]]
+        return T, W, C, mu
+
+    def moments(self, theta: Numbers) -> tuple[Numbers, Numbers]:
+        """Implied mean and covariance."""
+        T, W, C, mu = self.arrays(theta)
+        B = np.linalg.inv(np.eye(len(self.names)) - T)
+        return mu @ B, B.T @ (W + C.T @ C) @ B
+
+    def vector(self, model: CGLSCM) -> Floats:
+        """The point of a model of this graph."""
+        explicit = model.C[list(self.latents)]
+        theta = np.zeros(self.size)
+        inside = model.omega - explicit.T @ explicit
+        for at, values in ((self.T_at, model.T), (self.W_at, inside), (self.C_at, explicit), (self.mu_at, model.mu)):
+            theta[at[:, 2]] = values[at[:, 0]] if values.ndim == 1 else values[at[:, 0], at[:, 1]]
+        return theta
+
+    def pull(self, gradient: Gradient, theta: Floats) -> Floats:
+        """A gradient in coefficients, error covariances and means as one in the parameters."""
+        T, _, C, mu = self.arrays(theta)
+        B = np.linalg.inv(np.eye(len(self.names)) - T)
+        slope = B @ gradient.mean
+        return self.collect(gradient.T + np.outer(mu @ B, slope), gradient.omega, slope, C)
+
+    def collect(self, T: Numbers, omega: Numbers, mu: Numbers, C: Numbers) -> Numbers:
+        """Derivatives in the entries of T, Omega (symmetric) and mu, summed up by parameter."""
+        found = np.zeros(self.size, dtype=np.result_type(T, omega, mu))
+        np.add.at(found, self.T_at[:, 2], T[self.T_at[:, 0], self.T_at[:, 1]])
+        twice = np.where(self.W_at[:, 0] == self.W_at[:, 1], 1.0, 2.0)
+        np.add.at(found, self.W_at[:, 2], twice * omega[self.W_at[:, 0], self.W_at[:, 1]])
+        np.add.at(found, self.C_at[:, 2], 2.0 * (C @ omega)[self.C_at[:, 0], self.C_at[:, 1]])
+        np.add.at(found, self.mu_at[:, 2], mu[self.mu_at[:, 0]])
+        return found
+
+    def jacobian(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Derivatives of the implied mean ``(size, p)`` and covariance ``(size, p, p)``."""
+        T, W, C, mu = self.arrays(theta)
+        B = np.linalg.inv(np.eye(len(self.names)) - T)
+        cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
+        p = len(self.names)
+        dmean, half = np.zeros((self.size, p)), np.zeros((self.size, p, p))
+        u, v, a = self.T_at.T
+        np.add.at(dmean, a, mean[u, None] * B[v])
+        np.add.at(half, a, cov[u][:, :, None] * B[v][:, None, :])
+        i, j, a = self.W_at.T
+        share = np.where(i == j, 0.5, 1.0)[:, None, None]
+        np.add.at(half, a, share * B[i][:, :, None] * B[j][:, None, :])
+        k, j, a = self.C_at.T
+        np.add.at(half, a, (C @ B)[k][:, :, None] * B[j][:, None, :])
+        j, _, a = self.mu_at.T
+        np.add.at(dmean, a, B[j])
+        return dmean, half + half.transpose(0, 2, 1)
+
+
+@lru_cache(maxsize=32)
+def make_space(graph: Graph, names: tuple[str, ...], options: Options) -> Space:
+    """The parameters of a graph's model, with what is fixed and what is equal."""
+    plan = make_plan(graph, names, options, raw=True)
+    tasks = list(plan.every_task())
+    explicit = tuple(dict.fromkeys(k for task in tasks for k in task.latents))
+    p = len(names)
+    T0 = plan.fixed_T.copy() if plan.fixed_T.size else np.zeros((p, p))
+    W0, C0, mu0 = np.zeros((p, p)), np.zeros((len(explicit), p)), np.zeros(p)
+    for v, held in plan.fixed_noise.items():
+        W0[v, v] = held
+    for v, held in plan.fixed_mu.items():
+        mu0[v] = held
+    entries: dict[str, list[tuple[int, int, int]]] = {"T": [], "W": [], "C": [], "mu": []}
+    constants = {"T": T0, "C": C0, "W": W0}
+    labels: dict[str, int] = {}
+    size = 0
+    for task in tasks:
+        for i, j, held in task.fixed_pairs:
+            W0[task.variables[i], task.variables[j]] = W0[task.variables[j], task.variables[i]] = held
+        for (kind, row, column), tie in zip(_places(plan, task, explicit), _ties(task), strict=True):
+            if kind == "pad":
+                continue
+            if isinstance(tie, float):
+                constants[kind][row, column] = tie
+                continue
+            a = size if tie is None else labels.setdefault(tie, size)
+            size = max(size, a + 1)
+            entries[kind].append((row, column, a))
+    at = {kind: np.array(found, dtype=np.intp).reshape(-1, 3) for kind, found in entries.items()}
+    return Space(names, explicit, size, at["T"], at["W"], at["C"], at["mu"], T0, W0, C0, mu0)
+
+
+def _ties(task: Task) -> tuple[float | str | None, ...]:
+    return (None,) * task.shape.parameters if task.ties is None else task.ties
+
+
+def _places(plan: Plan, task: Task, explicit: tuple[int, ...]) -> list[tuple[str, int, int]]:
+    """What each parameter of a task is, in the order of its shape."""
+    shape, who = task.shape, task.variables
+    places: list[tuple[str, int, int]] = []
+    for slot, j in zip(task.slots, shape.column, strict=True):
+        if slot == PAD:
+            places.append(("pad", 0, 0))
+        else:
+            places.append(("mu", who[j], 0) if slot == plan.constant else ("T", slot, who[j]))
+    places += [("W", who[i], who[j]) for i, j in shape.pairs]
+    places += [("W", who[j], who[j]) for j in shape.noisy]
+    places += [("C", explicit.index(task.latents[k]), who[j]) for k, j in shape.loadings]
+    return places

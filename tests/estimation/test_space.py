@@ -1,0 +1,70 @@
+"""One vector for the whole model: there and back, and derivatives against differences."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+
+from halftrek.estimation import fit
+from halftrek.estimation.options import Options
+from halftrek.estimation.space import make_space
+from halftrek.graph import Graph
+from halftrek.moments import Moments
+from halftrek.queries import Interventional, evaluate
+from halftrek.queries.gradients import linearize
+from tests.estimation.strategies import models
+
+SETTINGS = settings(max_examples=30, deadline=None, derandomize=True)
+
+
+def differences(function, theta, h=1e-6):
+    steps = np.eye(len(theta)) * h
+    return np.array([(function(theta + s) - function(theta - s)) / (2 * h) for s in steps])
+
+
+@given(model=models(bows=True))
+@SETTINGS
+def test_a_model_goes_in_and_its_moments_come_out(model):
+    space = make_space(model.graph, model.names, Options())
+    mean, cov = space.moments(space.vector(model))
+    np.testing.assert_allclose(mean, model.mean, atol=1e-9)
+    np.testing.assert_allclose(cov, model.cov, atol=1e-9)
+
+
+@given(model=models(bows=True))
+@SETTINGS
+def test_derivatives_of_the_moments_are_differences(model):
+    space = make_space(model.graph, model.names, Options())
+    theta = space.vector(model)
+    dmean, dcov = space.jacobian(theta)
+    np.testing.assert_allclose(dmean, differences(lambda x: space.moments(x)[0], theta), atol=1e-6)
+    np.testing.assert_allclose(dcov, differences(lambda x: space.moments(x)[1], theta), atol=1e-6)
+
+
+def test_a_gradient_is_pulled_to_the_parameters():
+    """Through labels, fixed values, loadings and a fixed intercept at once."""
+    graph = Graph(
+        directed=[("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")],
+        bidirected=[("a", "d")],
+        latents={"U": ["b", "c", "d"]},
+        coefficients={"a -> b": "k", "b -> c": "k", "c -> d": 0.5},
+    )
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(4, 4))
+    data = Moments(graph.observed, 500, rng.normal(size=4), root @ root.T + np.eye(4))
+    found = fit(graph, data, intercepts={"c": 0.3})
+    space = make_space(found.graph, found.model.names, found.options)
+    theta = space.vector(found.model)
+    assert len(space.latents) == 1
+    assert space.size == 2 + 1 + 4 + 3 + 3  # labels and edge, arc, variances, loadings, intercepts
+    query = Interventional(("d",), {"a": 1.0}, {"b": 0.5})
+    gradient = linearize(query, found.model).values[0]
+
+    def value(point):
+        T, W, C, mu = space.arrays(point)
+        moved = type(found.model)(found.model.names, T, C, mu, W, found.model.latents, found.graph)
+        return evaluate(query, moved).mean[0]
+
+    np.testing.assert_allclose(space.pull(gradient, theta), differences(value, theta), atol=1e-5)
+    assert space.arrays(theta)[3][2] == 0.3
+    assert space.arrays(theta)[0][2, 3] == 0.5
