@@ -30,6 +30,7 @@ from halftrek.graph import Graph
 from halftrek.identification import Verdict, solve
 from halftrek.model import CGLSCM, GLSCM, Gaussian, cgl_edge
 from halftrek.moments import Moments
+from halftrek.storage import load, save
 from halftrek.syntax import format_graph, parse_question
 from halftrek.workflow import fit, fit_batch, graph, identify, moments
 
@@ -65,7 +66,9 @@ __all__ = [
     "format_graph",
     "graph",
     "identify",
+    "load",
     "moments",
     "parse_question",
+    "save",
     "solve",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -86,6 +88,12 @@ class Answer:
     def estimand(self) -> str:
         """What the answer is a function of, in text."""
         return "" if self.verdict is None else str(self.verdict.estimand or "")
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the answer with its verdict as JSON; ``ht.load`` gives it back to the last bit."""
+        from halftrek.storage import save
+
+        return save(self, path)
 
     def __str__(self) -> str:
         if isinstance(self.result, Gaussian):

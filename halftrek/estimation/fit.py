@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -96,6 +98,12 @@ class Fit:
         from halftrek.workflow import measures_of
 
         return measures_of(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fit as JSON; ``ht.load`` gives it back to the last bit."""
+        from halftrek.storage import save
+
+        return save(self, path)
 
     def summary(self) -> str:
         """The fit as text of at most 80 columns."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,6 +165,12 @@ class CGLSCM:
 
         return answer_from_model(self, question)
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model as JSON; ``ht.load`` gives it back to the last bit."""
+        from halftrek.storage import save
+
+        return save(self, path)
+
     def reorder(self, names: Sequence[str]) -> CGLSCM:
         """The same model with its variables in another order."""
         at = [self._place(v) for v in names]
@@ -218,6 +226,12 @@ class GLSCM:
             psi=self.psi,
             latents=self.latents,
         )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model as JSON; ``ht.load`` gives it back to the last bit."""
+        from halftrek.storage import save
+
+        return save(self, path)
 
 
 def total_effects(T: ArrayLike) -> Floats:

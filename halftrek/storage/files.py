@@ -1,0 +1,99 @@
+"""One file for one value: what it is, which format, a digest against damage, the content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from halftrek.errors import HalftrekError, InputError
+from halftrek.storage.codec import Malformed, decode, encode
+from halftrek.storage.kinds import names
+
+FORMAT = "halftrek"
+VERSION = 1
+
+# What turns the content of a file of one version into that of the next. A change of the format adds a line here and a
+# file of the old version to tests/reference/saved, so that old files keep loading.
+_MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
+
+
+def save(value: Any, path: str | os.PathLike[str]) -> Path:
+    """Write a fit, a model, an answer, a verdict, a graph or moments as JSON, whole or not at all."""
+    from halftrek import __version__
+    from halftrek.reporting.files import whole_file  # here, so that import halftrek stays quick
+
+    if type(value) not in names():
+        raise InputError(f"a {type(value).__name__} cannot be saved; fits, models, answers, verdicts and graphs can")
+    content = encode(value)
+    head = {"format": FORMAT, "version": VERSION, "halftrek": __version__, "digest": _digest(content)}
+    with whole_file(path) as unfinished:
+        unfinished.write_text(_lines({**head, "content": content}) + "\n", encoding="utf-8")
+    return Path(path)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What ``save`` wrote: a fit, a model, an answer ... that gives the same numbers to the last bit."""
+    where = f"cannot load {str(path)!r}"
+    envelope = _read(Path(path), where)
+    if not isinstance(envelope, dict) or envelope.get("format") != FORMAT:
+        raise InputError(f"{where}: it is not a file that halftrek saved. Data go into ht.fit(graph, data)")
+    version, writer = envelope.get("version"), envelope.get("halftrek", "an unknown version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InputError(f"{where}: its format version is {version!r}, which no halftrek has written; save it again")
+    if version > VERSION:
+        raise InputError(
+            f"{where}: it has the format version {version}, written by halftrek {writer}, and this halftrek reads "
+            f"versions up to {VERSION}. Install a newer halftrek"
+        )
+    content = envelope.get("content")
+    if envelope.get("digest") != _digest(content):
+        raise InputError(f"{where}: its content is not what was saved, for it was damaged or edited. Save it again")
+    try:
+        for step in range(version, VERSION):
+            content = _MIGRATIONS[step](content)
+        return decode(content)
+    except Malformed as error:
+        raise InputError(f"{where}: {error}. It was written by halftrek {writer}; try that version") from None
+    except (HalftrekError, TypeError, ValueError, KeyError, RecursionError) as error:
+        raise InputError(f"{where}: its parts do not make a whole: {error}") from error
+
+
+def _lines(record: dict[str, Any], margin: str = "") -> str:
+    """JSON with one part on each line, the content's parts too: numbers in a column help nobody."""
+    lines = []
+    for key, value in record.items():
+        inner = _lines(value, margin + " ") if key == "content" else json.dumps(value, allow_nan=False)
+        lines.append(f'{margin} "{key}": {inner}')
+    return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
+
+
+def _read(path: Path, where: str) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except FileNotFoundError:
+        raise InputError(f"{where}: there is no such file") from None
+    except OSError as error:
+        raise InputError(f"{where}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{where}: it is not text, so halftrek did not save it") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{where}: it is not whole JSON ({error.msg} in line {error.lineno}); it was cut off, or is another kind "
+            f"of file. Save it again"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: it is not JSON that halftrek wrote: {error}") from None
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"it holds {word}")
+
+
+def _digest(content: Any) -> str:
+    """Of the content, however the JSON is laid out."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,45 @@
+"""The classes whose values may stand in a file, by the name that they have there."""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+# A file names a class, never a module: code may move, files stay readable. Nothing outside these modules is ever built.
+_MODULES = (
+    "halftrek.graph.graph",
+    "halftrek.moments.moments",
+    "halftrek.model.gaussian",
+    "halftrek.model.scm",
+    "halftrek.queries.types",
+    "halftrek.estimation.fit",
+    "halftrek.estimation.options",
+    "halftrek.estimation.status",
+    "halftrek.identification.nonparametric",
+    "halftrek.identification.recipe",
+    "halftrek.identification.verdict",
+    "halftrek.identification.witness",
+    "halftrek.inference.estimate",
+    "halftrek.answers",
+)
+
+
+@cache
+def classes() -> dict[str, type[Any]]:
+    """Every class that a file may name."""
+    found: dict[str, type[Any]] = {}
+    for path in _MODULES:
+        for name, thing in vars(import_module(path)).items():
+            if isinstance(thing, type) and is_dataclass(thing) and thing.__module__ == path:
+                if name in found:
+                    raise RuntimeError(f"two classes are called {name}; files could not tell them apart")
+                found[name] = thing
+    return found
+
+
+@cache
+def names() -> dict[type[Any], str]:
+    """The name in files of each class."""
+    return {kind: name for name, kind in classes().items()}
