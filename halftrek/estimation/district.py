@@ -13,6 +13,7 @@ from halftrek.estimation.loadings import split_covariances
 from halftrek.estimation.newton import Optimum, minimize, without
 from halftrek.estimation.plan import Task
 from halftrek.estimation.shape import Problem, Shape, error_matrices
+from halftrek.estimation.single import Found, fits_alone, newton_single
 from halftrek.estimation.starts import random_start, regression_start, start_from
 from halftrek.model import Floats
 
@@ -36,6 +37,11 @@ class Settings:
     finish: bool = True
     few_rows: bool = False
     start: Floats | None = None  # coefficients to begin with, nan where there is no idea
+
+    @property
+    def plain(self) -> bool:
+        """True if nothing is asked for but the maximum."""
+        return self.finish and self.start is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +154,10 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Pie
     shape = task.shape
     many_maxima = task.several_starts or (settings.few_rows and bool(shape.pairs))
     wanted = settings.starts or (_starts_for(problem) if many_maxima else 1)
+    if wanted == len(problem.G) == 1 and settings.plain and task.plain and fits_alone(shape):
+        found = newton_single(shape, problem.G[0])
+        if found is not None and found.iterations <= settings.max_iter:
+            return _piece_of(task, found)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1
     b = len(problem.G)
@@ -186,6 +196,25 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Pie
         flat=flat,
         boundary=_on_boundary(problem, best.theta, W),
         ridge=~converged & (lowest < 1e-4) & (best.decrement < 1e-2) & np.isfinite(best.value),
+    )
+
+
+def _piece_of(task: Task, found: Found) -> Piece:
+    """The piece of a single data set that needed nothing special."""
+    no, none, one = np.zeros(1, dtype=bool), np.zeros(1, dtype=np.intp), np.ones(1, dtype=np.intp)
+    return Piece(
+        t=found.t[None],
+        W=found.W[None],
+        C=np.zeros((1, len(task.pair_latents), task.shape.size)),
+        value=np.array([found.value]),
+        iterations=np.array([found.iterations]),
+        starts=one,
+        agreeing=one,
+        several=no,
+        converged=~no,
+        flat=none,
+        boundary=np.array([found.boundary]),
+        ridge=no,
     )
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.estimation.options import Options
 from halftrek.estimation.shape import Shape
@@ -43,6 +44,26 @@ class Task:
     several_starts: bool = False
     about_origin: bool = False
 
+    @property
+    def plain(self) -> bool:
+        """True if nothing in it is fixed or tied."""
+        return self.ties is None and not self.fixed_noise and not self.fixed_pairs
+
+    @cached_property
+    def where(self) -> NDArray[np.intp]:
+        """Source columns of slots and members."""
+        return np.array((*self.slots, *self.members), dtype=np.intp)
+
+    @cached_property
+    def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Of the slots that have a regressor: which they are, and the row and column of their coefficients in T."""
+        own = [a for a, slot in enumerate(self.slots) if slot != PAD]
+        return (
+            np.array(own, dtype=np.intp),
+            np.array([self.slots[a] for a in own], dtype=np.intp),
+            np.array([self.variables[self.shape.column[a]] for a in own], dtype=np.intp),
+        )
+
     def explicit(self) -> Task:
         """The same task with every hidden cause of two children given loadings of its own."""
         extra = [(len(self.latents) + i, j) for i, (_, ends) in enumerate(self.pair_latents) for j in ends]
@@ -59,6 +80,30 @@ class Task:
             shape, self.variables, self.slots, self.members, latents, self.fixed_noise, self.fixed_pairs, ties,
             (), True, self.about_origin,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Regressions:
+    """Districts of one variable with the same number of slots, as index arrays: row i of ``slots`` feeds target i."""
+
+    about_origin: bool
+    target: NDArray[np.intp]
+    source: NDArray[np.intp]
+    slots: NDArray[np.intp]
+    held: Floats | None  # noise variances that are fixed, nan elsewhere
+
+    @staticmethod
+    def of(
+        about_origin: bool, rows: list[tuple[int, int, tuple[int, ...]]], fixed_noise: dict[int, float]
+    ) -> Regressions:
+        held = np.array([fixed_noise.get(v, np.nan) for v, _, _ in rows])
+        return Regressions(
+            about_origin,
+            np.array([v for v, _, _ in rows], dtype=np.intp),
+            np.array([s for _, s, _ in rows], dtype=np.intp),
+            np.array([slots for _, _, slots in rows], dtype=np.intp).reshape(len(rows), -1),
+            None if np.isnan(held).all() else held,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +124,18 @@ class Plan:
     turnable: tuple[tuple[int, int], ...] = ()  # hidden causes whose sign is free, with their first child
     singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = field(default_factory=dict)
     tasks: tuple[Task, ...] = ()
+
+    @cached_property
+    def regressions(self) -> tuple[Regressions, ...]:
+        """Districts of one variable, those with the same number of slots together."""
+        return tuple(Regressions.of(origin, rows, self.fixed_noise) for (_, origin), rows in self.singles.items())
+
+    @cached_property
+    def groups(self) -> tuple[tuple[Task, ...], ...]:
+        """The tasks by shape."""
+        from halftrek.estimation.grouping import group_tasks
+
+        return group_tasks(self.tasks)
 
     def every_task(self) -> Iterator[Task]:
         """All districts as tasks, those of one variable too."""

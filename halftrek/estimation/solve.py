@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.estimation.district import Piece, Settings, solve_district
-from halftrek.estimation.grouping import group_tasks
-from halftrek.estimation.plan import PAD, Plan, Task
+from halftrek.estimation.plan import PAD, Plan, Regressions, Task
 from halftrek.model import Floats
 
 
@@ -36,11 +35,11 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
         T += plan.fixed_T
     C = np.zeros((b, len(plan.latents), p))
     value = np.zeros(b)
-    for (slots, origin), rows in plan.singles.items():
-        value += _regress(slots, rows, about_origin if origin else centred, T, W, plan.fixed_noise)
+    for regressions in plan.regressions:
+        value += _regress(regressions, about_origin if regressions.about_origin else centred, T, W)
     estimated_mu: dict[int, Floats] = {}
     pieces: list[tuple[Task, slice, Piece]] = []
-    for tasks in group_tasks(plan.tasks):
+    for tasks in plan.groups:
         S = about_origin if tasks[0].about_origin else centred
         G, scale = gather(tasks, S)
         piece = solve_district(tasks[0], G, scale, settings)
@@ -78,20 +77,11 @@ def sources_of(plan: Plan, cov: Floats, mean: Floats) -> tuple[Floats, Floats]:
     return plan.mixing.T @ padded @ plan.mixing, plan.mixing.T @ raw @ plan.mixing
 
 
-def _regress(
-    slots: int,
-    rows: list[tuple[int, int, tuple[int, ...]]],
-    S: Floats,
-    T: Floats,
-    W: Floats,
-    fixed_noise: dict[int, float],
-) -> Floats:
-    """Districts of one variable: ordinary least squares, all with the same number of slots at once."""
-    target = np.array([v for v, _, _ in rows])
-    source = np.array([s for _, s, _ in rows])
+def _regress(these: Regressions, S: Floats, T: Floats, W: Floats) -> Floats:
+    """Ordinary least squares, all with the same number of slots at once."""
+    target, source, z = these.target, these.source, these.slots
     left = S[:, source, source]
-    if slots:
-        z = np.array([slot for _, _, slot in rows])
+    if z.shape[1]:
         scale = np.sqrt(S[:, z, z])
         gram = S[:, z[:, :, None], z[:, None, :]] / (scale[..., None] * scale[..., None, :])
         cross = S[:, z, source[:, None]] / scale
@@ -99,21 +89,20 @@ def _regress(
         left = left - (slope * cross).sum(axis=2)
         T[:, z, target[:, None]] = slope / scale
     noise = np.maximum(left, 1e-300)
-    if fixed_noise:
-        held = np.array([fixed_noise.get(int(v), np.nan) for v in target])
-        noise = np.where(np.isnan(held), noise, held)
+    if these.held is not None:
+        noise = np.where(np.isnan(these.held), noise, these.held)
     W[:, target, target] = noise
     return np.asarray((np.log(noise) + left / noise).sum(axis=1))
 
 
 def gather(tasks: tuple[Task, ...], S: Floats) -> tuple[Floats, Floats]:
     """Second moments of (slots, members) as correlations, and the scales; batch-major, tasks next to each other."""
-    where = np.array([(*task.slots, *task.members) for task in tasks])
+    where = tasks[0].where[None] if len(tasks) == 1 else np.stack([task.where for task in tasks])
     G = S[:, where[:, :, None], where[:, None, :]].reshape(-1, where.shape[1], where.shape[1])
-    empty = np.tile(where == PAD, (len(S), 1))
-    if empty.any():  # a slot without a regressor: of unit variance, unrelated to everything, so its coefficient is zero
+    if where.min(initial=0) == PAD:  # a slot without a regressor: of unit variance, unrelated to everything
+        empty = np.tile(where == PAD, (len(S), 1))
         G = np.where(empty[:, :, None] | empty[:, None, :], np.eye(where.shape[1]), G)
-    scale = np.sqrt(np.diagonal(G, axis1=1, axis2=2))
+    scale = np.sqrt(G.diagonal(axis1=1, axis2=2))
     return G / (scale[:, :, None] * scale[:, None, :]), scale
 
 
@@ -130,13 +119,16 @@ def _store(
     T, W, C = into
     shape, m = task.shape, task.shape.slots
     own = scale[:, m:]
-    t = piece.t[rows] * own[:, shape.at.column] / scale[:, :m]
+    which, regressor, member = task.places
+    if len(which):
+        t = (piece.t[rows] * own[:, shape.at.column] / scale[:, :m])[:, which]
+        if task.about_origin:
+            for a in np.flatnonzero(regressor == constant):
+                estimated_mu[int(member[a])] = t[:, a]
+            plain = regressor != constant
+            t, regressor, member = t[:, plain], regressor[plain], member[plain]
+        T[:, regressor, member] = t
     variables = np.array(task.variables)
-    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
-        if slot == constant and task.about_origin:
-            estimated_mu[task.variables[j]] = t[:, a]
-        elif slot != PAD:
-            T[:, slot, task.variables[j]] = t[:, a]
     W[:, variables[:, None], variables] = piece.W[rows] * own[:, :, None] * own[:, None, :]
     for k, latent in enumerate((*task.latents, *(u for u, _ in task.pair_latents))):
         C[:, latent, variables] = piece.C[rows, k] * own

@@ -1,0 +1,197 @@
+"""One data set, one plain district: the Newton of ``newton`` without its batch axis.
+
+In a small fit the calls cost more than the arithmetic. Here is only what a district without loadings, ties or fixed
+values needs when all goes well; whatever does not is left to ``newton``, from the beginning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation.newton import NEAR, QUADRATIC, RIDGE, SLACK
+from halftrek.estimation.shape import Shape
+from halftrek.model import Floats
+
+Ints = NDArray[np.intp]
+STEPS = 12
+SOLID = 1e-7  # share of a pivot that is left: more, and the matrix is safely positive definite
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The maximum: coefficients, errors' covariance, F, steps taken, and whether W is nearly singular there."""
+
+    t: Floats
+    W: Floats
+    value: float
+    iterations: int
+    boundary: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Index arrays into flattened matrices, made once for a shape.
+
+    Parameters of W move ``s (e_f e_j' + e_j e_f')``: pairs with ``s = 1``, variances with ``s = 1/2`` and ``f = j``.
+    """
+
+    shape: Shape
+    saturated: bool
+    column: Ints
+    t_at: Ints  # coefficients in T
+    w_at: Ints  # parameters in W, upper triangle ...
+    w_flip: Ints  # ... and lower
+    own: Floats  # slots of the same member
+    f: Ints
+    j: Ints
+    s: Floats
+    crossings: Ints  # (f, j), (j, j), (f, f) in a flattened d x d matrix
+    weights: Floats  # s for the first, 1, s s' for the last
+    slope: Floats  # 1 for a variance, 2 for a covariance
+    ridge: Floats  # 1 + RIDGE on the diagonal
+    steady: Floats
+    pairs: Floats  # 1 where W has a free covariance
+
+
+@lru_cache(maxsize=1024)
+def _layout(shape: Shape) -> _Layout:
+    at, m, d = shape.at, shape.slots, shape.size
+    f, j = np.concatenate([at.first, at.noisy]), np.concatenate([at.second, at.noisy])
+    s = np.concatenate([np.ones(len(at.first)), np.full(len(at.noisy), 0.5)])
+    pairs = np.zeros((d, d))
+    pairs[at.first, at.second] = pairs[at.second, at.first] = 1.0
+    size = shape.parameters
+    return _Layout(
+        shape=shape,
+        saturated=len(shape.pairs) == d * (d - 1) // 2,
+        column=at.column,
+        t_at=at.slot * d + at.column,
+        w_at=f * d + j,
+        w_flip=j * d + f,
+        own=(at.column[:, None] == at.column).astype(float),
+        f=f,
+        j=j,
+        s=s,
+        crossings=np.stack([f[:, None] * d + j, j[:, None] * d + j, f[:, None] * d + f]),
+        weights=np.stack([np.repeat(s[:, None], len(s), axis=1), np.ones((len(s), len(s))), np.outer(s, s)]),
+        slope=2.0 * s,
+        ridge=np.ones((size, size)) + RIDGE * np.eye(size),
+        steady=1e-12 * np.eye(m),
+        pairs=pairs,
+    )
+
+
+def fits_alone(shape: Shape) -> bool:
+    """True if a district of this shape, with nothing fixed or tied, can be tried here."""
+    return not shape.loadings and len(shape.noisy) == shape.size
+
+
+def newton_single(shape: Shape, G: Floats) -> Found | None:
+    """The maximum from the regressions' start, if Newton steps lead straight to it; otherwise None."""
+    way = _layout(shape)
+    try:
+        return _descend(way, G)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _descend(way: _Layout, G: Floats) -> Found | None:
+    m = way.shape.slots
+    Gzz, Gzy, Gyy = G[:m, :m], G[:m, m:], G[m:, m:]
+    t, W = _start(way, Gzz, Gzy, Gyy)
+    point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
+    for taken in range(1, STEPS + 1):
+        value, root, K, V, R = point
+        slope, H = _derivatives(way, Gzz, K, V, R)
+        own = H.diagonal()
+        damped = H * way.ridge
+        pivots = np.linalg.cholesky(damped).diagonal() ** 2
+        move = np.linalg.solve(damped, slope)
+        firm = float((pivots / own).min())
+        gain = 0.5 * float(slope @ move)
+        if not gain < NEAR:
+            return None
+        t = t - move[:m]
+        W = W if way.saturated else _errors(way, W.ravel()[way.w_at] - move[m:])
+        point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
+        if way.saturated:
+            W = point[4]
+        if not point[0] <= value - 1e-4 * gain + SLACK * (1.0 + abs(value)):
+            return None
+        if gain < QUADRATIC * firm * firm:
+            if firm <= SOLID:
+                return None
+            left = point[1].diagonal() ** 2
+            return Found(t, W, point[0], taken, not bool((left > SOLID * W.diagonal()).all()))
+    return None
+
+
+def _start(way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats, Floats]:
+    """As ``starts.regression_start``: least squares, the residuals' covariances as far as they fit, once more."""
+    d = way.shape.size
+    column = way.column
+    t = np.linalg.solve(Gzz * way.own + way.steady, Gzy.ravel()[way.t_at])
+    R = _residuals(way, Gzz, Gzy, Gyy, t)[1]
+    diagonal = R.diagonal()
+    root = np.sqrt(diagonal)
+    off = R * way.pairs
+    crowd = float((np.abs(off) / np.outer(root, root)).sum(axis=1).max())
+    W = off * min(1.0, 0.95 / max(crowd, 1e-12))
+    W.ravel()[:: d + 1] = diagonal
+    K = np.linalg.inv(W)
+    Kc = K[column]
+    left = Gzz * Kc[:, column] + way.steady
+    return np.linalg.solve(left, (Gzy * Kc).sum(axis=1)), W
+
+
+def _residuals(way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats) -> tuple[Floats, Floats]:
+    T = np.zeros(Gzy.shape)
+    T.ravel()[way.t_at] = t
+    GA = Gzy - Gzz @ T
+    return GA, Gyy - Gzy.T @ T - T.T @ GA
+
+
+def _errors(way: _Layout, w: Floats) -> Floats:
+    d = way.shape.size
+    W = np.zeros((d, d))
+    flat = W.ravel()
+    flat[way.w_at] = w
+    flat[way.w_flip] = w
+    return W
+
+
+def _evaluate(
+    way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats, W: Floats
+) -> tuple[float, Floats, Floats, Floats, Floats]:
+    """F, the root of W, its inverse K, the residuals' moments with the slots times K, and their own."""
+    GA, R = _residuals(way, Gzz, Gzy, Gyy, t)
+    if way.saturated:
+        W = R = (R + R.T) * 0.5
+    root = np.linalg.cholesky(W)
+    K = np.linalg.inv(W)
+    return 2.0 * float(np.log(root.diagonal()).sum()) + float((K * R).sum()), root, K, GA @ K, R
+
+
+def _derivatives(way: _Layout, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:
+    """Gradient and Hessian of F (MATHEMATICS, section 4)."""
+    m, f, j = way.shape.slots, way.f, way.j
+    KRK = K @ R @ K
+    M = K - KRK
+    size = way.shape.parameters
+    slope = np.empty(size)
+    slope[:m] = -2.0 * V.ravel()[way.t_at]
+    slope[m:] = M.ravel()[way.w_at] * way.slope
+    Kx = K.ravel()[way.crossings] * way.weights
+    Nx = (KRK - M).ravel()[way.crossings] * way.weights
+    half = Kx[0].T * Nx[0]
+    H = np.empty((size, size))
+    H[m:, m:] = half + half.T + Kx[1] * Nx[2] + Nx[1] * Kx[2]
+    Kc = K[way.column]
+    H[:m, :m] = 2.0 * Gzz * Kc[:, way.column]
+    H[:m, m:] = mixed = (V[:, f] * Kc[:, j] + V[:, j] * Kc[:, f]) * way.slope
+    H[m:, :m] = mixed.T
+    return slope, H
