@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -95,5 +94,7 @@ def _refuse(word: str) -> Any:
 
 def _digest(content: Any) -> str:
     """Of the content, however the JSON is laid out."""
+    import hashlib
+
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
