@@ -18,6 +18,7 @@ from halftrek.estimation.block import State, directions, evaluate, fisher, hessi
 from halftrek.estimation.district import make_problem
 from halftrek.estimation.em import parameters_of
 from halftrek.estimation.plan import Plan, Task, make_plan
+from halftrek.estimation.shape import Problem
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.model import CGLSCM, Floats
 from halftrek.queries.gradients import Gradient
@@ -79,15 +80,13 @@ def district_information(
             continue
         G, scale = gather((task,), about_origin if task.about_origin else centred)
         problem = make_problem(task, G, scale)
-        full = _fitted(plan, task, model, scale[0])
-        free = full if problem.link is None else full[:, [_first(column) for column in problem.link[0].T]]
-        state = evaluate(problem, free)
+        state = evaluate(problem, fitted_parameters(plan, task, problem, model, scale[0]))
         matrix = fisher(state) if kind == "expected" else hessian(state)
         yield DistrictInformation(task, state, scale[0], 0.5 * matrix[0], plan.constant)
 
 
-def _fitted(plan: Plan, task: Task, model: CGLSCM, scale: Floats) -> Floats:
-    """The fitted parameters of a task, on the scale of correlations."""
+def fitted_parameters(plan: Plan, task: Task, problem: Problem, model: CGLSCM, scale: Floats) -> Floats:
+    """The free parameters of a task at a model, on the scale of correlations."""
     shape, m = task.shape, task.shape.slots
     own, variables = scale[m:], list(task.variables)
     C = model.C[np.ix_(list(task.latents), variables)]
@@ -97,7 +96,8 @@ def _fitted(plan: Plan, task: Task, model: CGLSCM, scale: Floats) -> Floats:
         v = task.variables[j]
         weight = model.mu[v] if slot == plan.constant and task.about_origin else model.T[slot, v]
         T[a, j] = weight * scale[a] / own[j]
-    return parameters_of(shape, T[None], (inside / np.outer(own, own))[None], (C / own)[None])
+    full = parameters_of(shape, T[None], (inside / np.outer(own, own))[None], (C / own)[None])
+    return full if problem.link is None else full[:, [_first(column) for column in problem.link[0].T]]
 
 
 def _first(column: Floats) -> int:
