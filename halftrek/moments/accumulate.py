@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.errors import DataError
+from halftrek.moments.gather import PatternSums
 from halftrek.moments.hint import listed
 from halftrek.moments.moments import Moments
 
@@ -35,7 +36,7 @@ class Accumulator:
     """
 
     names: tuple[str, ...]
-    missing: Literal["error", "drop"] = "error"
+    missing: Literal["error", "drop", "fiml"] = "error"
     rows: int = 0
     dropped: int = 0
     holes: NDArray[np.int64] = field(init=False)
@@ -52,6 +53,8 @@ class Accumulator:
         self._kept = np.zeros(p)  # ... and what is left of them after centring
         self._buffer = np.empty(0)
         self._product = np.empty((p, p))
+        self._patterns = PatternSums(p)  # rows with holes, for missing="fiml"
+        self._unweighted = 0  # rows of weight zero
 
     def add(self, block: Block, weights: Floats | None = None) -> None:
         """Take in a block of rows, chunk by chunk."""
@@ -76,11 +79,25 @@ class Accumulator:
             raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
         return Moments(self.names, n, self._origin + mean, (cov + cov.T) / 2.0, self.dropped)
 
+    def patterns(self) -> PatternSums | None:
+        """The rows so far by pattern of missingness; None if no row has a hole."""
+        if not self.hole_rows:
+            return None
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            self._close_run()
+        total = self._total
+        if total.n > 0.0:
+            whole, count = np.ones(len(self.names), dtype=bool), self.rows - self.hole_rows - self._unweighted
+            self._patterns.merge(whole, count, total.n, self._origin + total.first, total.second)
+        self._total = _Sums.empty(len(self.names))
+        return self._patterns
+
     # -- one chunk -------------------------------------------------------------------------------
 
     def _add_chunk(self, piece: Block, weights: Floats | None, first_row: int) -> None:
         if weights is not None and (weights == 0.0).any():
             keep = weights != 0.0
+            self._unweighted += int((~keep).sum())
             piece, weights = rows_of(piece, keep), weights[keep]
         if not rows_in(piece):
             return
@@ -188,6 +205,9 @@ class Accumulator:
         if self.missing == "error":
             self.holes += hole.sum(axis=0)
             self.hole_rows += int(bad.sum())
+        elif self.missing == "fiml":
+            self.hole_rows += int(bad.sum())
+            self._patterns.add(table[bad], None if weights is None else weights[bad])
         else:
             self.dropped += int(bad.sum())
         if bad.all():

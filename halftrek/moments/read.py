@@ -18,6 +18,7 @@ from halftrek.moments.accumulate import Accumulator, rows_in
 from halftrek.moments.files import from_path, from_relation
 from halftrek.moments.frames import from_array, from_arrow, from_batches, from_columns, from_frame, from_polars_lazy
 from halftrek.moments.moments import Moments
+from halftrek.moments.patterns import Patterns, patterns_of
 from halftrek.moments.source import Source
 
 Progress = Callable[[int, int | None], object]
@@ -44,25 +45,49 @@ def read_moments(
     """
     if missing not in ("error", "drop"):
         raise DataError(f'missing must be "error" or "drop", not {missing!r}')
+    if isinstance(source, Patterns):
+        raise DataError("patterns of rows with holes are no moments; give them to ht.fit as they are")
     if isinstance(source, Moments):
         if weights is not None:
             raise DataError("moments have no rows to weight any more; give the weights where the rows are read")
         return source if names is None else source.select(names)
     if names is not None and not isinstance(names, str):
         names = tuple(names)
-    with _opened(source, names) as opened:
-        return _accumulated(opened, names, weights, missing, progress)
+    with opened_source(source, names) as opened:
+        return _accumulated(opened, names, weights, missing, progress).result()
+
+
+def read_patterns(
+    source: Any,
+    names: Sequence[str] | None = None,
+    *,
+    weights: str | ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> Moments | Patterns:
+    """As :func:`read_moments`, but rows with holes are kept, by pattern of missingness; moments if there are none."""
+    if isinstance(source, Patterns):
+        if weights is not None:
+            raise DataError("patterns have no rows to weight any more; give the weights where the rows are read")
+        return source if names is None else source.select(names)
+    if isinstance(source, Moments):
+        return read_moments(source, names, weights=weights)
+    if names is not None and not isinstance(names, str):
+        names = tuple(names)
+    with opened_source(source, names) as opened:
+        state = _accumulated(opened, names, weights, "fiml", progress)
+    sums = state.patterns()
+    return state.result() if sums is None else patterns_of(state.names, sums)
 
 
 def _accumulated(
     source: Source,
     names: Sequence[str] | None,
     weights: str | ArrayLike | None,
-    missing: Literal["error", "drop"],
+    missing: Literal["error", "drop", "fiml"],
     progress: Progress | None,
-) -> Moments:
+) -> Accumulator:
     column = weights if isinstance(weights, str) else None
-    given = None if weights is None or column is not None else _weight_array(weights)
+    given = None if weights is None or column is not None else weight_array(weights)
     wanted = source.usable(names, besides=column)
     if column is not None and column in wanted:
         raise DataError(f"the weights {column!r} cannot be a variable at the same time; take it out of names")
@@ -73,7 +98,7 @@ def _accumulated(
     for block in source.blocks(read):
         rows = rows_in(block)
         if column is not None:
-            own = _checked_weights(block[:, -1] if isinstance(block, np.ndarray) else block[-1], column)
+            own = checked_weights(block[:, -1] if isinstance(block, np.ndarray) else block[-1], column)
             state.add(block[:, :-1] if isinstance(block, np.ndarray) else block[:-1], own)
         elif given is not None:
             state.add(block, _next_weights(given, state.rows, rows))
@@ -83,14 +108,14 @@ def _accumulated(
             progress(state.rows, source.rows)
     if given is not None:
         _same_length(len(given), state.rows)
-    return state.result()
+    return state
 
 
 # -- opening -------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
+def opened_source(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
     if callable(getattr(source, "read", None)):  # a column may be called "read"
@@ -162,17 +187,17 @@ def _array_of(rows: Sequence[Any]) -> NDArray[Any]:
 # -- weights -------------------------------------------------------------------------------------
 
 
-def _weight_array(weights: ArrayLike) -> NDArray[np.float64]:
+def weight_array(weights: ArrayLike) -> NDArray[np.float64]:
     try:
         given = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError("weights must be numbers, or the name of a column") from None
     if given.ndim != 1:
         raise DataError(f"weights must be one number for each row, not an array of shape {given.shape}")
-    return _checked_weights(given, None)
+    return checked_weights(given, None)
 
 
-def _checked_weights(weights: NDArray[Any], column: str | None) -> NDArray[np.float64]:
+def checked_weights(weights: NDArray[Any], column: str | None) -> NDArray[np.float64]:
     values = np.asarray(weights, dtype=np.float64)
     good = np.isfinite(values) & (values >= 0)
     if not good.all():

@@ -1,0 +1,153 @@
+"""What rows with holes say of a linear Gaussian model: moments of the observed part, by pattern of missingness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.errors import DataError
+from halftrek.moments.gather import PatternSums
+from halftrek.moments.hint import did_you_mean
+from halftrek.moments.moments import Moments
+
+if TYPE_CHECKING:
+    from halftrek.moments.unrestricted import Unrestricted
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Sufficient statistics of rows with holes.
+
+    Rows that lack the same columns are one pattern: ``observed[k]`` says which columns pattern ``k`` has, ``rows[k]``
+    and ``n[k]`` count its rows (``n`` is the sum of their weights), ``mean[k]`` and ``cov[k]`` (divisor ``n[k]``) are
+    the moments of what was observed, zero elsewhere. Patterns of many rows come first; those of a single row have no
+    covariance, so ``cov`` stops before them. ``empty`` counts rows without any value, which are left out.
+    """
+
+    names: tuple[str, ...]
+    observed: NDArray[np.bool_]
+    rows: NDArray[np.int64]
+    n: Floats
+    mean: Floats
+    cov: Floats
+    empty: int = 0
+
+    def __post_init__(self) -> None:
+        for array in (self.observed, self.rows, self.n, self.mean, self.cov):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    @property
+    def total(self) -> float:
+        """Number of rows with any value (sum of their weights)."""
+        return float(self.n.sum())
+
+    @property
+    def used(self) -> int:
+        """Number of observed values."""
+        return int(self.rows @ self.observed.sum(axis=1))
+
+    @property
+    def incomplete(self) -> int:
+        """Number of rows with some values but not all."""
+        return int(self.rows[~self.observed.all(axis=1)].sum())
+
+    @property
+    def sentence(self) -> str:
+        """How much of the data is used, and under which assumption."""
+        rows, values = int(self.rows.sum()), int(self.rows.sum()) * len(self.names)
+        left_out = f"; {self.empty:,} more without any value were left out" if self.empty else ""
+        return (
+            f"{rows:,} rows, {self.incomplete:,} of them incomplete: {self.used:,} of {values:,} values used, by "
+            f"full-information maximum likelihood (assumes missing at random){left_out}"
+        )
+
+    @cached_property
+    def apart(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of columns that no row has both of."""
+        seen = self.observed.astype(float)
+        never = np.triu(seen.T @ seen == 0.0, 1)
+        return tuple((self.names[i], self.names[j]) for i, j in np.argwhere(never))
+
+    @cached_property
+    def available(self) -> tuple[Floats, Floats]:
+        """Mean and variance of each column over the rows that have it."""
+        weight = self.n[:, None] * self.observed
+        n = weight.sum(axis=0)
+        mean = (weight * self.mean).sum(axis=0) / n
+        spread = (weight * (self.mean - mean) ** 2).sum(axis=0)
+        within = np.diagonal(self.cov, axis1=1, axis2=2)
+        return mean, (spread + (weight[: len(self.cov)] * within).sum(axis=0)) / n
+
+    @cached_property
+    def unrestricted(self) -> Unrestricted:
+        """The best mean and covariance that no model restricts."""
+        from halftrek.moments.unrestricted import unrestricted
+
+        return unrestricted(self)
+
+    def select(self, names: Sequence[str]) -> Moments | Patterns:
+        """The same rows with some columns only, in the given order; moments if these are complete."""
+        if tuple(names) == self.names:
+            return self
+        where = {v: i for i, v in enumerate(self.names)}
+        for v in names:
+            if v not in where:
+                raise DataError(f"the data have no column {v!r}.{did_you_mean(v, self.names)}")
+        at = [where[v] for v in names]
+        sums = PatternSums(len(at))
+        for k in range(len(self)):
+            squares = self.n[k] * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
+            sums.merge(self.observed[k, at], int(self.rows[k]), float(self.n[k]), self.mean[k, at], squares)
+        return patterns_of(tuple(names), sums, self.empty)
+
+    def __repr__(self) -> str:
+        return f"Patterns(rows={int(self.rows.sum())}, incomplete={self.incomplete}, patterns={len(self)})"
+
+
+def patterns_of(names: tuple[str, ...], sums: PatternSums, empty: int = 0) -> Moments | Patterns:
+    """The gathered rows as patterns; as moments if no row that has any value has a hole."""
+    empty += sums.empty
+    parts = sorted(sums.parts.values(), key=lambda part: (-part.rows, (~part.observed).tolist()))
+    if not parts:
+        raise DataError("the data have no values at all; at least 2 rows are needed for a variance")
+    observed = np.array([part.observed for part in parts])
+    rows = np.array([part.rows for part in parts], dtype=np.int64)
+    n = np.array([part.n for part in parts])
+    if observed.all() and rows[0] > 1:
+        cov = parts[0].squares / n[0]
+        return Moments(names, n[0], parts[0].mean, (cov + cov.T) / 2.0, empty)
+    _refuse_thin(names, observed, rows)
+    several = int((rows > 1).sum())
+    cov = np.zeros((several, len(names), len(names)))
+    for k, part in enumerate(parts[:several]):
+        cov[k] = (part.squares + part.squares.T) / (2.0 * part.n)
+    too_large = ~np.isfinite(cov).all(axis=(0, 1))
+    if too_large.any():
+        culprit = names[int(np.argmax(too_large))]
+        raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
+    found = Patterns(names, observed, rows, n, np.array([part.mean for part in parts]), cov, empty)
+    if not np.isfinite(found.available[1]).all():
+        culprit = names[int(np.argmax(~np.isfinite(found.available[1])))]
+        raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
+    return found
+
+
+def _refuse_thin(names: tuple[str, ...], observed: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:
+    """Raise for columns without values; one value is as little as none, since it has no variance."""
+    for v, count in zip(names, rows @ observed, strict=True):
+        if count < 2:
+            values = "no value" if count == 0 else "a value in one row only"
+            raise DataError(
+                f"column {v!r} has {values}; take it out of the graph, declare it latent, or check how missing values "
+                f"are marked"
+            )
