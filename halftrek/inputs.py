@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from halftrek.errors import DataError, InputError, QueryError
 from halftrek.graph import Graph
 from halftrek.model import Rows
-from halftrek.moments import Moments, read_moments
+from halftrek.moments import Moments, Patterns, RowReader, read_moments, row_reader
 from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
 
@@ -71,6 +71,27 @@ def read_data(
     _refuse_covariance(data)
     columns = names if names is not None else chosen.observed
     return read_moments(data, columns, weights=weights, missing=missing)
+
+
+def read_rows(
+    chosen: Graph,
+    data: Any,
+    *,
+    names: Sequence[str] | None,
+    weights: Any,
+    missing: Literal["error", "drop", "fiml"],
+    cluster: Any,
+) -> RowReader | None:
+    """How to read the rows again; None where there are none, only moments."""
+    if data is None or isinstance(data, Moments | Patterns):
+        if cluster is not None:
+            raise DataError("cluster goes with rows; moments and covariances do not say which row is in which cluster")
+        return None
+    reader = row_reader(
+        data, names if names is not None else chosen.observed, weights=weights, missing=missing, cluster=cluster
+    )
+    reader.check()
+    return reader
 
 
 def _is_file(text: str) -> bool:

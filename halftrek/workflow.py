@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate, measures
-from halftrek.inputs import read_data, read_graph, read_question
+from halftrek.inputs import read_data, read_graph, read_question, read_rows
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments, read_moments
 from halftrek.queries import (
@@ -62,6 +63,7 @@ def fit(
     divisor: Literal["n", "n-1"] = "n",
     weights: Any = None,
     missing: Literal["error", "drop"] = "error",
+    cluster: Any = None,
     method: Literal["em", "cgl-go"] = "em",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
@@ -76,12 +78,14 @@ def fit(
 
     An array without names is taken in the order of the graph's variables (``graph.observed``: of their first mention).
     ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n``
-    unless ``divisor="n-1"`` (as most published matrices). For the other options see ``halftrek.estimation.fit``.
+    unless ``divisor="n-1"`` (as most published matrices). ``cluster`` (a column, or one label for each row) says which
+    rows belong together, for robust errors and the bootstrap. For the other options see ``halftrek.estimation.fit``.
     """
     chosen = read_graph(source)
     read = read_data(
         chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, weights=weights, missing=missing
     )
+    rows = read_rows(chosen, data, names=names, weights=weights, missing=missing, cluster=cluster)
     fit_once = partial(
         estimation.fit,
         chosen,
@@ -105,7 +109,7 @@ def fit(
         start = _formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if _better(again, found) else found
-    return found
+    return found if rows is None else replace(found, rows=rows.select(found.moments.names))
 
 
 def _formula_values(fitted: Fit) -> dict[tuple[str, str], float]:

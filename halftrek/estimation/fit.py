@@ -19,7 +19,7 @@ from halftrek.estimation.solve import solve_plan
 from halftrek.estimation.status import Code, DistrictReport, Status, overall
 from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
 from halftrek.model import CGLSCM, Floats
-from halftrek.moments import Moments
+from halftrek.moments import Moments, RowReader
 from halftrek.queries import TotalEffect
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Fit:
     districts: tuple[DistrictReport, ...] = ()
     method: str = "em"
     options: Options = field(default_factory=Options)
+    rows: RowReader | None = None
+    frame: str = ""  # the library whose frame the data were: tables come back in it
 
     @property
     def n(self) -> float:

@@ -8,6 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from halftrek.errors import DataError, MissingExtraError
 from halftrek.moments.accumulate import Block
 from halftrek.moments.csvhead import read_head
@@ -46,7 +49,13 @@ def from_relation(relation: Any) -> Source:
         reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
         yield from from_batches(reader.schema, reader).blocks(wanted)
 
-    return Source(columns, blocks, refused)
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        query = relation.project(_quoted(name))
+        reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
+        for batch in reader:
+            yield np.array(batch.column(0).to_pylist(), dtype=object)
+
+    return Source(columns, blocks, refused, labels=labels)
 
 
 def _from_file(path: str) -> Source:
@@ -73,7 +82,7 @@ def _from_parquet(path: str) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield from _guarded(source.blocks(wanted), path, "a Parquet file")
 
-    return Source(source.columns, blocks, source.refused, int(rows))
+    return Source(source.columns, blocks, source.refused, int(rows), source.labels)
 
 
 def _from_csv(path: str) -> Source:
@@ -81,30 +90,37 @@ def _from_csv(path: str) -> Source:
     head = read_head(path, HOLES)
     connection = _duckdb()
 
-    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        place = {v: k for k, v in enumerate(head.columns)}
+    place = {v: k for k, v in enumerate(head.columns)}
+
+    def relation(wanted: tuple[str, ...], kind: str) -> Any:
         used = {place[v] for v in wanted}
         kinds = [
-            ("BOOLEAN" if v in head.booleans else "DOUBLE") if k in used else "VARCHAR"
+            ("BOOLEAN" if v in head.booleans and kind == "DOUBLE" else kind) if k in used else "VARCHAR"
             for k, v in enumerate(head.columns)
         ]
         columns = ", ".join(f"'c{k}': '{kind}'" for k, kind in enumerate(kinds))
-        query = (
+        return connection.sql(
             f"SELECT {', '.join(f'c{place[v]}' for v in wanted)} "
             f"FROM read_csv({_text(_literal_path(path))}, auto_detect=false, header=true, "
             f"delim={_text(head.delimiter)}, quote='\"', escape='\"', strict_mode=true, "
             f"null_padding=false, ignore_errors=false, decimal_separator='{head.decimal}', "
             f"nullstr=[{', '.join(map(_text, HOLES))}], columns={{{columns}}})"
         )
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         try:
-            stream = from_relation(connection.sql(query)).blocks(tuple(f"c{place[v]}" for v in wanted))
-            yield from stream
+            yield from from_relation(relation(wanted, "DOUBLE")).blocks(tuple(f"c{place[v]}" for v in wanted))
         except DataError:
             raise
         except Exception as error:
             raise _about_csv(path, head.columns, error) from None
 
-    return Source(head.columns, blocks, head.refused)
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        source = from_relation(relation((name,), "VARCHAR"))
+        assert source.labels is not None
+        yield from source.labels(f"c{place[name]}")
+
+    return Source(head.columns, blocks, head.refused, labels=labels)
 
 
 def _from_arrow_file(path: str) -> Source:
@@ -129,7 +145,7 @@ def _from_arrow_file(path: str) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield from _guarded(source.blocks(wanted), path, "an Arrow file")
 
-    return Source(source.columns, blocks, source.refused)
+    return Source(source.columns, blocks, source.refused, labels=source.labels)
 
 
 # -- the engine ----------------------------------------------------------------------------------

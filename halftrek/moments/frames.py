@@ -68,7 +68,10 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield [arrays[v] for v in wanted]
 
-    return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0))
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        yield arrays[name]
+
+    return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0), labels)
 
 
 def from_frame(frame: Any) -> Source | None:
@@ -91,7 +94,12 @@ def from_frame(frame: Any) -> Source | None:
         for start in range(0, len(table), PIECE):
             yield [_floats(column[start : start + PIECE]) for column in columns]
 
-    return Source(labels or tuple(table.columns), blocks, refused, len(table))
+    def texts(name: str) -> Iterator[NDArray[Any]]:
+        column = table.get_column(name)
+        for start in range(0, len(table), PIECE):
+            yield np.array(column[start : start + PIECE].to_list(), dtype=object)
+
+    return Source(labels or tuple(table.columns), blocks, refused, len(table), texts)
 
 
 def from_polars_lazy(frame: Any) -> Source | None:
@@ -111,7 +119,13 @@ def from_polars_lazy(frame: Any) -> Source | None:
             assert part is not None
             yield from part.blocks(wanted)
 
-    return Source(tuple(schema.names()), blocks, refused)
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        part = from_frame(frame.select([name]).collect())
+        assert part is not None
+        assert part.labels is not None
+        yield from part.labels(name)
+
+    return Source(tuple(schema.names()), blocks, refused, labels=labels)
 
 
 def from_arrow(stream: Any) -> Source:
@@ -142,7 +156,12 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
         for batch in batches:
             yield [_arrow_floats(batch.column(k)) for k in at]
 
-    return Source(tuple(schema.names), blocks, refused, rows)
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        k = schema.get_field_index(name)
+        for batch in batches:
+            yield np.array(batch.column(k).to_pylist(), dtype=object)
+
+    return Source(tuple(schema.names), blocks, refused, rows, labels)
 
 
 # -- columns to floats ---------------------------------------------------------------------------

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
 
 from halftrek.errors import DataError
 from halftrek.moments.accumulate import Block
@@ -16,13 +19,15 @@ Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool")  # 
 class Source:
     """Columns in their order, why some cannot be used, the number of rows if known, and how to read blocks.
 
-    ``blocks(names)`` yields blocks with these columns in this order; it may be called once.
+    ``blocks(names)`` yields blocks with these columns in this order; it may be called once. ``labels(name)`` yields
+    one column as it is, texts included, in pieces that need not be those of the blocks; None for a table of numbers.
     """
 
     columns: tuple[str, ...]
     blocks: Callable[[tuple[str, ...]], Iterator[Block]]
     refused: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
+    labels: Callable[[str], Iterator[NDArray[Any]]] | None = None
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:
         """The columns to read: the given ones, each known, unique and numeric; or all (``besides`` is not counted)."""
@@ -61,5 +66,10 @@ def chained(sources: Sequence[Source], labels: Sequence[str]) -> Source:
             source.usable(names)
             yield from source.blocks(names)
 
+    def texts(name: str) -> Iterator[NDArray[Any]]:
+        for source in sources:
+            assert source.labels is not None
+            yield from source.labels(name)
+
     refused = {v: why for source in reversed(sources) for v, why in source.refused.items()}
-    return Source(first.columns, blocks, refused, sum(known) if len(known) == len(counts) else None)
+    return Source(first.columns, blocks, refused, sum(known) if len(known) == len(counts) else None, texts)

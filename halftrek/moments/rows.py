@@ -1,0 +1,331 @@
+"""Rows that can be read again from where they came, for what moments alone do not tell: the spread of scores, draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halftrek.errors import DataError
+from halftrek.moments.accumulate import as_table, rows_in
+from halftrek.moments.hint import did_you_mean
+from halftrek.moments.moments import Moments
+from halftrek.moments.read import checked_weights, opened_source, weight_array
+from halftrek.moments.source import Source
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+BLOCK = 65_536  # rows in a block, whatever the source: draws from blocks must not depend on how a file was cut
+SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows: values in the order of the reader's names, weights, and the number of each row's cluster."""
+
+    values: Floats
+    weights: Floats | None = None
+    cluster: Codes | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Spent:
+    """Stands for a source that is gone once it has been read."""
+
+    what: str
+
+
+@dataclass(frozen=True, eq=False)
+class RowReader:
+    """A source of rows with how to read it; nothing is kept but what the user's own source holds.
+
+    ``missing="fiml"`` keeps rows with holes (as NaN); otherwise they are left out. ``cluster`` is the name of a column
+    (numbers or texts) or one entry for each row. ``columns`` are all columns that were read for the moments, where they
+    are more than ``names``: a hole in any of them drops the row.
+    """
+
+    source: Any
+    names: tuple[str, ...]
+    weights: str | ArrayLike | None = None
+    missing: Literal["error", "drop", "fiml"] = "error"
+    cluster: str | ArrayLike | None = None
+    columns: tuple[str, ...] = ()
+
+    def select(self, names: Sequence[str]) -> RowReader:
+        """The same rows with some of the columns, in this order."""
+        return replace(self, names=tuple(names), columns=self.columns or self.names)
+
+    def refuse_spent(self) -> None:
+        """Raise DataError if the rows are gone."""
+        if isinstance(self.source, Spent):
+            raise DataError(
+                f"{self.source.what} can be read only once, and the rows are needed again; pass a table or a file"
+            )
+
+    def blocks(self, like: Moments | None = None) -> Iterator[RowBlock]:
+        """The rows in blocks of one size; with ``like`` the end is an error if their number or means are not these."""
+        self.refuse_spent()
+        seen = _Tally(len(self.names))
+        for block in _in_size(self._read(), BLOCK):
+            if like is not None:
+                seen.add(block)
+            yield block
+        if like is not None:
+            seen.compare(like.select(self.names))
+
+    def check(self) -> None:
+        """Raise DataError if the cluster is not in the source, before any work is done."""
+        if self.cluster is not None and not isinstance(self.source, Spent):
+            with opened_source(self.source, self.columns or self.names) as source:
+                if isinstance(self.cluster, str):
+                    _refuse_unknown(self.cluster, source)
+                else:
+                    _same_length(_cluster_array(self.cluster), source.rows)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def _read(self) -> Iterator[RowBlock]:
+        columns = self.columns or self.names
+        with opened_source(self.source, columns) as source:
+            source.usable(columns)
+            extra = [v for v in (self.weights, self.cluster) if isinstance(v, str) and v not in columns]
+            if isinstance(self.cluster, str):
+                _refuse_unknown(self.cluster, source)
+            read = (*columns, *dict.fromkeys(v for v in extra if v not in source.refused))
+            at = [columns.index(v) for v in self.names]
+            weights = _Column(self.weights, read, weight_array)
+            clusters = self._clusters(source, read, columns)
+            done = 0
+            for block in source.blocks(read):
+                rows = rows_in(block)
+                table = as_table(block)
+                w = weights.take(table, done, rows)
+                part = RowBlock(
+                    table[:, : len(columns)],
+                    None if w is None else checked_weights(w, self.weights if isinstance(self.weights, str) else None),
+                    clusters.take(table, done, rows) if clusters is not None else None,
+                )
+                yield _used(part, self.missing, at)
+                done += rows
+            weights.end(done)
+            if clusters is not None:
+                clusters.end(done)
+
+    def _clusters(self, source: Source, read: tuple[str, ...], columns: tuple[str, ...]) -> _Clusters | None:
+        if self.cluster is None:
+            return None
+        if not isinstance(self.cluster, str):
+            return _Clusters("the clusters", iter([_cluster_array(self.cluster)]), None)
+        what = f"the cluster {self.cluster!r}"
+        if self.cluster in read:
+            return _Clusters(what, iter(()), read.index(self.cluster))
+        return _Clusters(what, self._labels(columns), None)
+
+    def _labels(self, columns: tuple[str, ...]) -> Iterator[NDArray[Any]]:
+        """Texts are read beside the numbers, from the source opened once more."""
+        with opened_source(self.source, columns) as source:
+            assert source.labels is not None  # only tables of numbers have none, and those refuse no column
+            yield from source.labels(str(self.cluster))
+
+
+def row_reader(
+    source: Any,
+    names: Sequence[str],
+    *,
+    weights: str | ArrayLike | None = None,
+    missing: Literal["error", "drop", "fiml"] = "error",
+    cluster: str | ArrayLike | None = None,
+) -> RowReader:
+    """The reader of a source's rows; of a stream only the fact that it is gone is kept."""
+    kept = Spent(_once(source)) if _once(source) else source
+    return RowReader(kept, tuple(names), weights, missing, cluster)
+
+
+def _once(source: Any) -> str:
+    """What kind of source it is, if it can be read only once; otherwise nothing."""
+    if isinstance(source, str) and source == "-":
+        return "standard input"
+    if callable(getattr(source, "read", None)):
+        return "an open file"
+    if type(source).__name__ == "RecordBatchReader":
+        return "an Arrow reader"
+    return "a generator" if isinstance(source, Iterator) else ""
+
+
+# -- pieces of rows ------------------------------------------------------------------------------
+
+
+def _used(block: RowBlock, missing: str, at: list[int]) -> RowBlock:
+    """Without rows of no weight and, unless holes are wanted, without rows with holes."""
+    keep = np.ones(len(block), dtype=bool) if block.weights is None else block.weights != 0.0
+    if missing != "fiml":
+        keep &= ~np.isnan(block.values).any(axis=1)
+    values = block.values if at == list(range(block.values.shape[1])) else block.values[:, at]
+    if keep.all():
+        return RowBlock(values, block.weights, block.cluster)
+    weights = None if block.weights is None else block.weights[keep]
+    return RowBlock(values[keep], weights, None if block.cluster is None else block.cluster[keep])
+
+
+def _in_size(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
+    """The same rows in blocks of one size; the last may be shorter."""
+    waiting: list[RowBlock] = []
+    held = 0
+    for block in blocks:
+        start = 0
+        while start < len(block):
+            part = _slice(block, start, start + size - held)
+            waiting.append(part)
+            held += len(part)
+            start += len(part)
+            if held == size:
+                yield _joined(waiting)
+                waiting, held = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _slice(block: RowBlock, start: int, stop: int) -> RowBlock:
+    part = slice(start, stop)
+    weights = None if block.weights is None else block.weights[part]
+    return RowBlock(block.values[part], weights, None if block.cluster is None else block.cluster[part])
+
+
+def _joined(parts: list[RowBlock]) -> RowBlock:
+    if len(parts) == 1:
+        return parts[0]
+    weights = [part.weights for part in parts if part.weights is not None]
+    cluster = [part.cluster for part in parts if part.cluster is not None]
+    return RowBlock(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate(weights) if weights else None,
+        np.concatenate(cluster) if cluster else None,
+    )
+
+
+class _Column:
+    """Numbers beside the rows: a column among those read, an array of their own, or none."""
+
+    def __init__(self, given: str | ArrayLike | None, read: tuple[str, ...], convert: Any) -> None:
+        self._at = read.index(given) if isinstance(given, str) else None
+        self._array: Floats | None = None if given is None or isinstance(given, str) else convert(given)
+
+    def take(self, table: Floats, done: int, rows: int) -> Floats | None:
+        if self._at is not None:
+            return table[:, self._at]
+        return None if self._array is None else self._array[done : done + rows]
+
+    def end(self, rows: int) -> None:
+        if self._array is not None and len(self._array) != rows:
+            raise DataError(f"there are {len(self._array)} weights for {rows} rows; give one for each row")
+
+
+class _Clusters:
+    """Labels of any kind as numbers 0, 1, … in the order of their first appearance."""
+
+    def __init__(self, what: str, labels: Iterator[NDArray[Any]], at: int | None) -> None:
+        self._what, self._labels, self._at = what, labels, at
+        self._code: dict[Any, int] = {}
+        self._rest: NDArray[Any] = np.empty(0)
+        self._taken = 0
+
+    def take(self, table: Floats, done: int, rows: int) -> Codes:
+        if self._at is not None:
+            return self._coded(table[:, self._at], done)
+        parts = []
+        wanted = rows
+        while wanted:
+            if not len(self._rest):
+                self._rest = next(self._labels, np.empty(0))
+                if not len(self._rest):
+                    raise DataError(f"{self._what} have fewer entries than there are rows; give one for each row")
+            parts.append(self._rest[:wanted])
+            self._rest = self._rest[wanted:]
+            wanted -= len(parts[-1])
+        return self._coded(np.concatenate(parts) if len(parts) != 1 else parts[0], done)
+
+    def _coded(self, labels: NDArray[Any], done: int) -> Codes:
+        if labels.dtype == object:
+            holes = np.array([x is None or x != x for x in labels], dtype=bool)
+            found, where = _distinct(labels if not holes.any() else np.where(holes, "", labels))
+        else:
+            holes = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)
+            unique, where = np.unique(labels, return_inverse=True)
+            found = unique.tolist()
+        if holes.any():
+            row = done + int(np.argmax(holes)) + 1
+            raise DataError(f"{self._what} is missing in row {row}; fill it, or leave such rows out")
+        codes = [self._code.setdefault(label, len(self._code)) for label in found]
+        return np.asarray(codes, dtype=np.int64)[where]
+
+    def end(self, rows: int) -> None:
+        if len(self._rest) or next(self._labels, None) is not None:
+            raise DataError(f"{self._what} have more entries than there are rows ({rows}); give one for each row")
+
+
+def _distinct(labels: NDArray[Any]) -> tuple[list[Any], Codes]:
+    """Labels of mixed kinds, which cannot be sorted, each once, and where each entry is among them."""
+    place: dict[Any, int] = {}
+    where = np.array([place.setdefault(x, len(place)) for x in labels.tolist()], dtype=np.int64)
+    return list(place), where
+
+
+def _cluster_array(given: ArrayLike) -> NDArray[Any]:
+    plain = given.to_list() if hasattr(given, "to_list") else given  # a column of pandas or polars
+    array = np.asarray(plain) if not isinstance(plain, list) else _from_list(plain)
+    if array.ndim != 1:
+        raise DataError(f"cluster must be one label for each row, not an array of shape {array.shape}")
+    return array
+
+
+def _from_list(labels: list[Any]) -> NDArray[Any]:
+    """Numbers as numbers, anything else as it is: numpy would make texts of a mixture."""
+    if all(isinstance(x, (int, float)) for x in labels):
+        return np.asarray(labels, dtype=float)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+def _same_length(labels: NDArray[Any], rows: int | None) -> None:
+    if rows is not None and len(labels) != rows:
+        raise DataError(f"there are {len(labels)} cluster labels for {rows} rows; give one for each row")
+
+
+def _refuse_unknown(column: str, source: Source) -> None:
+    if column not in source.columns:
+        raise DataError(f"the data have no column {column!r} for the clusters.{did_you_mean(column, source.columns)}")
+
+
+class _Tally:
+    """Number and sums of rows as they pass, to see whether they are the rows of the fit."""
+
+    def __init__(self, p: int) -> None:
+        self._n, self._sums, self._holes = 0.0, np.zeros(p), False
+
+    def add(self, block: RowBlock) -> None:
+        self._n += len(block) if block.weights is None else float(block.weights.sum())
+        ones = np.ones(len(block)) if block.weights is None else block.weights
+        self._sums += ones @ block.values
+
+    def compare(self, like: Moments) -> None:
+        if self._n == 0.0 and like.n:
+            raise DataError("the data can be read only once, and the rows are needed again; pass a table or a file")
+        if abs(self._n - like.n) > SAME * like.n:
+            raise DataError(
+                f"the data have {self._n:g} rows now, and had {like.n:g} when the model was fitted; fit again"
+            )
+        size = np.sqrt(np.diag(like.cov)) + np.abs(like.mean)
+        moved = np.abs(self._sums / self._n - like.mean) > SAME * size
+        if moved.any():
+            raise DataError(
+                f"the values of {like.names[int(np.argmax(moved))]!r} are no longer those that the model was fitted "
+                f"to; fit again"
+            )
