@@ -18,6 +18,12 @@ SINGULAR = 1e-10  # share of a variable's variance that the others must leave un
 def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
     """For each covariance: is it safely positive definite?"""
     b, p = cov.shape[:2]
+    if b == 1 and cov[0].trace() < np.inf:  # the usual case, without the care for others in the batch
+        try:
+            pivots = np.linalg.cholesky(cov[0]).diagonal() ** 2
+        except np.linalg.LinAlgError:
+            return np.zeros(1, dtype=bool)
+        return np.asarray((np.asarray(n) > p) & (pivots > SINGULAR * cov[0].diagonal()).all()).reshape(1)
     enough = np.broadcast_to(np.asarray(n) > p, (b,))
     if not enough.any():
         return np.zeros(b, dtype=bool)

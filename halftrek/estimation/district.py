@@ -97,8 +97,9 @@ def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings) -> 
         piece.W[:, i, i] -= loadings[:, e, 0] ** 2
         piece.W[:, j, j] -= loadings[:, e, 1] ** 2
         piece.W[:, i, j] = piece.W[:, j, i] = 0.0
-    members = np.arange(task.shape.size)
-    piece.W[:, members, members] = np.maximum(piece.W[:, members, members], 0.0)
+    if piece.W.min() < 0.0:  # by rounding; what is not rounding is done again below
+        members = np.arange(task.shape.size)
+        piece.W[:, members, members] = np.maximum(piece.W[:, members, members], 0.0)
     piece.boundary[:] |= np.abs(share) <= 1e-9
     outside = np.flatnonzero(share < -1e-9)
     if len(outside):  # no hidden causes have these covariances: their maximum lies on the boundary

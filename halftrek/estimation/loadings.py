@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from halftrek.model import Floats
 
 Pairs = tuple[tuple[int, int], ...]
+Ints = NDArray[np.intp]
 
 
 def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[Floats, Floats]:
@@ -23,17 +24,16 @@ def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[
 
     ``bidirected`` pairs keep their covariance in W; they only have to leave it positive definite.
     """
-    scale = np.sqrt(np.diagonal(W, axis1=1, axis2=2))
+    first, second, parts = _layout(W.shape[1], pairs, bidirected)
+    scale = np.sqrt(W.diagonal(axis1=1, axis2=2))
     correlation = W / (scale[:, :, None] * scale[:, None, :])
-    first, second = np.array(pairs, dtype=np.intp).T
     weights = np.ones(scale.shape)
     share = np.ones(len(W))
-    for part in _components(W.shape[1], (*pairs, *bidirected)):
+    for part, twice in parts:
         if len(part) == 2:  # one pair: equal weights
             share = np.minimum(share, 1.0 - np.abs(correlation[:, part[0], part[1]]))
-        elif len(part) > 2:
-            sub = correlation[:, part[:, None], part]
-            compare = 2.0 * np.eye(len(part)) - np.abs(sub) - 1e-13  # the tiny part keeps v positive if a pair is zero
+        else:
+            compare = twice - np.abs(correlation[:, part[:, None], part])
             values, vectors = np.linalg.eigh(compare)
             weights[:, part] = np.maximum(np.abs(vectors[:, :, 0]), 1e-150)
             share = np.minimum(share, values[:, 0])
@@ -49,9 +49,7 @@ def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[
     return loadings, share
 
 
-def _search(
-    correlation: Floats, first: NDArray[np.intp], second: NDArray[np.intp], start: Floats
-) -> tuple[Floats, float]:
+def _search(correlation: Floats, first: Ints, second: Ints, start: Floats) -> tuple[Floats, float]:
     """Maximise the lowest eigenvalue of what is left, a concave function of log v."""
     from scipy.optimize import minimize
 
@@ -69,9 +67,13 @@ def _search(
 
 
 @lru_cache(maxsize=1024)
-def _components(d: int, pairs: Pairs) -> list[NDArray[np.intp]]:
+def _layout(d: int, pairs: Pairs, bidirected: Pairs) -> tuple[Ints, Ints, list[tuple[Ints, Floats]]]:
+    """Ends of the pairs, and the connected parts of more than one member, each with twice the identity."""
     label = list(range(d))
-    for i, j in pairs:
+    for i, j in (*pairs, *bidirected):
         a, b = label[i], label[j]
         label = [a if x == b else x for x in label]
-    return [np.flatnonzero(np.array(label) == x) for x in dict.fromkeys(label)]
+    parts = [np.flatnonzero(np.array(label) == x) for x in dict.fromkeys(label)]
+    first, second = np.array(pairs, dtype=np.intp).T.copy()
+    # the tiny part keeps v positive if a pair is zero
+    return first, second, [(part, 2.0 * np.eye(len(part)) - 1e-13) for part in parts if len(part) > 1]

@@ -18,6 +18,7 @@ from halftrek.model import Floats
 
 Ints = NDArray[np.intp]
 STEPS = 12
+FAR = 1.0  # a predicted decrease of F that no quadratic can be trusted with
 SOLID = 1e-7  # share of a pivot that is left: more, and the matrix is safely positive definite
 
 
@@ -105,16 +106,15 @@ def _descend(way: _Layout, G: Floats) -> Found | None:
     t, W = _start(way, Gzz, Gzy, Gyy)
     point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
     for taken in range(1, STEPS + 1):
-        value, root, K, V, R = point
+        value, _, K, V, R = point
         slope, H = _derivatives(way, Gzz, K, V, R)
-        own = H.diagonal()
         damped = H * way.ridge
-        pivots = np.linalg.cholesky(damped).diagonal() ** 2
         move = np.linalg.solve(damped, slope)
-        firm = float((pivots / own).min())
         gain = 0.5 * float(slope @ move)
-        if not gain < NEAR:
+        if not 0.0 <= gain < FAR:
             return None
+        if gain > NEAR:
+            np.linalg.cholesky(damped)  # fails where the Hessian is not positive definite
         t = t - move[:m]
         W = W if way.saturated else _errors(way, W.ravel()[way.w_at] - move[m:])
         point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
@@ -122,11 +122,14 @@ def _descend(way: _Layout, G: Floats) -> Found | None:
             W = point[4]
         if not point[0] <= value - 1e-4 * gain + SLACK * (1.0 + abs(value)):
             return None
-        if gain < QUADRATIC * firm * firm:
+        if gain < QUADRATIC:
+            pivots = np.linalg.cholesky(damped).diagonal() ** 2  # fails if this is no minimum
+            firm = float((pivots / H.diagonal()).min())
             if firm <= SOLID:
                 return None
-            left = point[1].diagonal() ** 2
-            return Found(t, W, point[0], taken, not bool((left > SOLID * W.diagonal()).all()))
+            if gain < QUADRATIC * firm * firm:
+                left = point[1].diagonal() ** 2
+                return Found(t, W, point[0], taken, not bool((left > SOLID * W.diagonal()).all()))
     return None
 
 

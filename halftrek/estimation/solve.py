@@ -62,7 +62,9 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
 def _turn(C: Floats, turnable: tuple[tuple[int, int], ...]) -> None:
     """The sign of a hidden cause is free, unless a loading is known: turn it so that its first loading is positive."""
     for k, first in turnable:
-        C[C[:, k, first] < 0.0, k] *= -1.0
+        wrong = C[:, k, first] < 0.0
+        if wrong.any():
+            C[wrong, k] *= -1.0
 
 
 def sources_of(plan: Plan, cov: Floats, mean: Floats) -> tuple[Floats, Floats]:

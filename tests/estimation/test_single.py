@@ -1,0 +1,62 @@
+"""The Newton without a batch axis against the one with it."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+
+from halftrek.estimation.district import make_problem
+from halftrek.estimation.newton import minimize
+from halftrek.estimation.options import Options
+from halftrek.estimation.plan import make_plan
+from halftrek.estimation.shape import error_matrices
+from halftrek.estimation.single import fits_alone, newton_single
+from halftrek.estimation.solve import gather
+from halftrek.estimation.starts import regression_start
+from halftrek.simulation import random_graph, random_model
+from tests.estimation.strategies import models
+
+
+def both(model, cov):
+    for task in make_plan(model.graph, model.names, Options()).tasks:
+        G, scale = gather((task,), cov[None])
+        problem = make_problem(task, G, scale)
+        yield task.shape, newton_single(task.shape, G[0]), minimize(problem, regression_start(problem), near=True)
+
+
+@given(model=models(most=6))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_the_same_maximum_of_sampled_moments(model):
+    cov = np.cov(model.sample(400, random_state=1), rowvar=False)
+    for shape, alone, batch in both(model, cov):
+        assert fits_alone(shape)
+        if alone is None:
+            continue
+        assert batch.converged[0]
+        assert abs(alone.value - batch.value[0]) < 1e-11
+        full = batch.theta
+        np.testing.assert_allclose(alone.t, full[0, shape.at.t], atol=1e-7)
+        W, _ = error_matrices(shape, full, np.zeros((1, shape.size, shape.size)))
+        np.testing.assert_allclose(alone.W, W[0], atol=1e-7)
+
+
+def test_it_serves_most_districts():
+    found = total = 0
+    for seed in range(20):
+        graph = random_graph(12, n_edges=20, n_bidirected=6, bow_free=True, random_state=seed)
+        model = random_model(graph, random_state=seed)
+        cov = np.cov(model.sample(500, random_state=seed), rowvar=False)
+        for _, alone, _ in both(model, cov):
+            total += 1
+            found += alone is not None
+    assert total > 40
+    assert found > 0.9 * total
+
+
+def test_what_is_no_maximum_is_left_to_others():
+    """Moments that no district of this shape can come near: an indefinite matrix."""
+    model = random_model(random_graph(3, n_edges=2, n_bidirected=1, bow_free=True, random_state=0), random_state=0)
+    task = make_plan(model.graph, model.names, Options()).tasks[0]
+    size = task.shape.slots + task.shape.size
+    G = np.full((size, size), 0.99) - 1.5 * np.eye(size)
+    assert newton_single(task.shape, G) is None
