@@ -140,6 +140,8 @@ def _start(way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats,
     t = np.linalg.solve(Gzz * way.own + way.steady, Gzy.ravel()[way.t_at])
     R = _residuals(way, Gzz, Gzy, Gyy, t)[1]
     diagonal = R.diagonal()
+    if not diagonal.min() > 0.0:
+        raise np.linalg.LinAlgError("the moments are not positive definite")
     root = np.sqrt(diagonal)
     off = R * way.pairs
     crowd = float((np.abs(off) / np.outer(root, root)).sum(axis=1).max())
