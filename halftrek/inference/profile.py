@@ -1,0 +1,190 @@
+"""Profile likelihood: the values of an answer whose best log-likelihood is close enough to the maximum.
+
+The interval holds every c with ``2 (max loglik - max{loglik : answer = c})`` below the quantile of chi-squared with one
+degree of freedom. It needs no standard error, may be skewed, and is unbounded where data do not bound the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from halftrek.errors import InputError
+from halftrek.estimation import Fit
+from halftrek.inference.delta import standard_errors
+from halftrek.inference.estimate import Estimate, How
+from halftrek.inference.landscape import Landscape, Target, make_landscape
+from halftrek.inference.walk import End, HigherGroundError, Walk, find_end, restarted, return_beyond, start_walk
+from halftrek.model import Floats, Gaussian
+from halftrek.queries import Query, evaluate
+
+INFINITE = float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The deviance along an answer: ``deviance[i]`` is twice the log-likelihood lost with the answer at ``values[i]``.
+
+    ``interval`` holds the values with a deviance below ``cut``; ``notes`` are what to know about it.
+    """
+
+    values: Floats
+    deviance: Floats
+    estimate: float
+    interval: tuple[float, float]
+    cut: float
+    level: float = 0.95
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Both ends of one target's interval, with the walk that found them."""
+
+    low: float
+    high: float
+    walk: Walk | None
+    notes: tuple[str, ...] = ()
+
+
+def profile_estimate(fit: Fit, query: Query, result: float | Gaussian, how: How) -> Estimate:
+    """Intervals of an answer's values and variances from the likelihood; standard errors as for "delta"."""
+    if isinstance(result, Gaussian):
+        values, variances = result.mean, result.variance
+    else:
+        values, variances = np.array([result]), np.zeros(0)
+    errors, variance_errors = standard_errors(fit, query, information=how.information or "expected")
+    cut = how.quantile**2
+    found = [profile_ends(fit, Target(query, "value", k), cut) for k in range(len(values))]
+    spread = [profile_ends(fit, Target(query, "variance", k), cut) for k in range(len(variances))]
+    return Estimate(
+        values=values,
+        errors=errors,
+        intervals=np.array([(e.low, e.high) for e in found]).reshape(-1, 2),
+        variances=variances,
+        variance_errors=variance_errors,
+        variance_intervals=np.array([(e.low, e.high) for e in spread]).reshape(-1, 2),
+        level=how.level,
+        kind="profile",
+        notes=tuple(dict.fromkeys(note for e in (*found, *spread) for note in e.notes)),
+    )
+
+
+def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
+    """The ends of the interval of one number."""
+    refuse_missing(fit)
+    for explicit in (False, True):
+        land = make_landscape(fit, target, explicit=explicit)
+        if not len(land.relevant):  # nothing free moves the answer
+            value = target.of(fit.model)
+            return Ends(value, value, None)
+        walk = start_walk(land, cut)
+        if not explicit and not land.feasible(walk.top.point):
+            continue
+        walk, low, high = _both_ends(walk, cut)
+        inside = all(land.feasible(e.held.point) for e in (low, high) if e.held is not None)
+        if explicit or inside:
+            break
+    return _described(fit, target, walk, low, high, cut)
+
+
+def _both_ends(walk: Walk, cut: float) -> tuple[Walk, End, End]:
+    for _ in range(4):
+        try:
+            return walk, find_end(walk, -1, cut), find_end(walk, 1, cut)
+        except HigherGroundError as higher:
+            walk = restarted(walk, higher.point, cut)
+    return walk, End(float("nan")), End(float("nan"))
+
+
+def _described(fit: Fit, target: Target, walk: Walk, low: End, high: End, cut: float) -> Ends:
+    """The interval, and a sentence for each thing about it that is not plain."""
+    notes = []
+    name = str(target.query) if target.kind == "value" else f"the variance of {target.query}"
+    a, b = low.level, high.level
+    gap = _gap(walk, low, high, cut)
+    if np.isinf(a) and np.isinf(b):
+        notes.append(f"the likelihood bounds {name} on neither side: these data are consistent with every value")
+    elif gap is not None:
+        notes.append(
+            f"the likelihood bounds {name} on neither side: only values between {gap[0]:.4g} and {gap[1]:.4g} are ruled "
+            f"out, and the interval is given as unbounded"
+        )
+        a, b = -INFINITE, INFINITE
+    elif np.isinf(a) or np.isinf(b):
+        notes.append(f"the likelihood does not bound {name} {'above' if np.isinf(b) else 'below'}")
+    if np.isnan(a) or np.isnan(b):
+        side = "either side" if np.isnan(a) and np.isnan(b) else "the lower side" if np.isnan(a) else "the upper side"
+        notes.append(f"the likelihood of {name} could not be followed to the end of its interval on {side}")
+    short = walk.land.n * (walk.land.at(walk.land.start).value - walk.top.value)
+    if short > 1e-3:
+        notes.append(
+            f"the fit stopped short of the maximum by {short / 2.0:.3g} in log-likelihood; the interval is about the "
+            f"maximum, where {name} is {walk.estimate:.4g}"
+        )
+    return Ends(a, b, walk, tuple(notes))
+
+
+def _gap(walk: Walk, low: End, high: End, cut: float) -> tuple[float, float] | None:
+    """What is ruled out if the values that are not go through infinity: all but an interval."""
+    for end, other, side in ((low, high, -1), (high, low, 1)):
+        if np.isinf(other.level) and end.held is not None:
+            back = return_beyond(walk, end.held, side, cut)
+            if back is not None:
+                return (back, end.level) if side < 0 else (end.level, back)
+    return None
+
+
+def profile_curve(fit: Fit, query: Query, *, points: int = 41, level: float = 0.95) -> Profile:
+    """The deviance at evenly spaced values around the interval, for a picture."""
+    if points < 3:
+        raise InputError(f"points must be at least 3, not {points}")
+    result = evaluate(query, fit.model)
+    if isinstance(result, Gaussian) and len(result.names) > 1:
+        raise InputError(f"{query} has {len(result.names)} outcomes; ask for the profile of one at a time")
+    how = How(interval="profile", level=level)
+    cut = how.quantile**2
+    ends = profile_ends(fit, Target(query), cut)
+    if ends.walk is None:
+        value = ends.low
+        return Profile(np.array([value]), np.zeros(1), value, (value, value), cut, level, ends.notes)
+    values = np.linspace(*_window(ends, ends.walk), points)
+    return Profile(
+        values, _deviances(ends.walk, values), ends.walk.estimate, (ends.low, ends.high), cut, level, ends.notes
+    )
+
+
+def _window(ends: Ends, walk: Walk) -> tuple[float, float]:
+    """From a little below the interval to a little above; a few first steps where it has no end."""
+    finite = [abs(e - walk.estimate) for e in (ends.low, ends.high) if np.isfinite(e)]
+    far = 2.0 * max([*finite, walk.step])
+    low = ends.low if np.isfinite(ends.low) else walk.estimate - far
+    high = ends.high if np.isfinite(ends.high) else walk.estimate + far
+    return walk.estimate - 1.25 * (walk.estimate - low), walk.estimate + 1.25 * (high - walk.estimate)
+
+
+def _deviances(walk: Walk, values: Floats) -> Floats:
+    """The deviance at each value, walking outwards from the maximum; nan where the walk gets lost."""
+    found = np.full(len(values), np.nan)
+    for side in (-1, 1):
+        held = walk.top
+        for i in np.argsort(np.abs(values - walk.estimate)):
+            if side * (values[i] - walk.estimate) < 0 or (side < 0 and values[i] == walk.estimate):
+                continue
+            step = walk.reach(held, float(values[i]))
+            if step is not None:
+                held = step
+                found[i] = max(walk.deviance(held), 0.0)
+    return found
+
+
+def refuse_missing(fit: Fit) -> None:
+    """Raise if the fit's likelihood is not that of complete moments."""
+    if getattr(fit, "patterns", None) is not None:
+        raise InputError('interval="profile" needs complete rows: fit with missing="drop", or use another interval')
+
+
+def landscape_of(fit: Fit, query: Query, k: int = 0) -> Landscape:
+    """The landscape of an answer's k-th value."""
+    return make_landscape(fit, Target(query, "value", k))
