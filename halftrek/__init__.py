@@ -10,7 +10,7 @@ Can this effect be known at all, what is it, how sure are we, and if it can't be
 """
 
 from halftrek.answers import Answer
-from halftrek.catalog import catalog
+from halftrek.catalog import catalog, dataset
 from halftrek.errors import (
     ConvergenceError,
     DataError,
@@ -61,6 +61,7 @@ __all__ = [
     "Verdict",
     "catalog",
     "cgl_edge",
+    "dataset",
     "fit",
     "fit_batch",
     "format_graph",

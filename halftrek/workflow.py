@@ -15,6 +15,7 @@ from halftrek.answers import Answer
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
+from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate, measures
@@ -109,6 +110,7 @@ def fit(
         start = _formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if _better(again, found) else found
+    found = replace(found, frame=library_of(data, cov))
     return found if rows is None else replace(found, rows=rows.select(found.moments.names))
 
 

@@ -1,4 +1,4 @@
-"""The bundled data set, and how it was made."""
+"""Where the bundled data sets lie, and how the simulated one was made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from halftrek.errors import InputError
 from halftrek.graph import did_you_mean
 from halftrek.model import Rows
 
-DATASETS = ("front_door",)
+DATASETS = ("front_door", "card", "mroz", "tal_or", "airquality")
 FRONT_DOOR_ROWS = 2_000
 FRONT_DOOR_SEED = 20_250
 
@@ -20,16 +20,21 @@ def data_path(name: str) -> Path:
     """Where a bundled data set lies, as a CSV file with a header."""
     if name not in DATASETS:
         raise InputError(f"there is no bundled data set {name!r}.{did_you_mean(name, DATASETS)}")
+    return folder() / f"{name}.csv"
+
+
+def folder() -> Path:
+    """The folder of the bundled files."""
     from importlib.resources import files
 
-    return Path(str(files("halftrek.catalog") / "data" / f"{name}.csv"))
+    return Path(str(files("halftrek.catalog") / "data"))
 
 
 def load(name: str) -> Rows:
-    """A bundled data set: rows with the names of their columns."""
+    """A bundled data set: rows with the names of their columns; a missing value is NaN."""
     with data_path(name).open(encoding="utf-8") as lines:
         header = tuple(next(lines).strip().split(","))
-        return Rows(np.loadtxt(lines, delimiter=","), header)
+        return Rows(np.genfromtxt(lines, delimiter=",", ndmin=2), header)
 
 
 def make_front_door() -> str:

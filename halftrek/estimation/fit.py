@@ -101,11 +101,15 @@ class Fit:
 
         return measures_of(self)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fit as JSON; ``ht.load`` gives it back to the last bit."""
+    def save(self, path: str | os.PathLike[str], *, rows: bool = False) -> Path:
+        """Write the fit as JSON; ``ht.load`` gives it back to the last bit.
+
+        ``rows=True`` puts the rows into the file, for the intervals that need them; without it a fit of a file
+        remembers only where the file is.
+        """
         from halftrek.storage import save
 
-        return save(self, path)
+        return save(self, path, rows=rows)
 
     def summary(self) -> str:
         """The fit as text of at most 80 columns."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.frames import as_frame
 from halftrek.inference import Parameter, parameter_rows
-from halftrek.reporting.frames import as_frame
 from halftrek.reporting.graph_picture import edge_weights
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 
@@ -27,7 +27,7 @@ _PAIR = (
 def parameter_frame(fit: Fit, *, level: float = 0.95) -> Any:
     """All parameters as a tidy frame."""
     rows = parameter_rows(fit, level=level)
-    return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(Parameter)})
+    return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(Parameter)}, fit.frame)
 
 
 def summarize_fit(fit: Fit) -> str:

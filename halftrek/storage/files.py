@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from halftrek.errors import HalftrekError, InputError
+from halftrek.estimation import Fit
 from halftrek.storage.codec import Malformed, decode, encode
 from halftrek.storage.kinds import names
+from halftrek.storage.rows import with_rows
 
 FORMAT = "halftrek"
 VERSION = 1
@@ -20,14 +22,18 @@ VERSION = 1
 _MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 
 
-def save(value: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a fit, a model, an answer, a verdict, a graph or moments as JSON, whole or not at all."""
+def save(value: Any, path: str | os.PathLike[str], *, rows: bool = False) -> Path:
+    """Write a fit, a model, an answer, a verdict, a graph or moments as JSON, whole or not at all.
+
+    The rows of a fit stay where they are: a fit of a file remembers the file's name, other rows are left out, and
+    intervals that need them cannot be had from the loaded fit. ``rows=True`` puts them into the file.
+    """
     from halftrek import __version__
     from halftrek.reporting.files import whole_file  # here, so that import halftrek stays quick
 
     if type(value) not in names():
         raise InputError(f"a {type(value).__name__} cannot be saved; fits, models, answers, verdicts and graphs can")
-    content = encode(value)
+    content = encode(with_rows(value, rows) if isinstance(value, Fit) else value)
     head = {"format": FORMAT, "version": VERSION, "halftrek": __version__, "digest": _digest(content)}
     with whole_file(path) as unfinished:
         unfinished.write_text(_lines({**head, "content": content}) + "\n", encoding="utf-8")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 # A file names a class, never a module: code may move, files stay readable. Nothing outside these modules is ever built.
 _MODULES = (
     "halftrek.graph.graph",
     "halftrek.moments.moments",
+    "halftrek.moments.patterns",
+    "halftrek.moments.rows",
     "halftrek.model.gaussian",
     "halftrek.model.scm",
-    "halftrek.queries.types",
     "halftrek.estimation.fit",
     "halftrek.estimation.options",
     "halftrek.estimation.status",
@@ -30,7 +32,8 @@ _MODULES = (
 def classes() -> dict[str, type[Any]]:
     """Every class that a file may name."""
     found: dict[str, type[Any]] = {}
-    for path in _MODULES:
+    queries = [f"halftrek.queries.{module.name}" for module in iter_modules(import_module("halftrek.queries").__path__)]
+    for path in (*_MODULES, *queries):
         for name, thing in vars(import_module(path)).items():
             if isinstance(thing, type) and is_dataclass(thing) and thing.__module__ == path:
                 if name in found:

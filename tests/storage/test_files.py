@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +47,31 @@ def same(first: Any, second: Any) -> bool:
 def test_a_loaded_fit_is_the_fit(fit: ht.Fit, tmp_path: Path) -> None:
     path = fit.save(tmp_path / "model.json")
     loaded = ht.load(path)
-    assert same(loaded, fit)
+    assert same(loaded, replace(fit, rows=None))
     assert loaded.summary() == fit.summary()
     for question in QUESTIONS:
         assert same(loaded.query(question), fit.query(question))
     with pytest.raises(ht.NotIdentifiedError):
         loaded.query("c -> d")
+
+
+def test_rows_only_where_wanted(tmp_path: Path) -> None:
+    study = ht.dataset("mroz")
+    frame = study.data.assign(half=lambda rows: rows["educ"] // 2, weight=lambda rows: 1.0 + rows["educ"] % 2)
+    fit = ht.fit(study.graph, frame, cluster="half", weights="weight")
+    assert fit.rows is not None
+    assert ht.load(fit.save(tmp_path / "fit.json")).rows is None
+    back = ht.load(fit.save(tmp_path / "fit.json", rows=True)).rows
+    ours, theirs = next(fit.rows.blocks(fit.moments)), next(back.blocks(fit.moments))
+    assert same(np.asarray(theirs.values), np.asarray(ours.values))
+    assert same(theirs.weights, ours.weights)
+    assert same(theirs.cluster, ours.cluster)
+    assert study.path is not None
+    by_file = ht.load(ht.fit(study.graph, study.path).save(tmp_path / "file.json"))
+    assert by_file.rows.source == str(study.path)
+    assert len(next(by_file.rows.blocks(by_file.moments))) == 428
+    with pytest.raises(ht.InputError, match="no rows, only moments"):
+        ht.fit(study.graph, fit.moments).save(tmp_path / "m.json", rows=True)
 
 
 def test_answers_models_and_the_rest(fit: ht.Fit, tmp_path: Path) -> None:
@@ -174,10 +194,8 @@ def test_no_changed_byte_gives_another_graph(place: float, new: int, tmp_path_fa
     raw = bytearray(path.read_bytes())
     raw[int(place * (len(raw) - 1))] = new
     path.write_bytes(bytes(raw))
-    try:
+    with contextlib.suppress(ht.InputError):
         assert same(ht.load(path), graph)
-    except ht.InputError:
-        pass
 
 
 def test_writing_is_whole_or_not_at_all(fit: ht.Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

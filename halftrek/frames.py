@@ -1,0 +1,34 @@
+"""Tidy results as a data frame of the library that the user already works with."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+def library_of(*data: Any) -> str:
+    """The library whose frame one of the given things is, the first that is; empty if none is."""
+    for thing in data:
+        root = type(thing).__module__.partition(".")[0]
+        if root in LIBRARIES:
+            return root
+    return ""
+
+
+def as_frame(columns: Mapping[str, Sequence[Any]], library: str = "") -> Any:
+    """A frame of that library; without a name, of the one already imported, then of one that is installed.
+
+    With none of them: the columns as they are, a dict of lists.
+    """
+    loaded = [name for name in LIBRARIES if sys.modules.get(name)]
+    for name in (library, *(loaded or LIBRARIES)):
+        if name in LIBRARIES and (name in loaded or find_spec(name)):
+            import narwhals
+
+            return narwhals.from_dict(dict(columns), backend=importlib.import_module(name)).to_native()
+    return {name: list(values) for name, values in columns.items()}

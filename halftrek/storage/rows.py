@@ -1,0 +1,45 @@
+"""What of a fit's rows goes into its file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+
+from halftrek.errors import InputError
+from halftrek.estimation import Fit
+from halftrek.model import Rows
+from halftrek.moments.rows import RowReader
+
+
+def with_rows(fit: Fit, wanted: bool) -> Fit:
+    """The fit with its rows as arrays if they are wanted; else with the name of their file, or with no rows."""
+    reader = fit.rows
+    if wanted:
+        if reader is None:
+            raise InputError("rows=True: this fit has no rows, only moments; leave rows out")
+        return replace(fit, rows=_copied(reader, fit))
+    return fit if reader is None else replace(fit, rows=_named(reader))
+
+
+def _copied(reader: RowReader, fit: Fit) -> RowReader:
+    """The rows as the fit used them; those that it left out stay out."""
+    blocks = list(reader.blocks(like=None if reader.missing == "fiml" else fit.moments))
+    values = Rows(np.concatenate([b.values for b in blocks]), reader.names)
+    weights = [b.weights for b in blocks if b.weights is not None]
+    clusters = [b.cluster for b in blocks if b.cluster is not None]
+    return RowReader(
+        values,
+        reader.names,
+        np.concatenate(weights) if weights else None,
+        reader.missing,
+        np.concatenate(clusters) if clusters else None,
+    )
+
+
+def _named(reader: RowReader) -> RowReader | None:
+    beside = (reader.weights, reader.cluster)
+    if not isinstance(reader.source, (str, os.PathLike)) or not all(v is None or isinstance(v, str) for v in beside):
+        return None
+    return replace(reader, source=os.fspath(reader.source))
