@@ -15,11 +15,11 @@ from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_
 from halftrek.estimation.district import Piece, Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
 from halftrek.estimation.plan import PAD, Task, make_plan
-from halftrek.estimation.solve import solve_plan
-from halftrek.estimation.status import Code, DistrictReport, Status, overall
+from halftrek.estimation.solve import Solution, solve_plan
+from halftrek.estimation.status import Code, DistrictReport, Status, incomplete, overall
 from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
 from halftrek.model import CGLSCM, Floats
-from halftrek.moments import Moments, RowReader
+from halftrek.moments import Moments, Patterns, RowReader
 from halftrek.queries import TotalEffect
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
-    """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted."""
+    """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted.
+
+    With missing values ``patterns`` holds what was observed, and ``moments`` what complete rows are expected to have,
+    given the fitted model.
+    """
 
     graph: Graph
     moments: Moments
@@ -43,6 +47,7 @@ class Fit:
     options: Options = field(default_factory=Options)
     rows: RowReader | None = None
     frame: str = ""  # the library whose frame the data were: tables come back in it
+    patterns: Patterns | None = None
 
     @property
     def n(self) -> float:
@@ -124,7 +129,7 @@ class Fit:
 
 def fit(
     graph: Graph,
-    moments: Moments,
+    moments: Moments | Patterns,
     *,
     method: Literal["em", "cgl-go"] = "em",
     noise: Noise | None = None,
@@ -137,7 +142,7 @@ def fit(
     random_state: int = 0,
     start: Mapping[tuple[str, str], float] | None = None,
 ) -> Fit:
-    """Maximum likelihood of the graph's model, given moments.
+    """Maximum likelihood of the graph's model, given moments, or patterns of rows with missing values.
 
     - ``method="em"``: district by district, closed-form EM with a second-order finish (``finish=False``: EM alone);
     - ``method="cgl-go"``: the paper's Algorithm 1, with ``mask`` and ``random_state``; noise variances are 1;
@@ -149,7 +154,11 @@ def fit(
     if coefficients:
         known = _overridden(graph.coefficients, coefficients)
         graph = Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
+    if isinstance(moments, Patterns):
+        moments = _chosen(moments, graph)
     if method == "cgl-go":
+        if isinstance(moments, Patterns):
+            raise InputError("method='cgl-go' needs complete rows; leave out the others with missing='drop'")
         return _literal(graph, moments, noise, mask, random_state, max_iter, intercepts)
     if method != "em":
         raise InputError(f"method must be 'em' or 'cgl-go', not {method!r}")
@@ -159,6 +168,10 @@ def fit(
         raise InputError(f"max_iter must be at least 1, not {max_iter}")
     options = resolve_options(graph, "free" if noise is None else noise, intercepts)
     names = graph.observed
+    first = None if start is None else _matrix(names, start)
+    settings = Settings(starts, max_iter, finish, few_rows=_rows_of(moments) < FEW_ROWS, start=first)
+    if isinstance(moments, Patterns):
+        return _with_holes(graph, moments, options, settings)
     data = select(moments, graph)
     cov, mean = data.cov[None], data.mean[None]
     plan = make_plan(graph, names, options)
@@ -166,20 +179,44 @@ def fit(
         refuse_dependent(data, graph)
     if options.intercepts:
         refuse_far_means(data, graph, {v for v, _ in options.intercepts})
-    first = None if start is None else _matrix(names, start)
-    settings = Settings(starts, max_iter, finish, few_rows=data.n < FEW_ROWS, start=first)
     solution = solve_plan(plan, cov, mean, settings)
+    _refuse_contradiction(solution)
+    model = CGLSCM(names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, graph)
+    reports = _reports(names, solution)
+    loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
+    return Fit(graph, data, model, loglik, overall(reports), reports, "em", options)
+
+
+def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Settings) -> Fit:
+    """Full-information maximum likelihood."""
+    from halftrek.estimation.fiml import fit_incomplete
+
+    found = fit_incomplete(graph, make_plan(graph, graph.observed, options), patterns, options, settings)
+    _refuse_contradiction(found.solution)
+    reports = _reports(graph.observed, found.solution)
+    undetermined = found.flat - sum(r.flat for r in reports)
+    status = incomplete(overall(reports), found.converged, undetermined, patterns.apart)
+    return Fit(
+        graph, found.moments, found.model, found.loglik, status, reports, "em", options, patterns=patterns
+    )  # fmt: skip
+
+
+def _refuse_contradiction(solution: Solution) -> None:
     if not np.isfinite(solution.value[0]):
         raise InputError(
             "the fixed error covariances and noise variances contradict each other: no covariance matrix has them. "
             "Free some of them"
         )
-    model = CGLSCM(names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, graph)
-    reports = tuple(
+
+
+def _reports(names: tuple[str, ...], solution: Solution) -> tuple[DistrictReport, ...]:
+    return tuple(
         _report(names, task, piece, rows.start) for task, rows, piece in sorted(solution.pieces, key=_by_first)
     )
-    loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
-    return Fit(graph, data, model, loglik, overall(reports), reports, "em", options)
+
+
+def _rows_of(data: Moments | Patterns) -> float:
+    return data.total if isinstance(data, Patterns) else data.n
 
 
 def _matrix(names: tuple[str, ...], start: Mapping[tuple[str, str], float]) -> Floats:
@@ -204,13 +241,23 @@ def select(moments: Moments, graph: Graph) -> Moments:
     """The moments of the graph's variables, in its order."""
     if moments.names == graph.observed:
         return moments
-    missing = [v for v in graph.observed if v not in set(moments.names)]
+    _refuse_absent(moments.names, graph)
+    return moments.select(graph.observed)
+
+
+def _chosen(patterns: Patterns, graph: Graph) -> Moments | Patterns:
+    """The graph's variables, in its order; moments if these have no holes."""
+    _refuse_absent(patterns.names, graph)
+    return patterns.select(graph.observed)
+
+
+def _refuse_absent(names: tuple[str, ...], graph: Graph) -> None:
+    missing = [v for v in graph.observed if v not in set(names)]
     if missing:
         raise DataError(
-            f"the data have no column {missing[0]!r}, which the graph names.{did_you_mean(missing[0], moments.names)} "
+            f"the data have no column {missing[0]!r}, which the graph names.{did_you_mean(missing[0], names)} "
             f"Rename the column, take the variable out of the graph, or declare it latent"
         )
-    return moments.select(graph.observed)
 
 
 def code_of(piece: Piece, i: int) -> Code:

@@ -103,3 +103,20 @@ def overall(reports: Sequence[DistrictReport]) -> Status:
         return Status(code, "converged: the likelihood is at its maximum.")
     first = {"flat": "converged", "boundary": "converged at the boundary"}.get(code, code)
     return Status(code, f"{first}: {'. '.join(s[0].upper() + s[1:] for s in sentences)}.")
+
+
+def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequence[tuple[str, str]]) -> Status:
+    """The status of a fit with missing values, from that of its last inner fit."""
+    code, message = inner.code, inner.message
+    if not converged and inner.converged:
+        code = "not converged"
+        message = "not converged: the steps ran out before the likelihood of the observed values was at its maximum."
+    if undetermined > 0 and converged:
+        code = max(code, "flat", key=_ORDER.index)
+        many = "one direction" if undetermined == 1 else f"{undetermined} directions"
+        message += f" {many[0].upper()}{many[1:]} of the parameters cannot be determined from the values that are there."
+    if apart:
+        u, v = apart[0]
+        more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
+        message += f" No row has both {u} and {v}{more}: how they covary is known through the model alone."
+    return Status(code, message)

@@ -1,0 +1,213 @@
+"""Maximum likelihood from rows with holes.
+
+The outer E-step fills the holes with what the model expects, the inner step is the fit of complete moments. EM crawls
+where much is missing, so Newton steps on the likelihood of the observed values go in between; the last word has the
+inner fit, which knows the boundaries of the model and tries several starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
+from halftrek.estimation.district import Settings
+from halftrek.estimation.incomplete import Point, evaluate, information
+from halftrek.estimation.options import Options
+from halftrek.estimation.plan import Plan
+from halftrek.estimation.solve import Solution, solve_plan
+from halftrek.estimation.space import Space, make_space
+from halftrek.graph import Graph
+from halftrek.model import CGLSCM, Floats
+from halftrek.moments import Moments, Patterns
+from halftrek.moments.likelihood import completed, loglik
+from halftrek.moments.unrestricted import start_moments
+
+ROUNDS = 10  # of Newton steps and inner fit; two are the rule
+EM_STEPS = 500  # where Newton has no place: maxima on the boundary of hidden causes
+SETTLED = 1e-8  # derivative per row, in units of each parameter's information
+FLAT = 1e-9  # eigenvalue of the scaled information that counts as none
+FLOOR = 1e-10  # of a noise variance, as a share of the variable's variance
+
+
+@dataclass(frozen=True, eq=False)
+class Incomplete:
+    """Where it ended: the inner solution, the moments that complete rows are expected to have, the likelihood."""
+
+    solution: Solution
+    model: CGLSCM
+    moments: Moments
+    loglik: float
+    converged: bool
+    flat: int  # directions of all parameters that the observed values do not determine
+    path: tuple[float, ...]  # log-likelihoods on the way, none lower than the one before
+
+
+def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Options, settings: Settings) -> Incomplete:
+    """The model of highest likelihood of the observed values."""
+    first = start_moments(patterns)
+    if not well_posed(first.cov[None], first.n)[0]:
+        refuse_dependent(first, graph)
+    if options.intercepts:
+        refuse_far_means(first, graph, {v for v, _ in options.intercepts})
+    search = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings)
+    found = search.run(first)
+    if not well_posed(found.moments.cov[None], found.moments.n)[0]:
+        refuse_dependent(found.moments, graph)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    graph: Graph
+    plan: Plan
+    patterns: Patterns
+    space: Space
+    settings: Settings
+
+    def run(self, first: Moments) -> Incomplete:
+        solution, model, value = self.inner(first, None)
+        path = [value]
+        settled = feasible = False
+        newton = self.settings.finish
+        for _ in range(ROUNDS if newton else 0):
+            top = self.climb(model)
+            if top is None or top.value < value:
+                break
+            mean, cov = self.space.moments(top.theta)
+            filled = completed(self.patterns, mean, cov)
+            T = self.space.arrays(top.theta)[0]
+            step = self.inner(filled, T)
+            feasible = step[2] >= top.value - _rounding(top.value)
+            if step[2] < value - _rounding(value):
+                break
+            gain = step[2] - value
+            solution, model, value = step
+            path.append(value)
+            if not feasible:
+                break
+            if gain < 1e-9:
+                settled = True
+                break
+        if not feasible:
+            solution, model, value, settled = self.em(solution, model, value, path)
+        return self.ended(solution, model, value, settled, feasible, tuple(path))
+
+    def inner(self, moments: Moments, T: Floats | None) -> tuple[Solution, CGLSCM, float]:
+        """The fit of complete moments, from the usual starts and from coefficients that are known to be good."""
+        settings = self.settings if T is None else replace(self.settings, start=T)
+        solution = solve_plan(self.plan, moments.cov[None], moments.mean[None], settings)
+        plan = self.plan
+        model = CGLSCM(
+            plan.names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, self.graph
+        )
+        return solution, model, loglik(self.patterns, model.mean, model.cov)
+
+    def climb(self, model: CGLSCM) -> Point | None:
+        """Newton steps to the maximum; None if the model lies on a boundary where there is no derivative."""
+        theta = self.space.vector(model)
+        lower = self._floors()
+        point = evaluate(self.space, self.patterns, np.maximum(theta, lower))
+        for _ in range(self.settings.max_iter):
+            if point is None:
+                return None
+            moved = self._step(point, lower)
+            if moved is None:
+                return point
+            point = moved
+        return point
+
+    def _floors(self) -> Floats:
+        """Lower bounds: those of noise variances."""
+        lower = np.full(self.space.size, -np.inf)
+        variance = self.patterns.available[1]
+        for i, j, a in self.space.W_at:
+            if i == j:
+                lower[a] = FLOOR * variance[i]
+        return lower
+
+    def _step(self, point: Point, lower: Floats) -> Point | None:
+        """The next point, or None where no step promises or brings a rise of the likelihood."""
+        n = self.patterns.total
+        pinned = (point.theta <= lower * (1.0 + 1e-6)) & (point.gradient < 0.0)
+        move, gain = _direction(information(self.space, self.patterns, point), point.gradient, pinned)
+        if move is None:
+            expected = information(self.space, self.patterns, point, "expected")
+            move, gain = _direction(expected, point.gradient, pinned, definite=True)
+        if move is None or gain < 1e-19 * n:
+            return None
+        share = 1.0
+        for _ in range(30):
+            trial = evaluate(self.space, self.patterns, np.maximum(point.theta + share * move, lower))
+            if trial is not None:
+                rise = trial.value - point.value
+                if rise >= 1e-4 * share * gain:
+                    return trial
+                if gain < 1e-12 * n and rise >= -_rounding(point.value):  # too small to show in the value
+                    calmer = np.abs(trial.gradient[~pinned]).max() < np.abs(point.gradient[~pinned]).max()
+                    return trial if calmer else None
+            share /= 3.0
+        return None
+
+    def em(
+        self, solution: Solution, model: CGLSCM, value: float, path: list[float]
+    ) -> tuple[Solution, CGLSCM, float, bool]:
+        """Plain EM, until the likelihood no longer rises."""
+        for _ in range(EM_STEPS if self.settings.finish else self.settings.max_iter):
+            filled = completed(self.patterns, model.mean, model.cov)
+            step = self.inner(filled, model.T)
+            gain = step[2] - value
+            if gain < -_rounding(value):
+                return solution, model, value, False
+            solution, model, value = step
+            path.append(value)
+            if gain < 1e-12 * self.patterns.total:
+                return solution, model, value, True
+        return solution, model, value, False
+
+    def ended(
+        self, solution: Solution, model: CGLSCM, value: float, settled: bool, feasible: bool, path: tuple[float, ...]
+    ) -> Incomplete:
+        moments = completed(self.patterns, model.mean, model.cov)
+        flat = 0
+        point = evaluate(self.space, self.patterns, self.space.vector(model)) if feasible else None
+        if point is not None:
+            matrix = information(self.space, self.patterns, point)
+            pinned = (point.theta <= self._floors() * (1.0 + 1e4)) & (point.gradient < 0.0)
+            scale = _scale(matrix)
+            left = np.abs(point.gradient / scale)[~pinned].max(initial=0.0) / np.sqrt(self.patterns.total)
+            settled = bool(left < SETTLED)
+            flat = int((np.linalg.eigvalsh(_free(matrix / np.outer(scale, scale), pinned)) < FLAT).sum())
+        return Incomplete(solution, model, moments, value, settled, flat, path)
+
+
+def _direction(
+    matrix: Floats, gradient: Floats, pinned: NDArray[np.bool_], *, definite: bool = False
+) -> tuple[Floats | None, float]:
+    """The step that a quadratic with this curvature asks for, and its promise; None if it bends the wrong way."""
+    scale = _scale(matrix)
+    values, vectors = np.linalg.eigh(_free(matrix / np.outer(scale, scale), pinned))
+    slope = np.where(pinned, 0.0, gradient / scale)
+    if values[0] < -1e-10 and not definite:
+        return None, 0.0
+    told = values > 1e-11
+    along = vectors[:, told].T @ slope
+    step = vectors[:, told] @ (along / values[told])
+    return step / scale, float(0.5 * along @ (along / values[told]))
+
+
+def _scale(matrix: Floats) -> Floats:
+    diagonal = np.abs(np.diag(matrix))
+    return np.asarray(np.sqrt(np.maximum(diagonal, 1e-300)))
+
+
+def _free(matrix: Floats, pinned: NDArray[np.bool_]) -> Floats:
+    """The matrix with rows and columns of pinned parameters replaced by those of the identity."""
+    free = ~pinned
+    return np.where(free[:, None] & free[None, :], matrix, np.eye(len(matrix)))
+
+
+def _rounding(value: float) -> float:
+    return 1e-11 * (1.0 + abs(value))
