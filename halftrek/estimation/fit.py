@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +24,8 @@ from halftrek.queries import TotalEffect
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
+    from halftrek.inference.decomposition import Decomposition
+    from halftrek.inference.mediation import Mediation
 
 FEW_ROWS = 50  # below, even districts without bows may have several maxima
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -91,20 +93,92 @@ class Fit:
         """
         return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
 
-    def params(self, *, level: float = 0.95) -> Any:
+    def effects(
+        self,
+        kind: Literal["all", "direct", "indirect", "total", "through"] = "all",
+        *,
+        level: float = 0.95,
+        interval: Literal["delta", "robust"] = "delta",
+        information: Literal["expected", "observed"] | None = None,
+        budget: float = 5.0,
+    ) -> Any:
+        """A tidy frame of effects: cause effect kind est se z p ci_low ci_high std method note.
+
+        Direct, indirect (total less direct) and total effects of every pair with a directed path, or those of one
+        ``kind``; "through" lists the effects through each variable in between. What the graph does not determine has
+        no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification.
+        """
+        from halftrek.workflow import effects_of
+
+        return effects_of(self, kind, budget=budget, level=level, interval=interval, information=information)
+
+    def decompose(self, cause: str, effect: str, *, most: int = 20, **uncertainty: Any) -> Decomposition:
+        """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""
+        from halftrek.workflow import decomposition_of
+
+        return decomposition_of(self, cause, effect, most=most, **uncertainty)
+
+    def mediation(
+        self, cause: str, effect: str, mediators: Sequence[str] | None = None, **uncertainty: Any
+    ) -> Mediation:
+        """Direct, indirect and total effect, specific indirect effects, and the proportion mediated.
+
+        ``mediators`` left out: every variable between the two; "direct" is then the edge.
+        """
+        from halftrek.workflow import mediation_of
+
+        return mediation_of(self, cause, effect, mediators, **uncertainty)
+
+    def params(
+        self,
+        *,
+        level: float = 0.95,
+        interval: Literal["delta", "robust"] = "delta",
+        information: Literal["expected", "observed"] | None = None,
+    ) -> Any:
         """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.
 
-        What data do not determine has no estimate, and the note says so.
+        What data do not determine has no estimate, and the note says so. For the options see ``query``.
         """
         from halftrek.reporting import parameter_frame
 
-        return parameter_frame(self, level=level)
+        return parameter_frame(self, level=level, interval=interval, information=information)
 
     def measures(self) -> dict[str, Any]:
         """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more."""
         from halftrek.workflow import measures_of
 
         return measures_of(self)
+
+    def r2(self) -> Any:
+        """A tidy frame of R² of every variable that has a cause: variable r2 error_variance variance note."""
+        from halftrek.reporting.checks import r2_frame
+
+        return r2_frame(self)
+
+    def residuals(self) -> Any:
+        """A tidy frame of observed and implied correlations: lhs rhs observed implied residual z p, largest first."""
+        from halftrek.reporting.checks import residual_frame
+
+        return residual_frame(self)
+
+    def tests(self, *, multiplicity: Literal["holm", "bh", "none"] = "holm", level: float = 0.05) -> Any:
+        """A tidy frame with a test of everything that the graph implies: each independence, and what is none.
+
+        ``multiplicity`` says how ``p_adjusted`` and the verdict allow for many tests: Holm, Benjamini-Hochberg, not.
+        """
+        from halftrek.reporting.checks import implication_frame
+
+        return implication_frame(self, multiplicity=multiplicity, level=level)
+
+    def modifications(self) -> Any:
+        """A tidy frame of edges that could be added: edge lhs op rhs mi epc std p, what the data ask for most first.
+
+        Left out are edges that would close a cycle, and those whose weight data could not tell beside the others.
+        """
+        from halftrek.reporting.checks import modification_frame
+
+        return modification_frame(self)
 
     def save(self, path: str | os.PathLike[str], *, rows: bool = False) -> Path:
         """Write the fit as JSON; ``ht.load`` gives it back to the last bit.

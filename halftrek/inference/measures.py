@@ -48,7 +48,7 @@ def measures(fit: Fit) -> Measures:
     n, p = fit.n, len(fit.graph)
     S, names = fit.moments.cov, fit.model.names
     saturated = -0.5 * n * float(p * np.log(2.0 * np.pi) + np.linalg.slogdet(S)[1] + p)
-    told = sum(_rank(d.matrix) for d in district_information(fit))
+    told = sum(information_rank(d.matrix) for d in district_information(fit))
     means = p if fit.moments.has_mean else 0  # moments of first order that were given
     parameters = told if fit.options.intercepts else told + means
     chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
@@ -76,7 +76,7 @@ def measures(fit: Fit) -> Measures:
     )
 
 
-def _rank(matrix: Floats) -> int:
+def information_rank(matrix: Floats) -> int:
     scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values = np.linalg.eigvalsh(matrix / np.outer(scale, scale))
     return int((values > FLAT * max(float(values[-1]), 1e-300)).sum()) if len(values) else 0

@@ -1,0 +1,137 @@
+"""Which missing edge do the data ask for? Score tests of every edge that could be added (modification indices).
+
+With score s of the new parameter per row and its efficient information ``e = I_cc - I_cp I_pp^+ I_pc``:
+index ``n s² / e`` (chi-square with one degree of freedom if the edge is not needed), expected change ``s / e``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation import Fit
+from halftrek.inference.tangent import Part, Tangent, tangent
+from halftrek.model import Floats
+
+UNTOLD = 1e-7  # share of a new parameter's information that must be left when all others are free
+
+
+@dataclass(frozen=True)
+class Modification:
+    """One edge that is not in the graph, written as in lavaan: ``y ~ x`` for x -> y, ``x ~~ y`` for x <-> y.
+
+    ``mi``: how much the chi-square would fall, about; ``epc``: the value that the edge would take, about, ``std`` the
+    same on the scale of standard deviations (of the errors for ``~~``); ``p``: of one test, not corrected for many.
+    """
+
+    edge: str
+    lhs: str
+    op: str
+    rhs: str
+    mi: float
+    epc: float
+    std: float
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Matrices over pairs: score and efficient information per row; nan where no such edge can be added and told."""
+
+    score: Floats
+    information: Floats
+
+    def index(self, n: float) -> Floats:
+        """The modification index of each pair."""
+        return np.asarray(n * self.score**2 / self.information)
+
+
+def modifications(fit: Fit) -> list[Modification]:
+    """Every absent edge that keeps the graph acyclic and that data could tell, largest index first."""
+    from scipy.special import chdtrc
+
+    directed, mutual = edge_scores(fit)
+    names, model = fit.model.names, fit.model
+    sd, noise = np.sqrt(np.diag(model.cov)), np.sqrt(np.diag(tangent(fit).W))
+    rows = []
+    for found, op in ((directed, "~"), (mutual, "~~")):
+        mi, epc = found.index(fit.n), found.score / found.information
+        p = chdtrc(1.0, mi)
+        std = epc * np.outer(sd, 1.0 / sd) if op == "~" else epc / np.outer(noise, noise)
+        for u, v in np.argwhere(np.isfinite(mi)):
+            first, second = names[u], names[v]
+            edge, lhs, rhs = (
+                (f"{first} -> {second}", second, first) if op == "~" else (f"{first} <-> {second}", first, second)
+            )
+            numbers = (float(x[u, v]) for x in (mi, epc, std, p))
+            rows.append(Modification(edge, lhs, op, rhs, *numbers))
+    return sorted(rows, key=lambda r: -r.mi)
+
+
+def edge_scores(fit: Fit) -> tuple[Scores, Scores]:
+    """Of directed edges (row to column) and of bidirected ones (upper triangle)."""
+    base = tangent(fit)
+    A = np.linalg.inv(base.B)
+    mean = fit.moments.mean
+    S, gap = fit.moments.cov, mean @ A - fit.model.mu
+    if not base.means:
+        gap = np.zeros_like(gap)
+    V = (S @ A + np.outer(mean, gap)) @ base.K
+    R = A.T @ S @ A + np.outer(gap, gap)
+    M = base.K - base.K @ R @ base.K
+    weight = base.mean if base.means else np.zeros_like(base.mean)
+    diagonal_T = np.outer(np.diag(base.cov) + weight**2, np.diag(base.K))
+    diagonal_W = np.outer(np.diag(base.K), np.diag(base.K)) + base.K**2
+    used_T, used_W = np.zeros_like(diagonal_T), np.zeros_like(diagonal_W)
+    for part in base.parts:
+        _add_directed(base, part, weight, used_T)
+        _add_mutual(base, part, used_W)
+    arrows, arcs = _absent(fit)
+    return _scores(V, diagonal_T, used_T, arrows), _scores(-M, diagonal_W, used_W, arcs)
+
+
+def _add_directed(base: Tangent, part: Part, weight: Floats, used: Floats) -> None:
+    """Add ``I_cp I_pp^+ I_pc`` of the edges u -> v into this part; others do not meet its parameters."""
+    vectors, values = part.directions()
+    reach = part.X @ base.omega @ base.B + np.outer(part.w, weight)  # x_a' K x_u and the means, for every cause u
+    for v in part.variables:
+        crossed = part.sum_up(part.X[:, [v]] * base.B[part.at] + reach * base.K[part.at, v][:, None])
+        used[:, v] = (((vectors / np.sqrt(values)).T @ crossed) ** 2).sum(axis=0)
+
+
+def _add_mutual(base: Tangent, part: Part, used: Floats) -> None:
+    """Add the share of this part's parameters in the information on i <-> j, i in the part, j anywhere."""
+    vectors, values = part.directions()
+    inside = np.isin(np.arange(len(base.K)), part.variables)
+    for i in part.variables:
+        # x = e_i, target j: (K x_a)[j] K[i, j_a] + (K x_a)[i] K[j, j_a]
+        ends = part.X * base.K[part.at, i][:, None] + part.X[:, [i]] * base.K[part.at]
+        share = (((vectors / np.sqrt(values)).T @ part.sum_up(ends)) ** 2).sum(axis=0)
+        used[i] += share
+        used[~inside, i] += share[~inside]
+
+
+def _scores(score: Floats, diagonal: Floats, used: Floats, absent: NDArray[np.bool_]) -> Scores:
+    left = diagonal - used
+    told = absent & (left > UNTOLD * diagonal)
+    return Scores(np.where(told, score, np.nan), np.where(told, left, np.nan))
+
+
+def _absent(fit: Fit) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which directed edges could be added without a cycle, and which bidirected ones are not there."""
+    graph, names = fit.graph, fit.model.names
+    at = {v: i for i, v in enumerate(names)}
+    p = len(names)
+    arrows = ~np.eye(p, dtype=bool)
+    for v in names:
+        for below in graph.descendants(v):
+            arrows[at[below], at[v]] = False  # an arrow back would close a cycle
+    for u, v in graph.directed:
+        arrows[at[u], at[v]] = False
+    arcs = np.triu(np.ones((p, p), dtype=bool), 1)
+    for u, v in graph.bidirected:
+        i, j = sorted((at[u], at[v]))
+        arcs[i, j] = False
+    return arrows, arcs

@@ -1,0 +1,144 @@
+"""What the model leaves unexplained: R² of each equation, residual correlations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from halftrek.estimation import Fit
+from halftrek.inference.information import DistrictInformation, district_information
+from halftrek.inference.measures import information_rank
+from halftrek.inference.tangent import Part, Tangent, tangent
+from halftrek.model import Floats
+from halftrek.queries.gradients import Gradient
+
+LARGE = 50_000_000  # numbers to hold; beyond, residuals have no z
+ZERO = 1e-8  # share of a covariance's variance below which its residual is zero by construction
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The share of a variable's variance that its equation explains; nan where data do not determine it."""
+
+    variable: str
+    r2: float
+    error_variance: float
+    variance: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Observed and implied correlation of a pair, their difference, and the standardised residual z.
+
+    z is the residual covariance over its standard error; nan where the model reproduces any covariance of the pair.
+    """
+
+    lhs: str
+    rhs: str
+    observed: float
+    implied: float
+    residual: float
+    z: float
+    p: float
+
+
+def explained(fit: Fit) -> list[Explained]:
+    """R² of every variable that has a cause: ``1 - error variance / variance`` of the fitted model.
+
+    Hidden causes with loadings of their own explain; what a hidden cause of two variables, or a bidirected edge, adds
+    is part of the error.
+    """
+    model = fit.model
+    base = tangent(fit)
+    errors = base.W.diagonal()
+    loose = [d for d in district_information(fit) if information_rank(d.matrix) < len(d.matrix)]
+    rows = []
+    for j, v in enumerate(model.names):
+        loaded = bool(np.any(base.C[:, j] != 0.0))
+        if not fit.graph.parents(v) and not loaded:
+            continue
+        total = float(model.cov[j, j])
+        if all(_determined(fit, j, float(errors[j]), d) for d in loose):
+            rows.append(Explained(v, 1.0 - float(errors[j]) / total, float(errors[j]), total))
+        else:
+            nan = float("nan")
+            rows.append(Explained(v, nan, nan, total, "not determined by data"))
+    return rows
+
+
+def _determined(fit: Fit, j: int, error: float, block: DistrictInformation) -> bool:
+    """Does R² use only such directions of a district's parameters as data tell?"""
+    model, p = fit.model, len(fit.model.names)
+    reach, total = model.B[:, j], float(model.cov[j, j])
+    moved = Gradient(2.0 * np.outer(model.cov[:, j], reach), np.outer(reach, reach), np.zeros(p))
+    change = (error / total**2) * block.pull(moved, np.zeros(p))
+    shape = block.task.shape
+    if j in block.task.variables and block.task.variables.index(j) in shape.noisy:
+        own = np.zeros(shape.parameters)
+        member = block.task.variables.index(j)
+        scale = block.scale[shape.slots :][member] ** 2
+        own[shape.at.v.start + shape.noisy.index(member)] = error if shape.loadings else scale
+        link = block.state.problem.link
+        change = change - (own if link is None else own @ link[0]) / total
+    return not np.isnan(block.spread(change))
+
+
+def residuals(fit: Fit) -> list[Residual]:
+    """Residual correlations, largest misfit first.
+
+    Correlations are compared each on its own scale (lavaan's "cor.bollen"); z is of the covariances (lavaan's
+    "standardized"). Models of some hundred variables have no z (it needs too much
+    room), nor have those with held intercepts.
+    """
+    from scipy.special import ndtr
+
+    S, model = fit.moments.cov, fit.model
+    observed, implied = _correlations(S), _correlations(model.cov)
+    base = tangent(fit)
+    size = sum(len(part.information) for part in base.parts) * len(S) ** 2
+    spread = residual_variances(base, S) if size < LARGE and not base.means else np.zeros_like(S)
+    scale = np.outer(np.diag(S), np.diag(S)) + S**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where(spread > ZERO * scale, (S - model.cov) / np.sqrt(spread / fit.n), np.nan)
+    rows = []
+    for i, lhs in enumerate(model.names):
+        for j in range(i + 1, len(model.names)):
+            here = float(z[i, j])
+            gap = float(observed[i, j] - implied[i, j])
+            p = 2.0 * float(ndtr(-abs(here)))
+            rows.append(Residual(lhs, model.names[j], float(observed[i, j]), float(implied[i, j]), gap, here, p))
+    return sorted(rows, key=lambda r: -abs(r.residual))
+
+
+def residual_variances(base: Tangent, S: Floats) -> Floats:
+    """Asymptotic variance, times n, of each residual covariance ``tr(M_ij E)``, E the sampling error of S.
+
+    ``M_ij`` is the pair itself less what the parameters follow, ``sum_k d_k[i, j] H_k``, with ``d_k`` orthonormal
+    directions of Sigma in the metric of the information, ``H_k = Sigma^-1 d_k Sigma^-1 / 2``; var tr(M E) = 2 tr(MSMS).
+    """
+    directions = np.concatenate([_orthonormal(base, part) for part in base.parts])
+    count, p = len(directions), len(S)
+    inverse = np.linalg.inv(base.cov)
+    H = 0.5 * (inverse @ directions @ inverse)
+    HS = H @ S
+    overlap = HS.reshape(count, -1) @ HS.transpose(0, 2, 1).reshape(count, -1).T
+    flat = directions.reshape(count, -1)
+    twice = 2.0 * (flat * (overlap @ flat)).sum(axis=0).reshape(p, p)
+    crossed = 4.0 * (directions * (S @ HS)).sum(axis=0)
+    return np.asarray(np.outer(np.diag(S), np.diag(S)) + S**2 - crossed + twice)
+
+
+def _orthonormal(base: Tangent, part: Part) -> Floats:
+    """How a part's parameters move Sigma, as directions that carry one unit of information each."""
+    vectors, values = part.directions()
+    left, right = base.cov @ np.linalg.solve(base.B, part.X.T), base.B[part.at].T
+    moved = part.sum_up(np.einsum("ia,ja->aij", left, right))
+    moved = np.einsum("ak,aij->kij", vectors / np.sqrt(values), moved)
+    return np.asarray(moved + moved.transpose(0, 2, 1))
+
+
+def _correlations(cov: Floats) -> Floats:
+    sd = np.sqrt(np.diag(cov))
+    return np.asarray(cov / np.outer(sd, sd))

@@ -1,0 +1,67 @@
+"""Checks of a fitted model as tidy frames: R², residuals, tests of what the graph implies, modification indices."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from halftrek.errors import InputError
+from halftrek.frames import as_frame
+from halftrek.inference.constraints import Constraint, constraint_tests
+from halftrek.inference.modification import Modification, modifications
+from halftrek.inference.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
+from halftrek.inference.residuals import Explained, Residual, explained, residuals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halftrek.estimation.fit import Fit
+
+
+def r2_frame(fit: Fit) -> Any:
+    """One row for each variable that has a cause."""
+    return as_frame(_columns(explained(fit), Explained), fit.frame)
+
+
+def residual_frame(fit: Fit) -> Any:
+    """One row for each pair of variables."""
+    return as_frame(_columns(residuals(_complete(fit)), Residual), fit.frame)
+
+
+def modification_frame(fit: Fit) -> Any:
+    """One row for each edge that could be added."""
+    return as_frame(_columns(modifications(_complete(fit)), Modification), fit.frame)
+
+
+def implication_frame(fit: Fit, *, multiplicity: Multiplicity = "holm", level: float = 0.05) -> Any:
+    """One row for each thing that the graph implies, with p-values adjusted for their number."""
+    if multiplicity not in get_args(Multiplicity):
+        raise InputError(f"multiplicity must be one of {', '.join(get_args(Multiplicity))}, not {multiplicity!r}")
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, for instance 0.05, not {level!r}")
+    rows = constraint_tests(_complete(fit))
+    columns = _columns(rows, Constraint)
+    notes = columns.pop("note")
+    p = np.array(columns["p"], dtype=float)
+    final = adjusted(p, multiplicity)
+    columns["p_holm"], columns["p_bh"] = holm(p).tolist(), benjamini_hochberg(p).tolist()
+    columns["p_adjusted"] = final.tolist()
+    columns["verdict"] = [note or _verdict(x, level) for x, note in zip(final, notes, strict=True)]
+    return as_frame(columns, fit.frame)
+
+
+def _complete(fit: Fit) -> Fit:
+    """The fit itself; with missing values there is no observed covariance to compare with."""
+    if fit.patterns is not None:
+        raise InputError("with missing values this check is not available; fit the complete rows: missing='drop'")
+    return fit
+
+
+def _verdict(p: float, level: float) -> str:
+    return "contradicted by the data" if p < level else "not contradicted"
+
+
+def _columns(rows: Sequence[Any], kind: type) -> dict[str, list[Any]]:
+    return {f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}
