@@ -7,6 +7,7 @@ curvature of the Lagrangian, and the step is ``-Z (Z'LZ)^-1 Z'grad`` followed by
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,25 +18,7 @@ from halftrek.model import Floats
 STIFF = 1e-8  # share of the largest curvature below which a direction counts as flat
 SADDLE = 1e-4  # share of the largest curvature, downwards, that shows a saddle
 HALVINGS = 30
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """The best point found with the answer at ``level``.
-
-    ``multiplier`` is how the value moves with the level; ``decrement`` what a Newton step would still gain.
-    """
-
-    point: Point
-    level: float
-    multiplier: float
-    decrement: float
-    converged: bool
-
-    @property
-    def value(self) -> float:
-        """The value of the likelihood."""
-        return self.point.value
+ENOUGH = 1e-9  # a gain in deviance that does not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +32,43 @@ class Local:
     path: Floats
     decrement: float
     escape: Floats | None  # a direction of the level set along which the value falls to second order
+    bend: Floats  # second derivatives of the answer
+    fresh: bool  # true if they were taken here, not at a point before
 
 
-def local_model(land: Landscape, point: Point) -> Local:
-    """The quadratic model of a landscape on the level set through a point."""
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The best point found with the answer at ``level``.
+
+    ``multiplier`` is how the value moves with the level.
+    """
+
+    point: Point
+    level: float
+    multiplier: float
+    model: Local
+    converged: bool
+
+    @property
+    def value(self) -> float:
+        """The value of the likelihood."""
+        return self.point.value
+
+
+def local_model(land: Landscape, point: Point, bend: Floats | None = None) -> Local:
+    """The quadratic model of a landscape on the level set through a point; ``bend`` is known from a point before."""
     grad, H, slope = land.gradient(point), land.hessian(point), land.slope(point)
     free = ~((point.theta <= land.lower + 1e-9) & (grad >= 0.0))
     curvature = np.abs(np.diag(H))
     scale = np.where(free, 1.0 / np.sqrt(np.maximum(curvature, 1e-12 * curvature.max() + 1e-300)), 0.0)
     g, q = scale * grad, scale * slope
     length = float(q @ q)
+    fresh = bend is None
+    bend = land.bend(point, slope) if bend is None else bend
     if length == 0.0:
-        return Local(slope, scale, 0.0, np.zeros_like(g), np.zeros_like(g), float("inf"), None)
+        return Local(slope, scale, 0.0, np.zeros_like(g), np.zeros_like(g), float("inf"), None, bend, fresh)
     multiplier = float(g @ q) / length
-    L = (H - multiplier * land.bend(point, slope)) * np.outer(scale, scale)
+    L = (H - multiplier * bend) * np.outer(scale, scale)
     Z = np.linalg.qr(q[:, None], mode="complete")[0][:, 1:]
     values, vectors = np.linalg.eigh(Z.T @ L @ Z)
     basis = Z @ vectors
@@ -76,7 +82,7 @@ def local_model(land: Landscape, point: Point) -> Local:
         escape = scale * basis[:, 0] / np.sqrt(damped[0])
     return Local(
         slope, scale, multiplier, -scale * (basis @ (along / damped)), scale * path,
-        0.5 * float((along**2 / damped).sum()), escape,
+        0.5 * float((along**2 / damped).sum()), escape, bend, fresh,
     )  # fmt: skip
 
 
@@ -89,7 +95,7 @@ def returned(land: Landscape, theta: Floats, level: float, weights: Floats, widt
         gap = level - land.answer(point)
         if not np.isfinite(gap):
             return None
-        if abs(gap) <= 1e-11 * (width + abs(level)):
+        if abs(gap) <= 1e-9 * width + 1e-14 * abs(level):
             return point
         slope = weights**2 * land.slope(point)
         length = float(slope @ (slope / np.where(weights > 0, weights, 1.0) ** 2))
@@ -100,25 +106,51 @@ def returned(land: Landscape, theta: Floats, level: float, weights: Floats, widt
 
 
 def best_at(
-    land: Landscape, start: Point, level: float, *, width: float, steps: int = 60, enough: float = 1e-9
+    land: Landscape,
+    start: Point,
+    level: float,
+    *,
+    width: float,
+    steps: int = 60,
+    bend: Floats | None = None,
+    rival: Point | None = None,
 ) -> Held:
-    """Newton steps on the level set from a point that lies on it; ``enough``: gain in deviance that does not matter."""
+    """Newton steps on the level set from a point that lies on it.
+
+    ``bend``: second derivatives of the answer from a point nearby. ``rival``: stop, not converged, once so near to it
+    that the steps would only lead there.
+    """
     point = start
-    small = max(enough / land.n, 1e-15 * (1.0 + abs(point.value)))
-    model = local_model(land, point)
+    small = max(ENOUGH / land.n, 1e-15 * (1.0 + abs(point.value)))
+    model = local_model(land, point, bend)
     for _ in range(steps):
+        if rival is not None and _close(land, point, rival, model):
+            return Held(point, level, model.multiplier, model, converged=False)
+        if model.escape is not None and not model.fresh:
+            model = local_model(land, point)
         if model.decrement < small:
             if model.escape is None:
                 break
             moved = _downhill(land, point, level, model, width)
         else:
             moved = _line_search(land, point, level, model, width)
-        if moved is None:
+        if moved is None and model.fresh:
             break
-        point = moved
-        model = local_model(land, point)
+        if moved is None:
+            model = local_model(land, point)
+            continue
+        ahead = local_model(land, moved, model.bend)
+        if ahead.decrement > max(0.01 * model.decrement, small):
+            ahead = local_model(land, moved)
+        point, model = moved, ahead
     settled = model.decrement < max(1e3 * small, 1e-13) and model.escape is None
-    return Held(point, level, model.multiplier, model.decrement, settled)
+    return Held(point, level, model.multiplier, model, settled)
+
+
+def _close(land: Landscape, point: Point, rival: Point, model: Local) -> bool:
+    """True if no parameter differs by more than half of its standard error."""
+    apart = np.abs(point.theta - rival.theta) * np.sqrt(land.n / 2.0)
+    return bool((apart <= 0.5 * model.weights).all())
 
 
 def _line_search(land: Landscape, point: Point, level: float, model: Local, width: float) -> Point | None:
@@ -144,12 +176,15 @@ def _downhill(land: Landscape, point: Point, level: float, model: Local, width: 
     return min(found, key=lambda p: p.value, default=None)
 
 
-def moved_to(land: Landscape, held: Point, level: float, before: float, *, width: float) -> list[Point]:
+def moved_to(land: Landscape, held: Held, level: float, *, width: float) -> Iterator[Point]:
     """Points at another level to begin with: along the path of best points, and with the errors refitted."""
-    model = local_model(land, held)
-    theta = held.theta + (level - before) * model.path
-    tries = [returned(land, t, level, model.weights, width) for t in (theta, land.refit_errors(held, theta))]
-    return sorted((p for p in tries if p is not None), key=lambda p: p.value)
+    theta = held.point.theta + (level - held.level) * held.model.path
+    straight = returned(land, theta, level, held.model.weights, width)
+    if straight is not None:
+        yield straight
+    refitted = returned(land, land.refit_errors(held.point, theta), level, held.model.weights, width)
+    if refitted is not None:
+        yield refitted
 
 
 def peak(land: Landscape, start: Point, *, steps: int = 100) -> Point:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -24,7 +25,8 @@ from halftrek.estimation.solve import gather, sources_of
 from halftrek.graph import Graph
 from halftrek.inference.information import fitted_parameters
 from halftrek.model import CGLSCM, Floats, Gaussian
-from halftrek.queries import Counterfactual, Interventional, Query, evaluate as answer, variables_of
+from halftrek.queries import Counterfactual, Interventional, Query, ThroughEffect, TotalEffect, variables_of
+from halftrek.queries import evaluate as answer
 from halftrek.queries.gradients import Gradient, linearize
 
 Ints = NDArray[np.intp]
@@ -46,6 +48,9 @@ class Target:
 
     def of(self, model: CGLSCM) -> float:
         """Its value in a model."""
+        if isinstance(self.query, TotalEffect | ThroughEffect):  # B is known here, whatever the size of the graph
+            at = [model.names.index(v) for v in variables_of(self.query)]
+            return float(np.prod([model.B[i, j] for i, j in pairwise(at)]))
         found = answer(self.query, model)
         if not isinstance(found, Gaussian):
             return float(found)
@@ -105,9 +110,15 @@ class Part:
 class Point:
     """A place in the landscape: ``value`` is inf outside of the parameter space."""
 
+    land: Landscape
     theta: Floats
     states: tuple[State, ...]
     value: float
+
+    @cached_property
+    def model(self) -> CGLSCM:
+        """The small model of the target here."""
+        return self.land.small_model(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +141,7 @@ class Landscape:
     def at(self, theta: Floats) -> Point:
         """The likelihood at a point."""
         states = tuple(evaluate(part.problem, theta[None, part.where]) for part in self.parts)
-        return Point(theta, states, float(sum(s.value[0] for s in states)))
+        return Point(self, theta, states, float(sum(s.value[0] for s in states)))
 
     def gradient(self, point: Point) -> Floats:
         """First derivatives of the value."""
@@ -159,11 +170,11 @@ class Landscape:
 
     def answer(self, point: Point) -> float:
         """The target at a point."""
-        return self.target.of(self.small_model(point))
+        return self.target.of(point.model)
 
     def slope(self, point: Point) -> Floats:
         """The target's gradient at a point."""
-        model = self.small_model(point)
+        model = point.model
         found = self.target.slope(model)
         slopes = model.B @ found.mean
         moved = Gradient(found.T + np.outer(model.mean - self.shift, slopes), found.omega, found.mean)

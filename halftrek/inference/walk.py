@@ -43,8 +43,8 @@ class Walk:
 
     def reach(self, held: Held, level: float) -> Held | None:
         """The best point at another level, from one at a level nearby; None if the way there is not found."""
-        for start in moved_to(self.land, held.point, level, held.level, width=self.step):
-            found = best_at(self.land, start, level, width=self.step)
+        for start in moved_to(self.land, held, level, width=self.step):
+            found = best_at(self.land, start, level, width=self.step, bend=held.model.bend)
             if found.converged:
                 return found
         return None
@@ -76,7 +76,7 @@ def start_walk(land: Landscape, cut: float, start: Point | None = None) -> Walk:
     # where the likelihood is almost flat, no further than parameters move by about one standard deviation
     longest = 2.0 / max(float(np.abs(path).max(initial=0.0)), 1e-300)
     step = min(float(np.sqrt(2.0 * cut / (land.n * bend))) if bend > 0.0 else np.inf, longest)
-    return Walk(land, Held(best, level, 0.0, 0.0, converged=True), step)
+    return Walk(land, Held(best, level, 0.0, model, converged=True), step)
 
 
 def find_end(walk: Walk, side: int, cut: float) -> End:
@@ -178,7 +178,7 @@ def _other_branch(walk: Walk, held: Held) -> Held | None:
         start = returned(land, top.theta, held.level, alone, walk.step)
         if start is None:
             continue
-        found = best_at(land, start, held.level, width=walk.step)
+        found = best_at(land, start, held.level, width=walk.step, rival=held.point)
         if found.converged and walk.deviance(found) < walk.deviance(held) - 1e-5:
             return found
     return None
