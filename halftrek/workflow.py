@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from halftrek.estimation.options import Intercepts, Noise
 from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import Estimate, How, estimate, measures
+from halftrek.inference import Estimate, How, RobustTest, estimate, measures, robust_measures
 from halftrek.inputs import read_data, read_graph, read_question, read_rows
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments, read_moments
@@ -33,6 +33,10 @@ from halftrek.queries import (
     evaluate,
     variables_of,
 )
+
+if TYPE_CHECKING:
+    from halftrek.inference.decomposition import Decomposition
+    from halftrek.inference.mediation import Mediation
 
 
 def graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
@@ -63,7 +67,7 @@ def fit(
     names: Sequence[str] | None = None,
     divisor: Literal["n", "n-1"] = "n",
     weights: Any = None,
-    missing: Literal["error", "drop"] = "error",
+    missing: Literal["fiml", "drop", "error"] = "fiml",
     cluster: Any = None,
     method: Literal["em", "cgl-go"] = "em",
     noise: Noise | None = None,
@@ -80,7 +84,8 @@ def fit(
     An array without names is taken in the order of the graph's variables (``graph.observed``: of their first mention).
     ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n``
     unless ``divisor="n-1"`` (as most published matrices). ``cluster`` (a column, or one label for each row) says which
-    rows belong together, for robust errors and the bootstrap. For the other options see ``halftrek.estimation.fit``.
+    rows belong together, for robust errors and the bootstrap. ``missing``: use every value that is there ("fiml", full
+    information maximum likelihood), or leave out rows with missing values ("drop"), or refuse them. For the other options see ``halftrek.estimation.fit``.
     """
     chosen = read_graph(source)
     read = read_data(
@@ -155,6 +160,8 @@ def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
     notes = [r.warning for r in fitted.districts if r.warning and involved & set(r.members)]
     if not fitted.converged and not any(r.warning for r in fitted.districts):
         notes.append(f"the fit did not reach a maximum: {fitted.status}")
+    if fitted.patterns is not None:
+        notes.append(fitted.patterns.sentence)
     if fitted.moments.dropped:
         notes.append(f"{fitted.moments.dropped:,} rows with missing values were left out")
     if isinstance(query, Interventional | Counterfactual) and not fitted.moments.has_mean:
@@ -174,7 +181,12 @@ def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -
     """
     if not isinstance(query, TotalEffect | DirectEffect | PathEffect) or verdict.recipe is None:
         return []
-    formula = identification.solve(verdict.recipe, fitted.moments.cov, fitted.moments.names)
+    seen = fitted.moments
+    if fitted.patterns is not None:  # the fit's own moments are filled in by the model and would agree with it
+        if fitted.patterns.apart or not fitted.patterns.unrestricted.converged:
+            return []
+        seen = fitted.patterns.unrestricted.moments
+    formula = identification.solve(verdict.recipe, seen.cov, seen.names)
     value, error = float(sure.values[0]), float(sure.errors[0])
     if not isinstance(formula, float) or not abs(formula - value) > max(6.0 * error, 1e-6 * abs(value)):
         return []
@@ -184,9 +196,36 @@ def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -
     ]
 
 
-def measures_of(fitted: Fit) -> dict[str, Any]:
-    """How well the fitted model reproduces the moments."""
-    return measures(fitted).to_dict()
+def measures_of(fitted: Fit, robust: bool | RobustTest = False) -> dict[str, Any]:
+    """How well the fitted model reproduces the moments; ``robust`` adds tests that do not need normal data."""
+    found = measures(fitted)
+    if robust is False:
+        return found.to_dict()
+    test: RobustTest = "yuan-bentler" if robust is True else robust
+    return found.to_dict() | robust_measures(fitted, test, found).to_dict()
+
+
+def effects_of(fitted: Fit, kind: Any, *, budget: float, **uncertainty: Any) -> Any:
+    """Every effect with its uncertainty, as a tidy frame."""
+    from halftrek.inference.effects import effect_frame
+
+    return effect_frame(fitted, How(**uncertainty), kind=kind, budget=budget)
+
+
+def decomposition_of(fitted: Fit, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
+    """A total effect path by path."""
+    from halftrek.inference.decomposition import decompose
+
+    return decompose(fitted, cause, effect, How(**uncertainty), most=most)
+
+
+def mediation_of(
+    fitted: Fit, cause: str, effect: str, mediators: Sequence[str] | None, **uncertainty: Any
+) -> Mediation:
+    """A total effect split at mediators."""
+    from halftrek.inference.mediation import mediate
+
+    return mediate(fitted, cause, effect, How(**uncertainty), mediators=mediators)
 
 
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:

@@ -144,11 +144,15 @@ class Fit:
 
         return parameter_frame(self, level=level, interval=interval, information=information)
 
-    def measures(self) -> dict[str, Any]:
-        """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more."""
+    def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] = False) -> dict[str, Any]:
+        """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more.
+
+        ``robust`` adds the scaled test and the indices that hold for data that are not normal, by Yuan and Bentler
+        (True) or by Satorra and Bentler; they need the rows.
+        """
         from halftrek.workflow import measures_of
 
-        return measures_of(self)
+        return measures_of(self, robust)
 
     def r2(self) -> Any:
         """A tidy frame of R² of every variable that has a cause: variable r2 error_variance variance note."""

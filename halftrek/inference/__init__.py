@@ -5,15 +5,21 @@ from halftrek.inference.estimate import Estimate, How, estimate
 from halftrek.inference.information import district_information
 from halftrek.inference.measures import Measures, measures
 from halftrek.inference.parameters import Parameter, parameter_rows
+from halftrek.inference.robust import robust_errors
+from halftrek.inference.robust_fit import RobustMeasures, RobustTest, robust_measures
 
 __all__ = [
     "Estimate",
     "How",
     "Measures",
     "Parameter",
+    "RobustMeasures",
+    "RobustTest",
     "district_information",
     "estimate",
     "measures",
     "parameter_rows",
+    "robust_errors",
+    "robust_measures",
     "standard_errors",
 ]

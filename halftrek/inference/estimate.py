@@ -12,6 +12,7 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.information import Kind
+from halftrek.inference.robust import robust_errors
 from halftrek.model import Floats, Gaussian
 from halftrek.queries import Query
 
@@ -79,8 +80,14 @@ def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None =
         values, variances = result.mean, result.variance
     else:
         values, variances = np.array([result]), np.zeros(0)
-    errors, variance_errors = standard_errors(fit, query, information=how.information or "expected")
+    if how.interval == "robust":
+        return normal_estimate(values, *_between(robust_errors(fit, query), variances), how)
+    errors, variance_errors = standard_errors(fit, query, information=how.information)
     return normal_estimate(values, errors, variances, variance_errors, how)
+
+
+def _between(errors: tuple[Floats, Floats], variances: Floats) -> tuple[Floats, Floats, Floats]:
+    return errors[0], variances, errors[1]
 
 
 def normal_estimate(

@@ -6,14 +6,16 @@ The baseline has every covariance at zero but those among exogenous variables th
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.inference.incomplete import pattern_information
 from halftrek.inference.information import FLAT, district_information
 from halftrek.model import Floats
+from halftrek.moments import Moments, Patterns
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Measures:
 
 def measures(fit: Fit) -> Measures:
     """How well the fitted model reproduces the moments."""
+    if fit.patterns is not None:
+        return _incomplete(fit, fit.patterns)
     n, p = fit.n, len(fit.graph)
     S, names = fit.moments.cov, fit.model.names
     saturated = -0.5 * n * float(p * np.log(2.0 * np.pi) + np.linalg.slogdet(S)[1] + p)
@@ -53,8 +57,48 @@ def measures(fit: Fit) -> Measures:
     parameters = told if fit.options.intercepts else told + means
     chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
     df = p * (p + 1) // 2 + means - parameters
-    baseline_chi2, baseline_df = _baseline(fit, names, S)
-    low, high = _rmsea_range(chi2, df, n)
+    return _measured(fit, parameters, saturated, chi2, df, _baseline(fit, names, S), _srmr(fit, fit.moments))
+
+
+def _incomplete(fit: Fit, patterns: Patterns) -> Measures:
+    """The same by the likelihood of the observed values; nan for what needs an unrestricted maximum where none exists.
+
+    Covariances of pairs that no row has both of are no data, so they do not count among the degrees of freedom.
+    """
+    p, best = len(fit.graph), patterns.unrestricted
+    parameters = pattern_information(fit, "expected").rank
+    df = p * (p + 1) // 2 + p - len(patterns.apart) - parameters
+    free, pairs = _free_roots(fit)
+    baseline = sum(_alone(patterns, (v,)) for v in patterns.names if v not in free)
+    baseline += _alone(patterns, tuple(free)) if free else 0.0
+    baseline_chi2 = max(0.0, 2.0 * (best.loglik - baseline))
+    baseline_df = p * (p - 1) // 2 - len(patterns.apart) - pairs
+    chi2 = max(0.0, 2.0 * (best.loglik - fit.loglik))
+    srmr = _srmr(fit, best.moments)
+    found = _measured(fit, parameters, best.loglik, chi2, df, (baseline_chi2, baseline_df), srmr)
+    if best.converged:
+        return found
+    nan = float("nan")
+    return replace(
+        found, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
+        rmsea_low=nan, rmsea_high=nan, srmr=nan,
+    )  # fmt: skip
+
+
+def _alone(patterns: Patterns, names: tuple[str, ...]) -> float:
+    """The highest log-likelihood of some columns by themselves."""
+    part = patterns.select(names)
+    if isinstance(part, Patterns):
+        return part.unrestricted.loglik
+    return -0.5 * part.n * float(len(names) * (1.0 + np.log(2.0 * np.pi)) + np.linalg.slogdet(part.cov)[1])
+
+
+def _measured(
+    fit: Fit, parameters: int, saturated: float, chi2: float, df: int, baseline: tuple[float, int], srmr: float
+) -> Measures:
+    n = fit.n
+    baseline_chi2, baseline_df = baseline
+    low, high = rmsea_range(chi2, df, n)
     return Measures(
         n=n,
         parameters=parameters,
@@ -62,15 +106,15 @@ def measures(fit: Fit) -> Measures:
         saturated_loglik=saturated,
         chi2=chi2,
         df=df,
-        pvalue=_tail(chi2, df) if df else None,
+        pvalue=tail(chi2, df) if df else None,
         baseline_chi2=baseline_chi2,
         baseline_df=baseline_df,
-        cfi=_cfi(chi2, df, baseline_chi2, baseline_df),
-        tli=_tli(chi2, df, baseline_chi2, baseline_df),
+        cfi=cfi_of(chi2, df, baseline_chi2, baseline_df),
+        tli=tli_of(chi2, df, baseline_chi2, baseline_df),
         rmsea=float(np.sqrt(max(0.0, (chi2 - df) / (df * n)))) if df else 0.0,
         rmsea_low=low,
         rmsea_high=high,
-        srmr=_srmr(fit, S),
+        srmr=srmr,
         aic=-2.0 * fit.loglik + 2.0 * parameters,
         bic=-2.0 * fit.loglik + float(np.log(n)) * parameters,
     )
@@ -83,12 +127,8 @@ def information_rank(matrix: Floats) -> int:
 
 
 def _baseline(fit: Fit, names: tuple[str, ...], S: Floats) -> tuple[float, int]:
-    at = {v: i for i, v in enumerate(names)}
-    roots = [v for v in names if not fit.graph.parents(v)]
-    linked = {frozenset(e) for e in fit.graph.bidirected}
-    free = [v for v in roots if any(frozenset((v, w)) in linked for w in roots)]
-    inside = [at[v] for v in free]
-    pairs = sum(frozenset((v, w)) in linked for k, v in enumerate(free) for w in free[:k])
+    free, pairs = _free_roots(fit)
+    inside = [names.index(v) for v in free]
     value = float(np.log(np.delete(np.diag(S), inside)).sum())
     if inside:
         value += float(np.linalg.slogdet(S[np.ix_(inside, inside)])[1])
@@ -96,25 +136,33 @@ def _baseline(fit: Fit, names: tuple[str, ...], S: Floats) -> tuple[float, int]:
     return max(0.0, fit.n * (value - float(np.linalg.slogdet(S)[1]))), p * (p - 1) // 2 - pairs
 
 
-def _cfi(chi2: float, df: int, baseline: float, baseline_df: int) -> float:
+def _free_roots(fit: Fit) -> tuple[list[str], int]:
+    """Exogenous variables that the model lets covary, and how many of their pairs it does."""
+    roots = [v for v in fit.model.names if not fit.graph.parents(v)]
+    linked = {frozenset(e) for e in fit.graph.bidirected}
+    free = [v for v in roots if any(frozenset((v, w)) in linked for w in roots)]
+    return free, sum(frozenset((v, w)) in linked for k, v in enumerate(free) for w in free[:k])
+
+
+def cfi_of(chi2: float, df: int, baseline: float, baseline_df: int) -> float:
     excess, worst = max(chi2 - df, 0.0), max(baseline - baseline_df, chi2 - df, 0.0)
     return 1.0 if worst == 0.0 else 1.0 - excess / worst
 
 
-def _tli(chi2: float, df: int, baseline: float, baseline_df: int) -> float:
+def tli_of(chi2: float, df: int, baseline: float, baseline_df: int) -> float:
     if not df or not baseline_df or baseline <= baseline_df:
         return 1.0
     ratio = baseline / baseline_df
     return (ratio - chi2 / df) / (ratio - 1.0)
 
 
-def _tail(chi2: float, df: int) -> float:
+def tail(chi2: float, df: int) -> float:
     from scipy.special import gammaincc
 
     return float(gammaincc(df / 2.0, chi2 / 2.0))
 
 
-def _rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
+def rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
     """The 90 % interval: noncentralities at which the statistic is its 95 % and its 5 % point."""
     if not df:
         return 0.0, 0.0
@@ -125,10 +173,11 @@ def _rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _srmr(fit: Fit, S: Floats) -> float:
+def _srmr(fit: Fit, moments: Moments) -> float:
+    S = moments.cov
     scale = np.sqrt(np.diag(S))
     residual = (S - fit.model.cov) / np.outer(scale, scale)
-    means = (fit.moments.mean - fit.model.mean) / scale
+    means = (moments.mean - fit.model.mean) / scale
     p = len(scale)
     lower = residual[np.tril_indices(p)]
     return float(np.sqrt((lower @ lower + means @ means) / (p * (p + 1) / 2 + p)))

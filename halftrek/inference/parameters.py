@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
 
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.estimation.space import make_space
 from halftrek.graph import parse_edge_key
 from halftrek.inference.delta import gradient_variance
-from halftrek.inference.information import DistrictInformation, district_information
+from halftrek.inference.incomplete import parameter_errors, parameter_scores
+from halftrek.inference.influence import direction, influence, score_forms
+from halftrek.inference.information import DistrictInformation, Kind, district_information
+from halftrek.inference.robust import mean_squares, rows_needed
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient
 
@@ -32,14 +38,84 @@ class Parameter:
     note: str = ""
 
 
-def parameter_rows(fit: Fit, *, level: float = 0.95) -> list[Parameter]:
+def parameter_rows(
+    fit: Fit,
+    *,
+    level: float = 0.95,
+    interval: Literal["delta", "robust"] = "delta",
+    information: Kind | None = None,
+) -> list[Parameter]:
     """Coefficients, loadings, error covariances, variances and intercepts, in this order."""
-    blocks = list(district_information(fit))
-    rows = [row for block in blocks for row in _district_rows(fit, block, level)]
+    if interval not in ("delta", "robust"):
+        raise InputError(f"parameters have intervals of the kinds 'delta' and 'robust', not {interval!r}")
+    if fit.patterns is not None:
+        rows, intercepts = _incomplete_rows(fit, level, interval, information or "observed")
+    else:
+        blocks = list(district_information(fit, "observed" if interval == "robust" else information or "expected"))
+        inside, intercepts = _robust(fit, blocks) if interval == "robust" else _by_information(fit, blocks)
+        rows = [row for block, e in zip(blocks, inside, strict=True) for row in _district_rows(fit, block, e, level)]
     rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit, level)
-    rows += [_intercept(fit, j, blocks, level) for j in range(len(fit.model.names))]
+    rows += [_intercept(fit, j, error, level) for j, error in enumerate(intercepts)]
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
     return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
+
+
+def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
+    """Standard errors of the parameters of each district, on the scale of correlations, and of the intercepts."""
+    spread = [np.array([block.spread(probe) for probe in _probes(block)]) for block in blocks]
+    intercepts = [gradient_variance(fit, _slope_of_intercept(fit, j), blocks) for j in range(len(fit.model.names))]
+    return [np.sqrt(s / fit.n) for s in spread], np.sqrt(np.array(intercepts) / fit.n)
+
+
+def _robust(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
+    """The same from the sandwich, in one pass over the rows."""
+    rows_needed(fit, 'interval="robust"')
+    forms = []
+    for block in blocks:
+        along = [direction(block, probe) for probe in _probes(block)]
+        forms.append(score_forms(fit, block, np.array(along).reshape(len(along), block.matrix.shape[0])))
+    forms += [influence(fit, (_slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
+    errors = [np.sqrt(s / fit.n) for s in mean_squares(fit, forms)]
+    return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
+
+
+def _incomplete_rows(
+    fit: Fit, level: float, interval: Literal["delta", "robust"], information: Kind
+) -> tuple[list[Parameter], Floats]:
+    """Rows of all parameters but the intercepts, and errors of these, where values are missing."""
+    model, names = fit.model, fit.model.names
+    space = make_space(fit.graph, names, fit.options)
+    if interval == "robust":
+        rows_needed(fit, 'interval="robust"')
+        errors = np.sqrt(mean_squares(fit, [parameter_scores(fit)])[0] / fit.n)
+    else:
+        errors = parameter_errors(fit, information)
+    T, W, C, _ = space.arrays(space.vector(model))
+    sd = np.sqrt(np.diag(model.cov))
+    rows = [_row(names[v], "~", names[u], T[u, v], errors[a], T[u, v] * sd[u] / sd[v], level) for u, v, a in space.T_at]
+    for k, j, a in space.C_at:
+        cause = model.latents[space.latents[k]]
+        rows.append(_row(cause, "=~", names[j], C[k, j], errors[a], C[k, j] / sd[j], level, "up to sign"))
+    for i, j, a in space.W_at:
+        unit = sd[i] ** 2 if i == j else np.sqrt(W[i, i] * W[j, j])
+        rows.append(_row(names[i], "~~", names[j], W[i, j], errors[a], W[i, j] / unit, level))
+    intercepts = np.zeros(len(names))
+    intercepts[space.mu_at[:, 0]] = errors[space.mu_at[:, 2]]
+    return rows, intercepts
+
+
+def _probes(block: DistrictInformation) -> Floats:
+    """The gradient of each parameter in the free ones."""
+    link = block.state.problem.link
+    return np.eye(block.task.shape.parameters) if link is None else link[0]
+
+
+def _slope_of_intercept(fit: Fit, j: int) -> Gradient:
+    p = len(fit.model.names)
+    T, mean = np.zeros((p, p)), -fit.model.T[:, j].copy()
+    mean[j] += 1.0
+    T[:, j] = -fit.model.mean
+    return Gradient(T, np.zeros((p, p)), mean)
 
 
 def _edge(row: Parameter) -> tuple[str, ...]:
@@ -66,19 +142,13 @@ def _fixed_rows(fit: Fit, level: float) -> list[Parameter]:
     return rows
 
 
-def _district_rows(fit: Fit, block: DistrictInformation, level: float) -> list[Parameter]:
+def _district_rows(fit: Fit, block: DistrictInformation, errors: Floats, level: float) -> list[Parameter]:
     task, shape, at = block.task, block.task.shape, block.task.shape.at
     names, model, m = fit.model.names, fit.model, block.task.shape.slots
     own = block.scale[m:]
     sd = np.sqrt(np.diag(model.cov))
     explicit = list(task.latents)
     inside = model.omega - model.C[explicit].T @ model.C[explicit]
-    link = block.state.problem.link
-    errors = np.full(shape.parameters, np.nan)
-    for a in range(shape.parameters):
-        probe = np.zeros(shape.parameters)
-        probe[a] = 1.0
-        errors[a] = np.sqrt(block.spread(probe if link is None else probe @ link[0]) / fit.n)
     rows = []
     for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
         if 0 <= slot < len(names):
@@ -105,7 +175,7 @@ def _district_rows(fit: Fit, block: DistrictInformation, level: float) -> list[P
     return rows
 
 
-def _intercept(fit: Fit, j: int, blocks: list[DistrictInformation], level: float) -> Parameter:
+def _intercept(fit: Fit, j: int, error: float, level: float) -> Parameter:
     model = fit.model
     name, value = model.names[j], float(model.mu[j])
     std = value / float(np.sqrt(model.cov[j, j]))
@@ -113,12 +183,7 @@ def _intercept(fit: Fit, j: int, blocks: list[DistrictInformation], level: float
         return _row(name, "~1", "", value, 0.0, std, level, "fixed")
     if not fit.moments.has_mean:
         return _row(name, "~1", "", float("nan"), float("nan"), float("nan"), level, "no means were given")
-    p = len(model.names)
-    T, mean = np.zeros((p, p)), -model.T[:, j].copy()
-    mean[j] += 1.0
-    T[:, j] = -model.mean
-    variance = gradient_variance(fit, Gradient(T, np.zeros((p, p)), mean), blocks)
-    return _row(name, "~1", "", value, float(np.sqrt(variance / fit.n)), std, level)
+    return _row(name, "~1", "", value, error, std, level)
 
 
 def _row(
@@ -132,4 +197,4 @@ def _row(
     reach = normal.inv_cdf(0.5 + level / 2.0) * error
     z = est / error if error else float("nan")
     p = 2.0 * (1.0 - normal.cdf(abs(z))) if error else float("nan")
-    return Parameter(lhs, op, rhs, est, error, z, p, est - reach, est + reach, float(std), note)
+    return Parameter(lhs, op, rhs, float(est), error, z, p, est - reach, est + reach, float(std), note)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,9 +24,15 @@ _PAIR = (
 )
 
 
-def parameter_frame(fit: Fit, *, level: float = 0.95) -> Any:
+def parameter_frame(
+    fit: Fit,
+    *,
+    level: float = 0.95,
+    interval: Literal["delta", "robust"] = "delta",
+    information: Literal["expected", "observed"] | None = None,
+) -> Any:
     """All parameters as a tidy frame."""
-    rows = parameter_rows(fit, level=level)
+    rows = parameter_rows(fit, level=level, interval=interval, information=information)
     return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(Parameter)}, fit.frame)
 
 
@@ -37,6 +43,7 @@ def summarize_fit(fit: Fit) -> str:
         [
             ("rows", count(fit.n) + (f" ({fit.moments.dropped:,} more left out)" if fit.moments.dropped else "")),
             ("variables", count(len(graph.observed)) + (f", hidden: {len(graph.latents)}" if graph.latents else "")),
+            *([] if fit.patterns is None else [("missing values", fit.patterns.sentence)]),
             ("log-likelihood", number(fit.loglik, 9)),
             ("status", str(fit.status)),
         ]

@@ -1,0 +1,99 @@
+"""Standard errors that hold for data of any distribution, and for rows that come in clusters: the sandwich.
+
+The variance of an answer is the mean square of what each row (or each cluster) contributes to it, over n: one more pass
+over the rows. The bread is the observed information.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.errors import DataError, InputError
+from halftrek.estimation import Fit
+from halftrek.inference.incomplete import RowScores, row_scores
+from halftrek.inference.influence import Forms, influence
+from halftrek.model import Floats
+from halftrek.moments import RowReader
+from halftrek.queries import Query
+from halftrek.queries.gradients import linearize
+
+NUMBERS = 4_000_000  # products of columns that are held at a time
+
+
+def robust_errors(fit: Fit, query: Query) -> tuple[Floats, Floats]:
+    """Sandwich standard errors of an answer's values and of its variances; nan where data do not determine them."""
+    rows_needed(fit, 'interval="robust"')
+    found = linearize(query, fit.model)
+    gradients = (*found.values, *found.variances)
+    (spread,) = mean_squares(fit, [influence(fit, gradients) if fit.patterns is None else row_scores(fit, gradients)])
+    errors = np.sqrt(spread / fit.n)
+    return errors[: len(found.values)], errors[len(found.values) :]
+
+
+def rows_needed(fit: Fit, what: str) -> RowReader:
+    """The fit's rows, or an error that says why they are needed."""
+    if fit.rows is None:
+        raise InputError(
+            f"{what} needs the rows, and this fit was made from moments: fit a table or a file, or ask for "
+            f'interval="delta" or interval="parametric"'
+        )
+    fit.rows.refuse_spent()
+    return fit.rows
+
+
+def contributions(fit: Fit, forms: Sequence[Forms]) -> Iterator[tuple[Floats, Floats | None]]:
+    """What each independent unit adds to each form (all forms side by side), block by block, with weights.
+
+    A unit is a row, or a cluster if the fit has them; weights count rows and are None where all are one.
+    """
+    rows = rows_needed(fit, "this")
+    mean, cov = fit.moments.mean, fit.moments.cov
+    size = max(64, NUMBERS // max([1, *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
+    sums = np.zeros((0, 1 + sum(map(len, forms))))
+    for block in rows.blocks(like=fit.moments):
+        for start in range(0, len(block), size):
+            part = slice(start, start + size)
+            centred = block.values[part] - mean
+            values = np.concatenate([f.values(centred, cov) for f in forms], axis=1)
+            weights = None if block.weights is None else block.weights[part]
+            if block.cluster is None:
+                yield values, weights
+            else:
+                weighted = values if weights is None else values * weights[:, None]
+                counted = np.concatenate([np.ones((len(values), 1)), weighted], axis=1)
+                sums = sums_by(block.cluster[part], counted, sums)
+    if rows.cluster is not None:
+        yield sums[sums[:, 0] > 0.0, 1:], None  # without clusters whose rows were all left out
+
+
+def sums_by(codes: NDArray[np.int64], values: Floats, into: Floats) -> Floats:
+    """Sums of rows by the number of their cluster, added to what there is; grows with the clusters."""
+    short = int(codes.max(initial=-1)) + 1 - len(into)
+    if short > 0:
+        into = np.concatenate([into, np.zeros((short, into.shape[1]))])
+    for k in range(values.shape[1]):
+        into[:, k] += np.bincount(codes, weights=values[:, k], minlength=len(into))
+    return into
+
+
+def mean_squares(fit: Fit, forms: Sequence[Forms]) -> list[Floats]:
+    """For each set of forms the sum of squares over units, divided by the number of rows.
+
+    Of G clusters the sum is multiplied by G/(G-1), as is usual.
+    """
+    total = np.zeros(sum(map(len, forms)))
+    for values, weights in contributions(fit, forms):
+        total += (values**2).sum(axis=0) if weights is None else weights @ values**2
+        if fit.rows is not None and fit.rows.cluster is not None:
+            total *= cluster_correction(len(values))
+    return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1])
+
+
+def cluster_correction(clusters: int) -> float:
+    """``G / (G - 1)``; one cluster says nothing about the spread between clusters."""
+    if clusters < 2:
+        raise DataError("all rows are in one cluster; errors by cluster need at least two, and better fifty")
+    return clusters / (clusters - 1.0)

@@ -1,0 +1,145 @@
+"""Tests of fit that hold for data of any distribution: Satorra and Bentler's, and Yuan and Bentler's as Mplus has it.
+
+Without normality the likelihood-ratio statistic is a mixture of chi-squares; divided by the mean weight c of the mixture
+it has the right mean. With I the information and J the spread of the scores of a row, ``c df = tr(I^-1 J)`` of the
+model without restrictions less the same of the fitted model: with the expected information at the fitted model for both
+(Satorra-Bentler), or with the observed information of each (Yuan-Bentler).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from halftrek import estimation
+from halftrek.estimation import Fit
+from halftrek.graph import Graph
+from halftrek.inference.influence import Forms, informed, score_forms
+from halftrek.inference.information import district_information
+from halftrek.inference.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
+from halftrek.inference.robust import NUMBERS, cluster_correction, mean_squares, rows_needed, sums_by
+from halftrek.model import Floats
+from halftrek.moments import Moments, RowReader
+
+RobustTest = Literal["yuan-bentler", "satorra-bentler"]
+
+
+@dataclass(frozen=True)
+class RobustMeasures:
+    """Scaled test and indices. ``*_scaled`` put the scaled statistics into the usual formulas; ``*_robust`` estimate
+    what the index would be with infinitely many rows (Brosseau-Liard and Savalei). None where nothing is tested.
+    """
+
+    robust_test: RobustTest
+    scaling: float | None
+    chi2_scaled: float | None
+    pvalue_scaled: float | None
+    baseline_scaling: float | None
+    cfi_scaled: float | None
+    tli_scaled: float | None
+    rmsea_scaled: float | None
+    cfi_robust: float | None
+    tli_robust: float | None
+    rmsea_robust: float | None
+    rmsea_robust_low: float | None
+    rmsea_robust_high: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures | None = None) -> RobustMeasures:
+    """The scaled test of a fit, and the indices that follow from it; one more pass over the rows."""
+    rows_needed(fit, "measures(robust=True)")
+    plain = measures(fit) if plain is None else plain
+    chi2, df, n = plain.chi2, plain.df, plain.n
+    c = scaling_factor(fit, test, df)
+    if c is None:
+        return RobustMeasures(test, *[None] * 12)
+    base, base_df = plain.baseline_chi2, plain.baseline_df
+    b = scaling_factor(_baseline(fit), test, base_df) or 1.0
+    low, high = rmsea_range(chi2 / c, df, n)
+    excess = chi2 - c * df
+    return RobustMeasures(
+        robust_test=test,
+        scaling=c,
+        chi2_scaled=chi2 / c,
+        pvalue_scaled=tail(chi2 / c, df),
+        baseline_scaling=b,
+        cfi_scaled=cfi_of(chi2 / c, df, base / b, base_df),
+        tli_scaled=tli_of(chi2 / c, df, base / b, base_df),
+        rmsea_scaled=float(np.sqrt(max(0.0, (chi2 / c - df) / (df * n)))),
+        cfi_robust=cfi_of(excess + df, df, base - b * base_df + base_df, base_df),
+        tli_robust=tli_of(excess + df, df, base - b * base_df + base_df, base_df),
+        rmsea_robust=float(np.sqrt(max(0.0, excess / (df * n)))),
+        rmsea_robust_low=float(np.sqrt(c)) * low,
+        rmsea_robust_high=float(np.sqrt(c)) * high,
+    )
+
+
+def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
+    """The number that the likelihood-ratio statistic is divided by; None without degrees of freedom."""
+    if not df:
+        return None
+    expected = test == "satorra-bentler"
+    means, covariances = _unrestricted(fit, fit.model.cov if expected else fit.moments.cov)
+    restricted = sum(float(part.sum()) for part in mean_squares(fit, _model_forms(fit, expected)))
+    free = 0.0 if fit.options.intercepts else _unrestricted(fit, fit.model.cov)[0]  # means that both models have
+    factor = (means + covariances - free - restricted) / df
+    return factor if factor > 0.0 else None
+
+
+def _model_forms(fit: Fit, expected: bool) -> list[Forms]:
+    """Scores of each district along directions in which the information is the unit matrix."""
+    forms = []
+    for block in district_information(fit, "expected" if expected else "observed"):
+        told, _ = informed(block)
+        values, vectors = np.linalg.eigh(told.T @ block.matrix @ told)
+        upward = values > 0.0
+        along = (told @ vectors[:, upward]) / np.sqrt(values[upward])
+        forms.append(score_forms(fit, block, along.T, fit.model.mean if expected else None))
+    return forms
+
+
+def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
+    """``tr(I^-1 J)`` of the normal distribution without restrictions: of its means, and of its covariances."""
+    white = np.linalg.inv(np.linalg.cholesky(cov))
+    about = white @ fit.moments.cov @ white.T
+    rows = rows_needed(fit, "measures(robust=True)")
+    if rows.cluster is not None:
+        return _unrestricted_by_cluster(rows, fit.moments, white, about)
+    fourth = 0.0
+    for block in rows.blocks(like=fit.moments):
+        distance = (((block.values - fit.moments.mean) @ white.T) ** 2).sum(axis=1)
+        fourth += float((distance**2 if block.weights is None else block.weights * distance**2).sum())
+    return float(np.trace(about)), 0.5 * (fourth / fit.n - float((about**2).sum()))
+
+
+def _unrestricted_by_cluster(rows: RowReader, moments: Moments, white: Floats, about: Floats) -> tuple[float, float]:
+    p = len(white)
+    i, j = np.triu_indices(p)
+    share = np.where(i == j, 0.5, 1.0)
+    sums = np.zeros((0, 1 + p + len(i)))
+    size = max(64, NUMBERS // len(i))
+    for block in rows.blocks(like=moments):
+        assert block.cluster is not None
+        for start in range(0, len(block), size):
+            part = slice(start, start + size)
+            Y = (block.values[part] - moments.mean) @ white.T
+            scores = np.concatenate([np.ones((len(Y), 1)), Y, Y[:, i] * Y[:, j] - about[i, j]], axis=1)
+            weighted = scores if block.weights is None else scores * block.weights[part, None]
+            sums = sums_by(block.cluster[part], weighted, sums)
+    squares = (sums**2).sum(axis=0) * cluster_correction(int((sums[:, 0] > 0.0).sum())) / moments.n
+    return float(squares[1 : p + 1].sum()), float(squares[p + 1 :] @ share)
+
+
+def _baseline(fit: Fit) -> Fit:
+    """The fit of the baseline model to the same rows: no edges but the covariances among exogenous variables."""
+    graph = fit.graph
+    roots = {v for v in graph.observed if not graph.parents(v)}
+    arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
+    found = estimation.fit(Graph([], arcs, {}, graph.observed), fit.moments)
+    return replace(found, rows=fit.rows)
