@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from halftrek.errors import DataError, InputError, QueryError
 from halftrek.graph import Graph
 from halftrek.model import Rows
-from halftrek.moments import Moments, Patterns, RowReader, read_moments, row_reader
+from halftrek.moments import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
 from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
 
@@ -51,12 +51,14 @@ def read_data(
     names: Sequence[str] | None,
     divisor: Literal["n", "n-1"],
     weights: Any,
-    missing: Literal["error", "drop"],
-) -> Moments:
-    """The moments of the graph's variables, from rows of any kind or from a covariance."""
+    missing: Literal["fiml", "drop", "error"],
+) -> Moments | Patterns:
+    """The moments of the graph's variables, from rows of any kind or from a covariance; patterns if rows have holes."""
+    if missing not in ("fiml", "drop", "error"):
+        raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
     if (data is None) == (cov is None):
         raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
-    if isinstance(data, Moments) and names is None and weights is None and n is None and mean is None:
+    if isinstance(data, Moments | Patterns) and names is None and weights is None and n is None and mean is None:
         return data
     if data is None:
         own = _has_names(cov)
@@ -70,6 +72,8 @@ def read_data(
         _refuse_wrong_width(data, chosen)
     _refuse_covariance(data)
     columns = names if names is not None else chosen.observed
+    if missing == "fiml" or isinstance(data, Patterns):
+        return read_patterns(data, columns, weights=weights)
     return read_moments(data, columns, weights=weights, missing=missing)
 
 

@@ -38,7 +38,10 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
         "--noise", choices=("free", "unit"), help="noise variances estimated, or all one (default: free; cgl-go: unit)"
     )
     parser.add_argument(
-        "--missing", choices=("error", "drop"), default="error", help="rows with missing values: refuse or leave out"
+        "--missing",
+        choices=("fiml", "drop", "error"),
+        default="fiml",
+        help="rows with missing values: use what they have, leave them out, or refuse (default: fiml)",
     )
     parser.add_argument("--weights", metavar="COLUMN", help="column of the data that holds row weights")
 

@@ -100,12 +100,12 @@ def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, ND
     cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
     u, v, a = space.T_at.T
     i, j, b = space.W_at.T
-    k, l, c = space.C_at.T
+    k, child, c = space.C_at.T
     own, _, d = space.mu_at.T
     share = np.where(i == j, 0.5, 1.0)[:, None]
     none = np.zeros((len(own), p))
     U = np.concatenate([cov[u], share * B[i], (C @ B)[k], none])
-    V = np.concatenate([B[v], B[j], B[l], none])
+    V = np.concatenate([B[v], B[j], B[child], none])
     M = np.concatenate([mean[u, None] * B[v], np.zeros((len(i) + len(k), p)), B[own]])
     return U, V, M, np.concatenate([a, b, c, d])
 

@@ -113,8 +113,8 @@ def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequenc
         message = "not converged: the steps ran out before the likelihood of the observed values was at its maximum."
     if undetermined > 0 and converged:
         code = max(code, "flat", key=_ORDER.index)
-        many = "one direction" if undetermined == 1 else f"{undetermined} directions"
-        message += f" {many[0].upper()}{many[1:]} of the parameters cannot be determined from the values that are there."
+        many = "One direction" if undetermined == 1 else f"{undetermined} directions"
+        message += f" {many} of the parameters cannot be determined from the values that are there."
     if apart:
         u, v = apart[0]
         more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""

@@ -9,20 +9,26 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.inference.incomplete import incomplete_errors
 from halftrek.inference.information import DistrictInformation, Kind, district_information
 from halftrek.model import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 
 
-def standard_errors(fit: Fit, query: Query, *, information: Kind = "expected") -> tuple[Floats, Floats]:
-    """Standard errors of an answer's values and of its variances; nan where the data do not determine them."""
+def standard_errors(fit: Fit, query: Query, *, information: Kind | None = None) -> tuple[Floats, Floats]:
+    """Standard errors of an answer's values and of its variances; nan where the data do not determine them.
+
+    By default the information is the expected one, with missing values the observed one.
+    """
+    if fit.patterns is not None:
+        return incomplete_errors(fit, query, information or "observed")
     found = linearize(query, fit.model)
     gradients = (*found.values, *found.variances)
     used = np.zeros(len(fit.model.names), dtype=bool)
     for g in gradients:
         used |= g.T.any(axis=0) | g.omega.any(axis=0) | (g.mean != 0.0)
-    blocks = list(district_information(fit, information, touching=used))
+    blocks = list(district_information(fit, information or "expected", touching=used))
     spread = np.array([gradient_variance(fit, g, blocks) for g in gradients])
     errors = np.sqrt(spread / fit.n)
     return errors[: len(found.values)], errors[len(found.values) :]

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.block import State, directions, evaluate, fisher, hessian
 from halftrek.estimation.district import make_problem
@@ -71,6 +72,7 @@ def district_information(
     fit: Fit, kind: Kind = "expected", *, touching: NDArray[np.bool_] | None = None
 ) -> Iterator[DistrictInformation]:
     """The information of every district (or of those with a variable in ``touching``) at the fitted parameters."""
+    refuse_holes(fit, "this")
     model = fit.model
     plan = make_plan(fit.graph, model.names, fit.options, raw=bool(fit.options.intercepts))
     cov, mean = (model.cov, model.mean) if kind == "expected" else (fit.moments.cov, fit.moments.mean)
@@ -83,6 +85,12 @@ def district_information(
         state = evaluate(problem, fitted_parameters(plan, task, problem, model, scale[0]))
         matrix = fisher(state) if kind == "expected" else hessian(state)
         yield DistrictInformation(task, state, scale[0], 0.5 * matrix[0], plan.constant)
+
+
+def refuse_holes(fit: Fit, what: str) -> None:
+    """Raise InputError if the fit has missing values: its moments are expected ones, and promise more than was seen."""
+    if fit.patterns is not None:
+        raise InputError(f'{what} is not available with missing values; fit complete rows with missing="drop"')
 
 
 def fitted_parameters(plan: Plan, task: Task, problem: Problem, model: CGLSCM, scale: Floats) -> Floats:

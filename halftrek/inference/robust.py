@@ -44,7 +44,7 @@ def rows_needed(fit: Fit, what: str) -> RowReader:
     return fit.rows
 
 
-def contributions(fit: Fit, forms: Sequence[Forms]) -> Iterator[tuple[Floats, Floats | None]]:
+def contributions(fit: Fit, forms: Sequence[Forms | RowScores]) -> Iterator[tuple[Floats, Floats | None]]:
     """What each independent unit adds to each form (all forms side by side), block by block, with weights.
 
     A unit is a row, or a cluster if the fit has them; weights count rows and are None where all are one.
@@ -53,7 +53,7 @@ def contributions(fit: Fit, forms: Sequence[Forms]) -> Iterator[tuple[Floats, Fl
     mean, cov = fit.moments.mean, fit.moments.cov
     size = max(64, NUMBERS // max([1, *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
     sums = np.zeros((0, 1 + sum(map(len, forms))))
-    for block in rows.blocks(like=fit.moments):
+    for block in rows.blocks(like=fit.moments if fit.patterns is None else None):
         for start in range(0, len(block), size):
             part = slice(start, start + size)
             centred = block.values[part] - mean
@@ -79,7 +79,7 @@ def sums_by(codes: NDArray[np.int64], values: Floats, into: Floats) -> Floats:
     return into
 
 
-def mean_squares(fit: Fit, forms: Sequence[Forms]) -> list[Floats]:
+def mean_squares(fit: Fit, forms: Sequence[Forms | RowScores]) -> list[Floats]:
     """For each set of forms the sum of squares over units, divided by the number of rows.
 
     Of G clusters the sum is multiplied by G/(G-1), as is usual.

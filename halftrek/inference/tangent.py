@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
-from halftrek.inference.information import FLAT
+from halftrek.inference.information import FLAT, refuse_holes
 from halftrek.model import Floats
 
 Ints = NDArray[np.intp]
@@ -70,6 +70,7 @@ class Tangent:
 
 def tangent(fit: Fit) -> Tangent:
     """The tangent space of a fit at its estimates."""
+    refuse_holes(fit, "this")
     model = fit.model
     space = make_space(fit.graph, model.names, fit.options)
     explicit = model.C[list(space.latents)]

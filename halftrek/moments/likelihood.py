@@ -91,4 +91,4 @@ def completed(patterns: Patterns, mean: Floats, cov: Floats) -> Moments:
     n = patterns.total
     move = cov @ found.mean / n
     moved = cov + 2.0 * (cov @ found.cov @ cov) / n - np.outer(move, move)
-    return Moments(patterns.names, n, mean + move, (moved + moved.T) / 2.0, patterns.empty)
+    return Moments(patterns.names, n, mean + move, (moved + moved.T) / 2.0)

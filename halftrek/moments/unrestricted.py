@@ -33,7 +33,7 @@ class Unrestricted:
 def start_moments(patterns: Patterns, steps: int = WARM_UP) -> Moments:
     """A few EM steps from the means and variances of the values that are there."""
     mean, variance = patterns.available
-    found = Moments(patterns.names, patterns.total, mean, np.diag(variance), patterns.empty)
+    found = Moments(patterns.names, patterns.total, mean, np.diag(variance))
     for _ in range(steps):
         try:
             found = completed(patterns, found.mean, found.cov)
@@ -82,7 +82,7 @@ def unrestricted(patterns: Patterns) -> Unrestricted:
     scale = np.sqrt(np.diag(cov))
     regular = np.linalg.eigvalsh(cov / np.outer(scale, scale))[0] > SINGULAR
     converged = bool(regular and np.abs(end.jac).max() < SETTLED)
-    moments = Moments(patterns.names, n, mean, (cov + cov.T) / 2.0, patterns.empty)
+    moments = Moments(patterns.names, n, mean, (cov + cov.T) / 2.0)
     return Unrestricted(moments, loglik(patterns, mean, moments.cov), converged)
 
 
