@@ -85,7 +85,8 @@ def fit(
     ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n``
     unless ``divisor="n-1"`` (as most published matrices). ``cluster`` (a column, or one label for each row) says which
     rows belong together, for robust errors and the bootstrap. ``missing``: use every value that is there ("fiml", full
-    information maximum likelihood), or leave out rows with missing values ("drop"), or refuse them. For the other options see ``halftrek.estimation.fit``.
+    information maximum likelihood), leave out rows with missing values ("drop"), or refuse them ("error"). For the
+    other options see ``halftrek.estimation.fit``.
     """
     chosen = read_graph(source)
     read = read_data(
