@@ -26,7 +26,7 @@ from halftrek.queries.gradients import Gradient
 
 Kind = Literal["expected", "observed"]
 
-FLAT = 1e-9  # share of the largest eigenvalue below which a direction carries no information
+FLAT = 1e-10  # share of the largest eigenvalue below which a direction carries no information (rounding leaves 1e-11)
 LEAK = 1e-6  # share of a gradient that may lie in such directions by rounding
 
 
