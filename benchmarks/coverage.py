@@ -1,0 +1,276 @@
+"""Do 95 % intervals cover? Every kind of interval, over graphs, sample sizes and noises, against known models.
+
+Writes ``docs/benchmarks/coverage.{json,md,png}``. The full study takes most of an hour on two cores; ``--quick`` a few
+minutes. Every cell is seeded by its name, so that it can be run again alone: ``--only "front-door"``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+import halftrek as ht
+
+OUT = Path(__file__).parent.parent / "docs" / "benchmarks"
+LEVEL = 0.95
+SIZES = (100, 1_000, 10_000)
+KINDS: dict[str, dict[str, object]] = {
+    "delta": {"interval": "delta"},
+    "observed": {"interval": "delta", "information": "observed"},
+    "robust": {"interval": "robust"},
+    "profile": {"interval": "profile"},
+    "bootstrap": {"interval": "bootstrap", "replicates": 500},
+    "bca": {"interval": "bootstrap", "ends": "bca", "replicates": 500},
+    "parametric": {"interval": "parametric", "replicates": 500},
+}
+DRAWS = {"profile": 400, "bootstrap": 300, "bca": 300, "parametric": 300}
+MOST = 1000  # samples for the kinds that cost little
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph with the weights of its edges (hidden causes are standard normal), and what is asked of it."""
+
+    name: str
+    graph: str
+    weights: dict[str, float]
+    question: str
+
+    def model(self, n: int) -> ht.CGLSCM:
+        graph = ht.graph(self.graph)
+        names, latents = graph.observed, tuple(graph.latents)
+        T, C = np.zeros((len(names), len(names))), np.zeros((len(latents), len(names)))
+        for edge, weight in self.weights.items():
+            cause, effect = edge.split(" -> ")
+            if cause in latents:
+                C[latents.index(cause), names.index(effect)] = weight
+            else:
+                T[names.index(cause), names.index(effect)] = weight
+        if self.name == "weak instrument":  # as weak at every size: the first stage's F is about 1 + 2²
+            T[names.index("z"), names.index("x")] = 2.0 / np.sqrt(n) * np.sqrt(1.0 + 0.8**2)
+        return ht.CGLSCM.from_parameters(
+            names=names, T=T, C=C, latents=latents, mu=np.full(len(names), 0.5), graph=graph
+        )
+
+
+FRONT = "latent U; U -> {x, y}; x -> m -> y"
+FRONT_WEIGHTS = {"x -> m": 0.7, "m -> y": 0.6, "U -> x": 0.8, "U -> y": 0.7}
+CASES = (
+    Case("front-door", FRONT, FRONT_WEIGHTS, "x ~> y"),
+    Case("front-door, P(y | do(x))", FRONT, FRONT_WEIGHTS, "P(y | do(x=1))"),
+    Case(
+        "napkin",
+        "latent U; latent V; w -> z -> x -> y; U -> {w, x}; V -> {w, y}",
+        {"w -> z": 0.8, "z -> x": 0.7, "x -> y": 0.6, "U -> w": 0.6, "U -> x": 0.6, "V -> w": 0.6, "V -> y": 0.6},
+        "x ~> y",
+    ),
+    Case(
+        "strong instrument",
+        "latent U; z -> x -> y; U -> {x, y}",
+        {"z -> x": 0.8, "x -> y": 0.5, "U -> x": 0.8, "U -> y": 0.8},
+        "x ~> y",
+    ),
+    Case(
+        "weak instrument",
+        "latent U; z -> x -> y; U -> {x, y}",
+        {"x -> y": 0.5, "U -> x": 0.8, "U -> y": 0.8},
+        "x ~> y",
+    ),
+    Case(
+        "Verma",
+        "latent U; a -> b -> c -> d; U -> {b, d}",
+        {"a -> b": 0.7, "b -> c": 0.8, "c -> d": 0.6, "U -> b": 0.7, "U -> d": 0.7},
+        "b ~> d",
+    ),
+    Case(
+        "mediation, indirect effect",
+        "x -> m -> y; x -> y",
+        {"x -> m": 0.2, "m -> y": 0.2, "x -> y": 0.3},
+        "x ~> m ~> y",
+    ),
+    Case(
+        "latent factor",
+        "latent F; F -> {a, b, c, y}; a -> y",
+        {"F -> a": 0.8, "F -> b": 0.7, "F -> c": 0.7, "F -> y": 0.6, "a -> y": 0.4},
+        "a ~> y",
+    ),
+    Case(
+        "front-door beside a bow",
+        FRONT + "; latent V; V -> {p, q}; p -> q",
+        {**FRONT_WEIGHTS, "p -> q": 0.5, "V -> p": 0.8, "V -> q": 0.8},
+        "x ~> y",
+    ),
+)
+NOISES: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "t5": lambda rng, shape: rng.standard_t(5, shape) / np.sqrt(5.0 / 3.0),
+    "skewed": lambda rng, shape: rng.exponential(size=shape) - 1.0,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    case: str
+    n: int
+    noise: str
+    kind: str
+    draws: int
+
+
+@dataclass(frozen=True)
+class Result:
+    case: str
+    n: int
+    noise: str
+    kind: str
+    draws: int
+    refused: int  # no fit, or no interval
+    coverage: float
+    error: float  # Monte Carlo standard error
+    too_low: float  # share of intervals that lie below the truth
+    too_high: float
+    width: float  # median
+    unbounded: float
+    seconds: float
+
+
+def cells(quick: bool) -> list[Cell]:
+    found = []
+    for case in CASES:
+        for n in SIZES:
+            for kind in KINDS:
+                draws = DRAWS.get(kind, MOST)
+                if n == 10_000 and "boot" in kind + "bootstrap" * (kind == "bca"):
+                    draws = 200
+                found.append(Cell(case.name, n, "normal", kind, 60 if quick else draws))
+    for case in ("front-door", "strong instrument", "napkin"):
+        for noise in ("t5", "skewed"):
+            for n in SIZES:
+                found += [Cell(case, n, noise, kind, 60 if quick else MOST) for kind in ("delta", "robust")]
+    return found
+
+
+def run(cell: Cell) -> Result:
+    case = next(c for c in CASES if c.name == cell.case)
+    model = case.model(cell.n)
+    truth = float(model.query(case.question).value)
+    rng = np.random.default_rng(zlib.crc32(f"{cell.case} {cell.n} {cell.noise}".encode()))
+    p, q = len(model.names), len(model.latents)
+    low, high, refused = [], [], 0
+    started = time.perf_counter()
+    for draw in range(cell.draws):
+        noise = NOISES[cell.noise](rng, (cell.n, p + q))
+        errors = noise[:, :p] * np.sqrt(model.psi) + noise[:, p:] @ model.C + model.mu
+        try:
+            fit = ht.fit(model.graph, errors @ model.B, names=model.names)
+            answer = fit.query(case.question, level=LEVEL, random_state=draw, **KINDS[cell.kind])
+        except ht.HalftrekError:
+            refused += 1
+            continue
+        ends = np.asarray(answer.interval, dtype=float)
+        if np.isnan(ends).any():
+            refused += 1
+            continue
+        low.append(ends[0])
+        high.append(ends[1])
+    ends = np.array([low, high]).reshape(2, -1)
+    done = max(ends.shape[1], 1)
+    coverage = float(((ends[0] <= truth) & (truth <= ends[1])).sum() / done)
+    width = ends[1] - ends[0]
+    return Result(
+        **asdict(cell),
+        refused=refused,
+        coverage=coverage,
+        error=float(np.sqrt(max(coverage * (1 - coverage), 0.25 / done) / done)),
+        too_low=float((ends[1] < truth).sum() / done),
+        too_high=float((ends[0] > truth).sum() / done),
+        width=float(np.median(width)) if width.size else float("nan"),
+        unbounded=float((~np.isfinite(width)).sum() / done),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def table(results: list[Result]) -> str:
+    """Markdown: a block for each noise, one row for each graph and size, one column for each kind."""
+    lines = []
+    for noise in dict.fromkeys(r.noise for r in results):
+        chosen = [r for r in results if r.noise == noise]
+        kinds = list(dict.fromkeys(r.kind for r in chosen))
+        lines += [f"\n**{noise} noise**\n", f"| graph | n | {' | '.join(kinds)} |", "|---|---:|" + "---:|" * len(kinds)]
+        for case, n in dict.fromkeys((r.case, r.n) for r in chosen):
+            found = {r.kind: r for r in chosen if (r.case, r.n) == (case, n)}
+            lines.append(f"| {case} | {n:,} | " + " | ".join(_entry(found[k]) for k in kinds if k in found) + " |")
+    return "\n".join(lines)
+
+
+def _entry(r: Result) -> str:
+    text = f"{100 * r.coverage:.1f}"
+    if abs(r.coverage - LEVEL) > 3 * max(r.error, np.sqrt(LEVEL * (1 - LEVEL) / max(r.draws - r.refused, 1))):
+        text = f"**{text}**"
+    return text + (f" ({r.refused} refused)" if r.refused else "")
+
+
+def figure(results: list[Result], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from halftrek.reporting.plots import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION
+
+    colours = (BLUE, SKY, ORANGE, VERMILION, GREEN, PURPLE, INK)
+    normal = [r for r in results if r.noise == "normal"]
+    cases, kinds = list(dict.fromkeys(r.case for r in normal)), list(dict.fromkeys(r.kind for r in normal))
+    fig, axes = plt.subplots(3, 3, figsize=(11, 8.5), sharex=True, sharey=True, squeeze=False, layout="constrained")
+    for ax, case in zip(axes.flat, cases, strict=False):
+        ax.axhline(100 * LEVEL, color="0.6", lw=1)
+        for k, kind in enumerate(kinds):
+            mine = [r for r in normal if (r.case, r.kind) == (case, kind)]
+            x = np.array([SIZES.index(r.n) for r in mine]) + (k - (len(kinds) - 1) / 2) * 0.11
+            y = np.array([100 * r.coverage for r in mine])
+            bars = np.array([196 * r.error for r in mine])
+            ax.errorbar(x, y, bars, fmt="o", ms=4, lw=1, color=colours[k], label=kind)
+        ax.set_title(case, fontsize=10)
+        ax.set_xticks(range(len(SIZES)), [f"n = {n:,}" for n in SIZES])
+        ax.set_ylim(70, 101)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("coverage, %")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=len(kinds), frameon=False)
+    fig.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="60 samples for each cell, nothing written")
+    parser.add_argument("--only", help="cells whose graph has this text in its name; nothing written")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    wanted = [c for c in cells(options.quick) if not options.only or options.only in c.case]
+    results = []
+    with ProcessPoolExecutor(options.workers) as pool:
+        for k, r in enumerate(pool.map(run, wanted), 1):
+            results.append(r)
+            print(
+                f"{k:3d}/{len(wanted)} {r.case:28s} n={r.n:<6d} {r.noise:7s} {r.kind:10s} {100 * r.coverage:5.1f} "
+                f"± {100 * r.error:3.1f} width {r.width:.3g} refused {r.refused} ({r.seconds:.0f} s)",
+                flush=True,
+            )
+    print(table(results))
+    if not options.quick and not options.only:
+        OUT.mkdir(exist_ok=True)
+        (OUT / "coverage.json").write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
+        (OUT / "coverage_table.md").write_text(table(results) + "\n")
+        figure(results, OUT / "coverage.png")
+
+
+if __name__ == "__main__":
+    main()
