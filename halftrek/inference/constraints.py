@@ -17,6 +17,7 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.graph import Graph
+from halftrek.inference.information import refuse_holes
 from halftrek.inference.measures import measures
 from halftrek.inference.modification import edge_scores
 from halftrek.inference.tetrads import Tetrad, beyond_independences, tetrad_test
@@ -45,6 +46,7 @@ class Constraint:
 
 def constraint_tests(fit: Fit) -> list[Constraint]:
     """Tests of everything that the graph implies and data could contradict."""
+    refuse_holes(fit, "a list of tests")
     independences = fit.graph.implied_independences()
     rows = [independence(fit.moments, x, y, given) for x, y, given in independences]
     if fit.n <= len(fit.graph):
