@@ -1,5 +1,6 @@
 """What people see: text, tables, pictures, records for JSON, progress."""
 
+from halftrek.reporting.effects import describe_decomposition, describe_mediation
 from halftrek.reporting.graph_picture import draw_graph
 from halftrek.reporting.plots import plot_densities, save
 from halftrek.reporting.progress import progress_bar
@@ -7,6 +8,8 @@ from halftrek.reporting.text import describe_answer, describe_verdict, parameter
 
 __all__ = [
     "describe_answer",
+    "describe_decomposition",
+    "describe_mediation",
     "describe_verdict",
     "draw_graph",
     "parameter_frame",
