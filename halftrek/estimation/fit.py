@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -81,10 +82,16 @@ class Fit:
         """
         from halftrek.workflow import answer
 
-        return answer(
-            self, question, level=level, interval=interval, information=information, replicates=replicates,
+        ask = partial(
+            answer, self, question, level=level, interval=interval, information=information, replicates=replicates,
             ends=ends, random_state=random_state,
         )  # fmt: skip
+        if interval not in ("bootstrap", "parametric"):
+            return ask()
+        from halftrek.reporting import late_bar
+
+        with late_bar("bootstrap") as progress:
+            return ask(progress=progress)
 
     def effect(self, cause: str, effect: str | None = None, **uncertainty: Any) -> Answer:
         """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``.

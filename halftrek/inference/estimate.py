@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, get_args
@@ -10,6 +11,7 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.inference.bootstrap import bootstrap_spread
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.information import Kind
 from halftrek.inference.robust import robust_errors
@@ -27,7 +29,8 @@ class How:
     - ``interval``: "delta" (from the information), "robust" (sandwich: right for data that are not normal, and by
       cluster), "bootstrap" (rows drawn again), "parametric" (rows drawn from the fitted model), "profile" (likelihood);
     - ``information``: "expected" or "observed"; None: what fits the data, observed where values are missing;
-    - ``replicates``, ``ends`` ("percentile" or "bca") and ``random_state`` are for the bootstraps.
+    - ``replicates``, ``ends`` ("percentile" or "bca") and ``random_state`` are for the bootstraps;
+      ``progress(done, total)`` is called while they are made.
     """
 
     interval: Interval = "delta"
@@ -36,6 +39,7 @@ class How:
     replicates: int = 1000
     ends: Ends = "percentile"
     random_state: int = 0
+    progress: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < self.level < 1.0:
@@ -80,14 +84,40 @@ def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None =
         values, variances = result.mean, result.variance
     else:
         values, variances = np.array([result]), np.zeros(0)
+    if how.interval == "bootstrap" or how.interval == "parametric":
+        return _bootstrap_estimate(fit, query, values, variances, how.interval, how)
     if how.interval == "robust":
-        return normal_estimate(values, *_between(robust_errors(fit, query), variances), how)
-    errors, variance_errors = standard_errors(fit, query, information=how.information)
+        errors, variance_errors = robust_errors(fit, query)
+    else:
+        errors, variance_errors = standard_errors(fit, query, information=how.information)
     return normal_estimate(values, errors, variances, variance_errors, how)
 
 
-def _between(errors: tuple[Floats, Floats], variances: Floats) -> tuple[Floats, Floats, Floats]:
-    return errors[0], variances, errors[1]
+def _bootstrap_estimate(
+    fit: Fit, query: Query, values: Floats, variances: Floats, kind: Literal["bootstrap", "parametric"], how: How
+) -> Estimate:
+    of_values, of_variances, notes = bootstrap_spread(
+        fit,
+        query,
+        (values, variances),
+        kind=kind,
+        level=how.level,
+        replicates=how.replicates,
+        ends=how.ends,
+        random_state=how.random_state,
+        progress=how.progress,
+    )
+    return Estimate(
+        values=values,
+        errors=of_values.errors,
+        intervals=of_values.intervals,
+        variances=variances,
+        variance_errors=of_variances.errors,
+        variance_intervals=of_variances.intervals,
+        level=how.level,
+        kind=how.interval,
+        notes=notes,
+    )
 
 
 def normal_estimate(

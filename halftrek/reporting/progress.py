@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 Advance = Callable[[int, int], None]
 
@@ -30,6 +31,22 @@ def progress_bar(title: str, *, shown: bool | None = None) -> Iterator[Advance]:
 
         def advance(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
+
+        yield advance
+
+
+@contextmanager
+def late_bar(title: str, *, after: float = 1.0, shown: bool | None = None) -> Iterator[Advance]:
+    """A progress bar that appears only if there is still something to report after so many seconds."""
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        opened: list[Advance] = []
+
+        def advance(done: int, total: int) -> None:
+            if not opened and time.monotonic() - begun > after:
+                opened.append(stack.enter_context(progress_bar(title, shown=shown)))
+            if opened:
+                opened[0](done, total)
 
         yield advance
 

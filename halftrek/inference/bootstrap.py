@@ -1,0 +1,182 @@
+"""Bootstrap: fit the model again to many drawn data sets, in one array program, and look how the answer varies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from halftrek.errors import InputError
+from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation.plan import make_plan
+from halftrek.inference.influence import Forms, influence
+from halftrek.inference.replicates import values_of
+from halftrek.inference.resample import Progress, draw_model, draw_rows
+from halftrek.inference.robust import contributions
+from halftrek.model import Floats
+from halftrek.queries import Query
+from halftrek.queries.gradients import linearize
+
+Kind = Literal["bootstrap", "parametric"]
+Key = tuple[Kind, int, int]
+
+AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
+KEPT = 4  # sets of replicates that are kept for each fit
+MANY_FAILED = 0.1  # share of failed replicates from which on intervals are in doubt
+
+_kept: WeakKeyDictionary[Fit, dict[Key, Replicates]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """The fits of the drawn data sets that reached a maximum, and how many did not."""
+
+    batch: BatchFit
+    drawn: int
+
+    @property
+    def failed(self) -> int:
+        """Data sets without a fit."""
+        return self.drawn - len(self.batch)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Standard errors and intervals ``(k, 2)`` of several numbers."""
+
+    errors: Floats
+    intervals: Floats
+
+
+def replicates_of(
+    fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None = None
+) -> Replicates:
+    """Fits of data sets like the one of ``fit``; kept with it, so that a second question costs little."""
+    key = (kind, replicates, random_state)
+    mine = _kept.setdefault(fit, {})
+    if key not in mine:
+        mine[key] = _made(fit, kind, replicates, random_state, progress)
+        while len(mine) > KEPT:
+            mine.pop(next(iter(mine)))
+    return mine[key]
+
+
+def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    if fit.method != "em":
+        raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
+    rng = np.random.default_rng(random_state)
+    drawn = draw_rows(fit, replicates, rng, progress) if kind == "bootstrap" else draw_model(fit, replicates, rng)
+    plan = make_plan(fit.graph, fit.model.names, fit.options)
+    several = any(task.several_starts for task in plan.tasks)
+    parts = []
+    for first in range(0, replicates, AT_ONCE):
+        rows = slice(first, first + AT_ONCE)
+        found = fit_batch(
+            fit.graph,
+            cov=drawn.cov[rows],
+            mean=drawn.mean[rows],
+            n=drawn.n[rows],
+            noise=dict(fit.options.noise),
+            intercepts=dict(fit.options.intercepts),
+            starts=1,
+            start=fit.model.T if several else None,  # a maximum near that of all data is the one to follow
+        )
+        parts.append(found.take(np.flatnonzero(found.converged)))
+        if progress is not None:
+            progress(min(first + AT_ONCE, replicates), replicates)
+    return Replicates(_joined(parts), replicates)
+
+
+def _joined(parts: list[BatchFit]) -> BatchFit:
+    first = parts[0]
+    arrays = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("T", "C", "W", "mu", "loglik", "code")
+    }
+    return BatchFit(first.graph, first.names, first.latents, **arrays)
+
+
+def bootstrap_spread(
+    fit: Fit,
+    query: Query,
+    found: tuple[Floats, Floats],
+    *,
+    kind: Kind,
+    level: float,
+    replicates: int,
+    ends: Literal["percentile", "bca"],
+    random_state: int,
+    progress: Progress | None = None,
+) -> tuple[Spread, Spread, tuple[str, ...]]:
+    """How values and variances ``found`` vary over replicates, and what to know about it."""
+    drawn = replicates_of(fit, kind, replicates, random_state, progress)
+    values, variances = values_of(drawn.batch, query)
+    good = np.isfinite(values).all(axis=1) & np.isfinite(variances).all(axis=1)
+    values, variances = values[good], variances[good]
+    notes = _about_failures(replicates - int(good.sum()), replicates, kind)
+    if len(values) < 2:
+        return _nothing(len(found[0])), _nothing(len(found[1])), notes
+    both = np.concatenate([values, variances], axis=1)
+    centre = np.concatenate(found)
+    tails = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    shares = np.tile(tails, (len(centre), 1))
+    if ends == "bca":
+        shares = _bca_shares(both, centre, acceleration(fit, query, kind), tails)
+    limits = np.array([_quantiles(column, share) for column, share in zip(both.T, shares, strict=True)])
+    errors = both.std(axis=0, ddof=1)
+    k = len(found[0])
+    return Spread(errors[:k], limits[:k]), Spread(errors[k:], limits[k:]), notes
+
+
+def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
+    """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
+    found = linearize(query, fit.model)
+    forms = influence(fit, (*found.values, *found.variances))
+    if kind == "parametric":
+        variance, third = forms.normal_moments(fit.model.cov)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(variance == 0.0, 0.0, third / (6.0 * variance**1.5 * np.sqrt(fit.n)))
+    return _skewness(fit, forms)
+
+
+def _skewness(fit: Fit, forms: Forms) -> Floats:
+    second, third = np.zeros(len(forms)), np.zeros(len(forms))
+    for values, weights in contributions(fit, [forms]):
+        times = np.ones(len(values)) if weights is None else weights
+        second += times @ values**2
+        third += times @ values**3
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
+
+
+def _bca_shares(both: Floats, centre: Floats, skew: Floats, tails: Floats) -> Floats:
+    """The shares of replicates below the ends, corrected for bias and for acceleration (Efron 1987)."""
+    normal = NormalDist()
+    least = 1.0 / (len(both) + 1.0)
+    below = (both < centre).mean(axis=0) + 0.5 * (both == centre).mean(axis=0)
+    bias = np.array([normal.inv_cdf(float(x)) for x in np.clip(below, least, 1.0 - least)])
+    shifted = bias[:, None] + np.array([normal.inv_cdf(float(x)) for x in tails])
+    points = bias[:, None] + shifted / (1.0 - skew[:, None] * shifted)
+    return np.array([[normal.cdf(x) if np.isfinite(x) else np.nan for x in row] for row in points])
+
+
+def _quantiles(column: Floats, shares: Floats) -> Floats:
+    if np.isnan(shares).any():
+        return np.full(2, np.nan)
+    return np.asarray(np.quantile(column, shares))
+
+
+def _nothing(k: int) -> Spread:
+    return Spread(np.full(k, np.nan), np.full((k, 2), np.nan))
+
+
+def _about_failures(failed: int, drawn: int, kind: Kind) -> tuple[str, ...]:
+    if not failed:
+        return ()
+    text = f"{failed} of {drawn} {kind} replicates had no maximum of the likelihood and were left out"
+    if failed > MANY_FAILED * drawn:
+        text += ': do not trust this interval, ask for interval="profile"'
+    return (text,)

@@ -1,0 +1,151 @@
+"""Moments of many data sets drawn like the one at hand: rows (or clusters) drawn again, or drawn from the fitted model.
+
+Rows drawn again are counts; the moments of all replicates are one matrix product of counts with the products of
+columns. Rows pass in chunks: how many draws fall into a chunk is binomial, given what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.errors import InputError
+from halftrek.estimation import Fit
+from halftrek.inference.information import refuse_holes
+from halftrek.inference.robust import cluster_correction, rows_needed, sums_by
+from halftrek.model import Floats
+from halftrek.moments import RowBlock
+
+Progress = Callable[[int, int], None]
+
+NUMBERS = 4_000_000  # products of columns, or counts, that are held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Covariances ``(b, p, p)``, means ``(b, p)`` and numbers of rows of the replicates."""
+
+    cov: Floats
+    mean: Floats
+    n: Floats
+
+
+def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Progress | None = None) -> Drawn:
+    """Replicates by drawing as many rows as there are, with replacement; clusters are drawn whole."""
+    refuse_holes(fit, 'interval="bootstrap"')
+    rows = rows_needed(fit, 'interval="bootstrap"')
+    scale = np.sqrt(np.diag(fit.moments.cov))
+    products = _Products(fit.moments.mean, scale)
+    chunks = _chunks(rows.blocks(like=fit.moments), NUMBERS // products.width)
+    if rows.cluster is not None:
+        units = _by_cluster(chunks, products)
+        cluster_correction(len(units))
+        left, weight = np.full(replicates, len(units)), float(len(units))
+        pieces: Iterator[tuple[Floats, Floats | None]] = _slices(units, NUMBERS // products.width)
+    else:
+        left, weight = np.full(replicates, round(fit.n)), fit.n
+        pieces = ((products.of(chunk), chunk.weights) for chunk in chunks)
+    sums = np.zeros((replicates, products.width))
+    done, total = 0, len(units) if rows.cluster is not None else round(fit.n)
+    for values, weights in pieces:
+        inside = float(len(values)) if weights is None else float(weights.sum())
+        share = 1.0 if weight - inside < 1e-9 * fit.n else inside / weight
+        taken = rng.binomial(left, share)
+        _add_draws(sums, values, weights, taken, rng)
+        left, weight = left - taken, weight - inside
+        done += len(values)
+        if progress is not None:
+            progress(min(done, total), total)
+    return products.moments(sums)
+
+
+def draw_model(fit: Fit, replicates: int, rng: np.random.Generator) -> Drawn:
+    """Replicates from the fitted model: Wishart covariances (by Bartlett's decomposition) and normal means."""
+    refuse_holes(fit, 'interval="parametric"')
+    n, p = fit.n, len(fit.model.names)
+    if n <= p:
+        raise InputError(f'interval="parametric" needs more rows than variables: {n:g} rows for {p} variables')
+    root = np.linalg.cholesky(fit.model.cov)
+    factor = np.zeros((replicates, p, p))
+    i = np.arange(p)
+    factor[:, i, i] = np.sqrt(rng.chisquare(n - 1.0 - i, size=(replicates, p)))
+    below = np.tril_indices(p, -1)
+    factor[:, below[0], below[1]] = rng.standard_normal((replicates, len(below[0])))
+    spread = root @ factor
+    mean = np.repeat(fit.model.mean[None], replicates, axis=0)
+    if fit.moments.has_mean:
+        mean = mean + rng.standard_normal((replicates, p)) @ root.T / np.sqrt(n)
+    return Drawn(spread @ spread.transpose(0, 2, 1) / n, mean, np.full(replicates, n))
+
+
+class _Products:
+    """Rows about the mean, in standard deviations, as ``1, z_i, z_i z_j``: what sums of moments are made of."""
+
+    def __init__(self, mean: Floats, scale: Floats) -> None:
+        self._mean, self._scale, self._p = mean, scale, len(mean)
+        self._i, self._j = np.triu_indices(self._p)
+        self.width = 1 + self._p + len(self._i)
+
+    def of(self, block: RowBlock) -> Floats:
+        Z = (block.values - self._mean) / self._scale
+        found = np.empty((len(Z), self.width))
+        found[:, 0] = 1.0
+        found[:, 1 : self._p + 1] = Z
+        np.multiply(Z[:, self._i], Z[:, self._j], out=found[:, self._p + 1 :])
+        return found
+
+    def moments(self, sums: Floats) -> Drawn:
+        n = sums[:, 0]
+        first = sums[:, 1 : self._p + 1] / n[:, None]
+        cov = np.empty((len(n), self._p, self._p))
+        second = sums[:, self._p + 1 :] / n[:, None] - first[:, self._i] * first[:, self._j]
+        cov[:, self._i, self._j] = cov[:, self._j, self._i] = second * self._scale[self._i] * self._scale[self._j]
+        return Drawn(cov, self._mean + first * self._scale, n)
+
+
+def _chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
+    size = max(size, 64)
+    for block in blocks:
+        for start in range(0, len(block), size):
+            part = slice(start, start + size)
+            weights = None if block.weights is None else block.weights[part]
+            yield RowBlock(block.values[part], weights, None if block.cluster is None else block.cluster[part])
+
+
+def _by_cluster(chunks: Iterator[RowBlock], products: _Products) -> Floats:
+    """Sums of the products over each cluster that has rows."""
+    sums = np.zeros((0, products.width))
+    for chunk in chunks:
+        assert chunk.cluster is not None
+        values = products.of(chunk)
+        sums = sums_by(chunk.cluster, values if chunk.weights is None else values * chunk.weights[:, None], sums)
+    return sums[sums[:, 0] > 0.0]
+
+
+def _slices(units: Floats, size: int) -> Iterator[tuple[Floats, Floats | None]]:
+    size = max(size, 64)
+    for start in range(0, len(units), size):
+        yield units[start : start + size], None
+
+
+def _add_draws(
+    sums: Floats, values: Floats, weights: Floats | None, taken: NDArray[np.int64], rng: np.random.Generator
+) -> None:
+    """Draw ``taken[b]`` of the values for each replicate, with replacement, and add them up."""
+    rows = len(values)
+    step = max(1, NUMBERS // rows)
+    edges = None if weights is None else np.cumsum(weights)
+    for start in range(0, len(sums), step):
+        part = slice(start, start + step)
+        draws = taken[part]
+        if edges is None:
+            places = rng.integers(0, rows, size=int(draws.sum()))
+        else:
+            at = np.searchsorted(edges, rng.random(int(draws.sum())) * edges[-1], side="right")
+            places = np.minimum(at, rows - 1)  # rounding may reach the end
+        places += np.repeat(np.arange(len(draws)) * rows, draws)
+        counts = np.bincount(places, minlength=len(draws) * rows).reshape(len(draws), rows)
+        sums[part] += counts.astype(float) @ values
