@@ -9,6 +9,9 @@ Can this effect be known at all, what is it, how sure are we, and if it can't be
     ht.fit(g, "data.csv").query("P(cancer | do(smoking=1))").mean
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from halftrek.answers import Answer
 from halftrek.catalog import catalog, dataset
 from halftrek.errors import (
@@ -26,13 +29,17 @@ from halftrek.errors import (
     QuestionSyntaxError,
 )
 from halftrek.estimation import BatchFit, Fit, Status
+from halftrek.estimation.groups import GroupFits
 from halftrek.graph import Graph
 from halftrek.identification import Verdict, solve
 from halftrek.model import CGLSCM, GLSCM, Gaussian, cgl_edge
 from halftrek.moments import Moments
 from halftrek.storage import load, save
 from halftrek.syntax import format_graph, parse_question
-from halftrek.workflow import fit, fit_batch, graph, identify, moments
+from halftrek.workflow import fit, fit_batch, fit_groups, graph, identify, moments
+
+if TYPE_CHECKING:
+    from halftrek.comparison import Comparison, compare
 
 __version__ = "0.1.0"
 
@@ -41,6 +48,7 @@ __all__ = [
     "GLSCM",
     "Answer",
     "BatchFit",
+    "Comparison",
     "ConvergenceError",
     "DataError",
     "Fit",
@@ -48,6 +56,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphSyntaxError",
+    "GroupFits",
     "HalftrekError",
     "InputError",
     "MissingExtraError",
@@ -61,9 +70,11 @@ __all__ = [
     "Verdict",
     "catalog",
     "cgl_edge",
+    "compare",
     "dataset",
     "fit",
     "fit_batch",
+    "fit_groups",
     "format_graph",
     "graph",
     "identify",
@@ -73,3 +84,9 @@ __all__ = [
     "save",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Comparison", "compare"):  # loaded when first used
+        return getattr(import_module("halftrek.comparison"), name)
+    raise AttributeError(f"module 'halftrek' has no attribute {name!r}")

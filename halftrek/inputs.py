@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from halftrek.model import Rows
 from halftrek.moments import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
 from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
+
+if TYPE_CHECKING:
+    from halftrek.moments.groups import GroupMoments
 
 
 def read_graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
@@ -96,6 +99,36 @@ def read_rows(
     )
     reader.check()
     return reader
+
+
+def is_grouped(data: Any) -> bool:
+    """True for moments by group."""
+    return isinstance(data, Mapping) and bool(data) and all(isinstance(m, Moments) for m in data.values())
+
+
+def read_grouped(
+    chosen: Graph, data: Any, *, by: Any, weights: Any, missing: Literal["error", "drop", "fiml"]
+) -> GroupMoments:
+    """The moments of the graph's variables for each group."""
+    from halftrek.moments.groups import read_groups, stack_groups
+
+    if is_grouped(data):
+        if by is not None or weights is not None:
+            raise DataError("moments by group say their groups and weights themselves: leave out by and weights")
+        return stack_groups(data, chosen.observed)
+    if data is None or isinstance(data, Moments | Patterns):
+        raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
+    return read_groups(
+        data, by, chosen.observed, weights=weights, missing="error" if missing == "error" else "drop"
+    )
+
+
+def refuse_with_groups(**given: Any) -> None:
+    """Raise for options of one fit that fits by group do not have."""
+    usual = {"method": "em", "finish": True}
+    for name, value in given.items():
+        if value is not usual.get(name) and value != usual.get(name):
+            raise InputError(f"{name} cannot be used with groups; leave it out, or fit each group on its own")
 
 
 def _is_file(text: str) -> bool:

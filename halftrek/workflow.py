@@ -19,7 +19,15 @@ from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, RobustTest, estimate, measures, robust_measures
-from halftrek.inputs import read_data, read_graph, read_question, read_rows
+from halftrek.inputs import (
+    is_grouped,
+    read_data,
+    read_graph,
+    read_grouped,
+    read_question,
+    read_rows,
+    refuse_with_groups,
+)
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments, read_moments
 from halftrek.queries import (
@@ -33,8 +41,10 @@ from halftrek.queries import (
     evaluate,
     variables_of,
 )
+from halftrek.queries.units import unit_query
 
 if TYPE_CHECKING:
+    from halftrek.estimation.groups import GroupFits
     from halftrek.inference.decomposition import Decomposition
     from halftrek.inference.mediation import Mediation
 
@@ -69,6 +79,7 @@ def fit(
     weights: Any = None,
     missing: Literal["fiml", "drop", "error"] = "fiml",
     cluster: Any = None,
+    by: Any = None,
     method: Literal["em", "cgl-go"] = "em",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
@@ -87,7 +98,17 @@ def fit(
     rows belong together, for robust errors and the bootstrap. ``missing``: use every value that is there ("fiml", full
     information maximum likelihood), leave out rows with missing values ("drop"), or refuse them ("error"). For the
     other options see ``halftrek.estimation.fit``.
+
+    ``by`` (a column, or one label for each row; or data that are moments by group, ``{"north": moments, ...}``) fits
+    one model for each group and gives ``GroupFits``, see ``fit_groups``.
     """
+    if by is not None or is_grouped(data):
+        refuse_with_groups(cov=cov, n=n, mean=mean, names=names, cluster=cluster, method=method, finish=finish)
+        grouped: Any = fit_groups(
+            source, data, by=by, weights=weights, missing=missing, noise=noise, intercepts=intercepts,
+            coefficients=coefficients, starts=starts, max_iter=max_iter,
+        )  # fmt: skip
+        return grouped  # type: ignore[no-any-return]
     chosen = read_graph(source)
     read = read_data(
         chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, weights=weights, missing=missing
@@ -118,6 +139,32 @@ def fit(
         found = again if _better(again, found) else found
     found = replace(found, frame=library_of(data, cov))
     return found if rows is None else replace(found, rows=rows.select(found.moments.names))
+
+
+def fit_groups(
+    source: Any,
+    data: Any,
+    *,
+    by: Any = None,
+    weights: Any = None,
+    missing: Literal["fiml", "drop", "error"] = "drop",
+    noise: Noise | None = None,
+    intercepts: Intercepts = "free",
+    coefficients: Mapping[str, float | str] | None = None,
+    starts: int | None = None,
+    max_iter: int = 200,
+) -> GroupFits:
+    """Fit the graph's model to every group of rows, in one array program; rows with missing values are left out.
+
+    ``by`` is a column of the data or one label for each row; without it ``data`` are moments by group.
+    """
+    from halftrek.estimation.groups import fit_groups as fit_each
+
+    chosen = read_graph(source)
+    return fit_each(
+        chosen, read_grouped(chosen, data, by=by, weights=weights, missing=missing), noise=noise or "free",
+        intercepts=intercepts, coefficients=coefficients, starts=starts, max_iter=max_iter, frame=library_of(data),
+    )  # fmt: skip
 
 
 def _formula_values(fitted: Fit) -> dict[tuple[str, str], float]:
@@ -206,6 +253,16 @@ def measures_of(fitted: Fit, robust: bool | RobustTest = False) -> dict[str, Any
     return found.to_dict() | robust_measures(fitted, test, found).to_dict()
 
 
+def profile_of(fitted: Fit, question: str | Query, *, points: int, level: float) -> Profile:
+    """The profile of an identified answer."""
+    query = read_question(question)
+    check_query(query, fitted.graph)
+    verdict = _verdict(fitted.graph, query)
+    if not verdict.identified:
+        raise NotIdentifiedError(verdict.explain(), verdict)
+    return profile_curve(fitted, query, points=points, level=level)
+
+
 def effects_of(fitted: Fit, kind: Any, *, budget: float, **uncertainty: Any) -> Any:
     """Every effect with its uncertainty, as a tidy frame."""
     from halftrek.inference.effects import effect_frame
@@ -227,6 +284,37 @@ def mediation_of(
     from halftrek.inference.mediation import mediate
 
     return mediate(fitted, cause, effect, How(**uncertainty), mediators=mediators)
+
+
+def counterfactual_of(
+    source: Fit | CGLSCM,
+    rows: Any,
+    do: Mapping[str, Any],
+    outcome: str | Sequence[str],
+    *,
+    unidentified: Literal["raise", "nan"] = "raise",
+    **uncertainty: Any,
+) -> Any:
+    """What would have been: an answer for one unit, a table for a table."""
+    from halftrek.inference.units import columns_named, estimated_units, exact_units, held_values, one_unit
+    from halftrek.moments.tables import read_table, table_like
+
+    outcomes = (outcome,) if isinstance(outcome, str) else tuple(outcome)
+    graph = source.graph
+    check_query(unit_query((), tuple(do), outcomes), graph)
+    if isinstance(rows, Mapping) and not any(map(np.ndim, rows.values())):
+        question = one_unit(graph, rows, do, outcomes)
+        return answer(source, question, **uncertainty) if isinstance(source, Fit) else answer_from_model(source, question)
+    names = source.model.names if isinstance(source, Fit) else source.names
+    table = read_table(rows, names, also=columns_named(do))
+    held = held_values(graph, do, table)
+    if isinstance(source, Fit):
+        decide = partial(_verdict, graph)
+        how = How(**uncertainty)
+        found = estimated_units(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
+    else:
+        found = exact_units(source, table, held, outcomes)
+    return table_like(rows, found.columns())
 
 
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +57,21 @@ class BatchFit:
         total[failed] = np.nan
         return total
 
+    @cached_property
+    def cov(self) -> Floats:
+        """Implied covariances of the observed variables."""
+        return np.asarray(self.B.transpose(0, 2, 1) @ self.omega @ self.B)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Implied means of the observed variables."""
+        return np.asarray((self.mu[:, None, :] @ self.B)[:, 0])
+
+    def take(self, rows: NDArray[np.intp]) -> BatchFit:
+        """Some of the data sets."""
+        parts = {name: getattr(self, name)[rows] for name in ("T", "C", "W", "mu", "loglik", "code")}
+        return replace(self, **parts)
+
     def total_effect(self, cause: str, effect: str) -> Floats:
         """The total effect in each data set."""
         return np.asarray(self.B[:, self.names.index(cause), self.names.index(effect)])
@@ -90,17 +105,18 @@ def fit_batch(
     intercepts: Intercepts = "free",
     starts: int | None = None,
     max_iter: int = 200,
+    start: Floats | None = None,
 ) -> BatchFit:
     """Fit a graph to many moment sets: a list of ``Moments``, or arrays ``cov (b, p, p)``, ``mean (b, p)``, ``n``.
 
-    Arrays are in the order of ``graph.observed``.
+    Arrays are in the order of ``graph.observed``; ``start`` holds coefficients to begin one more start with.
     """
     names = graph.observed
     S, m, rows = _arrays(graph, moments, cov, mean, n)
     plan = make_plan(graph, names, resolve_options(graph, noise, intercepts))
     good = np.flatnonzero(well_posed(S, rows))
     code = np.full(len(S), "failed", dtype="<U17")
-    part = solve_plan(plan, S[good], m[good], Settings(starts, max_iter)) if len(good) else None
+    part = solve_plan(plan, S[good], m[good], Settings(starts, max_iter, start=start)) if len(good) else None
     parameters = {k: _spread(getattr(part, k, None), good, len(S), shape) for k, shape in _shapes(plan.latents, names)}
     loglik = np.full(len(S), np.nan)
     if part is not None:

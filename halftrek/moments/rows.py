@@ -69,11 +69,14 @@ class RowReader:
                 f"{self.source.what} can be read only once, and the rows are needed again; pass a table or a file"
             )
 
-    def blocks(self, like: Moments | None = None) -> Iterator[RowBlock]:
-        """The rows in blocks of one size; with ``like`` the end is an error if their number or means are not these."""
+    def blocks(self, like: Moments | None = None, codes: dict[Any, int] | None = None) -> Iterator[RowBlock]:
+        """The rows in blocks of one size; with ``like`` the end is an error if their number or means are not these.
+
+        ``codes`` is filled with the number of each cluster's label.
+        """
         self.refuse_spent()
         seen = _Tally(len(self.names))
-        for block in _in_size(self._read(), BLOCK):
+        for block in _in_size(self._read(codes), BLOCK):
             if like is not None:
                 seen.add(block)
             yield block
@@ -91,7 +94,7 @@ class RowReader:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def _read(self) -> Iterator[RowBlock]:
+    def _read(self, codes: dict[Any, int] | None = None) -> Iterator[RowBlock]:
         columns = self.columns or self.names
         with opened_source(self.source, columns) as source:
             source.usable(columns)
@@ -101,7 +104,7 @@ class RowReader:
             read = (*columns, *dict.fromkeys(v for v in extra if v not in source.refused))
             at = [columns.index(v) for v in self.names]
             weights = _Column(self.weights, read, weight_array)
-            clusters = self._clusters(source, read, columns)
+            clusters = self._clusters(source, read, columns, {} if codes is None else codes)
             done = 0
             for block in source.blocks(read):
                 rows = rows_in(block)
@@ -118,15 +121,17 @@ class RowReader:
             if clusters is not None:
                 clusters.end(done)
 
-    def _clusters(self, source: Source, read: tuple[str, ...], columns: tuple[str, ...]) -> _Clusters | None:
+    def _clusters(
+        self, source: Source, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]
+    ) -> _Clusters | None:
         if self.cluster is None:
             return None
         if not isinstance(self.cluster, str):
-            return _Clusters("the clusters", iter([_cluster_array(self.cluster)]), None)
+            return _Clusters("the clusters", iter([_cluster_array(self.cluster)]), None, codes)
         what = f"the cluster {self.cluster!r}"
         if self.cluster in read:
-            return _Clusters(what, iter(()), read.index(self.cluster))
-        return _Clusters(what, self._labels(columns), None)
+            return _Clusters(what, iter(()), read.index(self.cluster), codes)
+        return _Clusters(what, self._labels(columns), None, codes)
 
     def _labels(self, columns: tuple[str, ...]) -> Iterator[NDArray[Any]]:
         """Texts are read beside the numbers, from the source opened once more."""
@@ -230,9 +235,9 @@ class _Column:
 class _Clusters:
     """Labels of any kind as numbers 0, 1, … in the order of their first appearance."""
 
-    def __init__(self, what: str, labels: Iterator[NDArray[Any]], at: int | None) -> None:
+    def __init__(self, what: str, labels: Iterator[NDArray[Any]], at: int | None, codes: dict[Any, int]) -> None:
         self._what, self._labels, self._at = what, labels, at
-        self._code: dict[Any, int] = {}
+        self._code = codes
         self._rest: NDArray[Any] = np.empty(0)
         self._taken = 0
 

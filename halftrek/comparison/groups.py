@@ -1,0 +1,116 @@
+"""The answers of all groups in one table, and tests that groups are alike."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
+from halftrek.estimation.groups import GroupFits
+from halftrek.frames import as_frame
+from halftrek.identification import identify
+from halftrek.inference.batch import batch_estimate
+from halftrek.inference.batch_gradients import BATCHED
+from halftrek.inference.invariance import Invariance, cochran, invariance_tests, usable_groups
+from halftrek.inference.multiplicity import holm
+from halftrek.inputs import read_question
+from halftrek.model import Floats
+from halftrek.queries import Counterfactual, Interventional, Query, check_query
+from halftrek.workflow import answer
+
+NO_INFORMATION = "the data of this group carry no information about the answer"
+
+
+def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any:
+    """One row for each group and outcome."""
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
+    query = _asked(fits, question)
+    outcomes = _outcomes(query)
+    status = list(fits.status)
+    values, errors, variances = _estimates(fits, query, status)
+    k = len(outcomes) or 1
+    reach = NormalDist().inv_cdf(0.5 + level / 2.0) * errors
+    columns: dict[str, list[Any]] = {"group": [key for key in fits.keys for _ in range(k)]}
+    if outcomes:
+        columns["outcome"] = outcomes * len(fits)
+    columns |= {
+        "estimate": values.ravel().tolist(),
+        "se": errors.ravel().tolist(),
+        "low": (values - reach).ravel().tolist(),
+        "high": (values + reach).ravel().tolist(),
+    }
+    if variances.shape[1]:
+        columns["variance"] = variances.ravel().tolist()
+    columns["n"] = np.repeat(fits.groups.n, k).tolist()
+    columns["status"] = [text for text in status for _ in range(k)]
+    return as_frame(columns, fits.frame)
+
+
+def compare_groups(fits: GroupFits, question: Any = None, *, level: float = 0.05) -> Any:
+    """Tests that groups are alike, with p-values adjusted by Holm where there are several."""
+    if question is None:
+        rows = invariance_tests(fits)
+    else:
+        query = _asked(fits, question)
+        values, errors, _ = _estimates(fits, query, list(fits.status))
+        good = usable_groups(fits)
+        what = [f"{query}: {v}" for v in _outcomes(query)] or [str(query)]
+        rows = [cochran(f"{w} equal", values[good, k], errors[good, k]) for k, w in enumerate(what)]
+    columns: dict[str, list[Any]] = {f.name: [getattr(r, f.name) for r in rows] for f in fields(Invariance)}
+    final = holm(np.array(columns["p"], dtype=float))
+    groups = columns.pop("groups")
+    columns["p_adjusted"], columns["groups"] = final.tolist(), groups
+    columns["verdict"] = ["groups differ" if p < level else "no difference shown" for p in final]
+    return as_frame(columns, fits.frame)
+
+
+def _asked(fits: GroupFits, question: Any) -> Query:
+    query = read_question(question)
+    check_query(query, fits.graph)
+    if isinstance(query, BATCHED):
+        verdict = identify(fits.graph, query)
+        if not verdict.identified:
+            raise NotIdentifiedError(verdict.explain(), verdict)
+    return query
+
+
+def _outcomes(query: Query) -> list[str]:
+    if isinstance(query, Interventional):
+        return list(query.outcomes)
+    return [str(v) for v in query.outcomes] if isinstance(query, Counterfactual) else []
+
+
+def _estimates(fits: GroupFits, query: Query, status: list[str]) -> tuple[Floats, Floats, Floats]:
+    """Values, errors and variances, nan for groups without; ``status`` is completed."""
+    rows = fits.fitted
+    if isinstance(query, BATCHED):
+        k, v = len(_outcomes(query)) or 1, len(_outcomes(query))
+        values, errors, variances = (np.full((len(fits), size), np.nan) for size in (k, k, v))
+        if len(rows):
+            found = batch_estimate(fits.batch.take(rows), fits.options, query, fits.groups.n[rows])
+            values[rows], errors[rows], variances[rows] = found.values, found.errors, found.variances
+    else:
+        values, errors, variances = _one_by_one(fits, query, status)
+    for i in rows:
+        if np.isnan(errors[i]).any() and "; " not in status[i]:
+            status[i] = f"{status[i]}; {NO_INFORMATION}"
+    return values, errors, variances
+
+
+def _one_by_one(fits: GroupFits, query: Query, status: list[str]) -> tuple[Floats, Floats, Floats]:
+    """Questions that are made of others: through the fit of each group."""
+    values, errors = np.full((len(fits), 1), np.nan), np.full((len(fits), 1), np.nan)
+    for i in fits.fitted:
+        try:
+            found = answer(fits[fits.keys[i]], query)
+        except NotIdentifiedError:
+            raise
+        except HalftrekError as error:
+            status[i] = f"{status[i]}; {error}"
+            continue
+        values[i], errors[i] = np.asarray(found.value).ravel()[:1], np.asarray(found.se, dtype=float).ravel()[:1]
+    return values, errors, np.zeros((len(fits), 0))

@@ -1,0 +1,241 @@
+"""Models of the same variables side by side: likelihoods, criteria, tests of nested ones, one question under each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from halftrek.comparison.nesting import contained
+from halftrek.errors import DataError, HalftrekError, InputError
+from halftrek.estimation import Fit
+from halftrek.frames import as_frame
+from halftrek.inference import Measures, measures
+from halftrek.inputs import read_graph, read_question
+from halftrek.queries import Query, check_query
+from halftrek.reporting.tables import Cell, number, paragraph, table
+from halftrek.workflow import answer, fit
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One model: criteria, differences to the best, and Akaike weight."""
+
+    name: str
+    loglik: float
+    parameters: int
+    df: int
+    chi2: float
+    p: float
+    aic: float
+    bic: float
+    delta_aic: float
+    delta_bic: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A likelihood-ratio test of a smaller model inside a larger one; equal dimensions: data cannot tell them apart."""
+
+    smaller: str
+    larger: str
+    statistic: float
+    df: int
+    p: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The answer to the question under one model; nan with a reason where there is none."""
+
+    name: str
+    outcome: str
+    estimate: float
+    se: float
+    low: float
+    high: float
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """``frame``: one row for each model; ``tests``: nested pairs; ``answers``: the question under each model."""
+
+    models: tuple[Compared, ...]
+    nested: tuple[Nested, ...]
+    asked: tuple[Asked, ...] = ()
+    query: Query | None = None
+    unrelated: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    library: str = ""
+
+    @property
+    def frame(self) -> Any:
+        """A tidy frame of all models, best AIC first."""
+        return _frame(self.models, Compared, self.library)
+
+    @property
+    def tests(self) -> Any:
+        """A tidy frame of likelihood-ratio tests."""
+        return _frame(self.nested, Nested, self.library)
+
+    @property
+    def answers(self) -> Any:
+        """A tidy frame of the question's estimate under each model."""
+        return _frame(self.asked, Asked, self.library)
+
+    def __str__(self) -> str:
+        rows: list[tuple[Cell, ...]] = [
+            (m.name, m.loglik, m.parameters, m.chi2, m.df, m.aic, m.bic, m.weight) for m in self.models
+        ]
+        heads = ("model", "loglik", "par.", "chi2", "df", "AIC", "BIC", "weight")
+        parts = ["Models\n" + table(heads, rows)]
+        if self.nested:
+            tests: list[tuple[Cell, ...]] = [
+                (f"{t.smaller} in {t.larger}", t.statistic, t.df, "" if np.isnan(t.p) else number(t.p), t.verdict)
+                for t in self.nested
+            ]
+            parts.append("Nested models\n" + table(("", "statistic", "df", "p", ""), tests))
+        if self.unrelated:
+            pairs = "; ".join(f"{a} and {b}" for a, b in self.unrelated)
+            parts.append(paragraph(f"Not nested, so only AIC and BIC compare them: {pairs}.", indent=2))
+        if self.query is not None:
+            parts.append(f"{self.query}\n" + _answers_table(self.asked))
+        return "\n\n".join([*parts, *(paragraph(f"warning: {w}") for w in self.warnings)])
+
+    __repr__ = __str__
+
+
+def compare(
+    models: Mapping[str, Any], data: Any = None, query: str | Query | None = None, *, level: float = 0.95
+) -> Comparison:
+    """Compare fits, or graphs that are fitted to ``data``; all must have the same observed variables.
+
+    Weights are Akaike weights. A model lies inside another if its edges do, or if the other reproduces its covariances
+    near the estimates. Degrees of freedom count what data determine.
+    """
+    fits = _fits(models, data)
+    found = {name: measures(one) for name, one in fits.items()}
+    warnings = _different_data(fits)
+    nested, unrelated = ((), ()) if warnings else _nested(fits, found)
+    question = None if query is None else read_question(query)
+    asked = () if question is None else tuple(a for n, f in fits.items() for a in _ask(n, f, question, level))
+    warnings += tuple(f"{n}: {f.status}" for n, f in fits.items() if not f.converged)
+    library = next((f.frame for f in fits.values() if f.frame), "")
+    return Comparison(_compared(found), nested, asked, question, unrelated, warnings, library)
+
+
+def _fits(models: Mapping[str, Any], data: Any) -> dict[str, Fit]:
+    if not isinstance(models, Mapping) or len(models) < 2:
+        raise InputError('give at least two models by name, for instance ht.compare({"a": fit_a, "b": fit_b})')
+    fits: dict[str, Fit] = {}
+    for name, one in models.items():
+        if isinstance(one, Fit):
+            fits[str(name)] = one
+        elif data is None:
+            raise InputError(f"{name!r} is a graph, not a fit: give data= to fit it to")
+        else:
+            fits[str(name)] = fit(read_graph(one), data)
+    first, *others = fits
+    for name in others:
+        lone = sorted(set(fits[first].graph.observed) ^ set(fits[name].graph.observed))
+        if lone:
+            raise DataError(
+                f"{first!r} and {name!r} have different observed variables ({', '.join(lone[:6])} in one only), so "
+                f"their likelihoods cannot be compared; add the variable to the other graph, with or without edges"
+            )
+    return fits
+
+
+def _different_data(fits: Mapping[str, Fit]) -> tuple[str, ...]:
+    first, *others = fits.values()
+    names = first.graph.observed
+    a = first.moments.select(names)
+    for one in others:
+        b = one.moments.select(names)
+        same = a.n == b.n and (one.patterns is None) == (first.patterns is None)
+        scale = np.sqrt(np.diag(a.cov))
+        if same and first.patterns is None:
+            same = np.allclose(a.cov / np.outer(scale, scale), b.cov / np.outer(scale, scale), atol=1e-8, rtol=0)
+            same &= bool(np.allclose(a.mean / scale, b.mean / scale, atol=1e-8, rtol=1e-8))
+        if not same:
+            return ("the models were fitted to different data; likelihoods, AIC and BIC cannot be compared",)
+    return ()
+
+
+def _compared(found: Mapping[str, Measures]) -> tuple[Compared, ...]:
+    aic, bic = min(m.aic for m in found.values()), min(m.bic for m in found.values())
+    raw = {name: float(np.exp(-0.5 * (m.aic - aic))) for name, m in found.items()}
+    rows = [
+        Compared(
+            name, m.loglik, m.parameters, m.df, m.chi2, float("nan") if m.pvalue is None else m.pvalue, m.aic, m.bic,
+            m.aic - aic, m.bic - bic, raw[name] / sum(raw.values()),
+        )
+        for name, m in found.items()
+    ]  # fmt: skip
+    return tuple(sorted(rows, key=lambda r: r.aic))
+
+
+def _nested(
+    fits: Mapping[str, Fit], found: Mapping[str, Measures]
+) -> tuple[tuple[Nested, ...], tuple[tuple[str, str], ...]]:
+    from scipy.special import chdtrc
+
+    tests: list[Nested] = []
+    related: set[frozenset[str]] = set()
+    for small, large in permutations(fits, 2):
+        if frozenset((small, large)) in related or found[small].parameters > found[large].parameters:
+            continue
+        if not contained(fits[small], fits[large]):
+            continue
+        related.add(frozenset((small, large)))
+        df = found[large].parameters - found[small].parameters
+        statistic = max(0.0, 2.0 * (fits[large].loglik - fits[small].loglik))
+        if df == 0:
+            tests.append(Nested(small, large, statistic, 0, float("nan"), "same covariances: data cannot tell"))
+            continue
+        p = float(chdtrc(df, statistic))
+        verdict = "smaller contradicted" if p < 0.05 else "smaller suffices"
+        tests.append(Nested(small, large, statistic, df, p, verdict))
+    names = list(fits)
+    apart = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if frozenset((a, b)) not in related]
+    return tuple(tests), tuple(apart)
+
+
+def _ask(name: str, one: Fit, query: Query, level: float) -> list[Asked]:
+    nan = float("nan")
+    try:
+        check_query(query, one.graph)
+        found = answer(one, query, level=level)
+    except HalftrekError as error:
+        return [Asked(name, "", nan, nan, nan, nan, str(error).splitlines()[0])]
+    outcomes = [""] if found.distribution is None else list(found.distribution.names)
+    sure = found.estimate
+    values = np.atleast_1d(np.asarray(found.value, dtype=float))
+    rows = []
+    for k, outcome in enumerate(outcomes):
+        se, (low, high) = (nan, (nan, nan)) if sure is None else (float(sure.errors[k]), sure.intervals[k])
+        rows.append(Asked(name, str(outcome), float(values[k]), se, float(low), float(high), "; ".join(found.warnings)))
+    return rows
+
+
+def _answers_table(asked: tuple[Asked, ...]) -> str:
+    rows: list[tuple[Cell, ...]] = []
+    for a in asked:
+        name = f"{a.name}: {a.outcome}" if a.outcome and sum(b.name == a.name for b in asked) > 1 else a.name
+        if np.isnan(a.estimate):
+            rows.append((name, None, None, None, None, a.note))
+        else:
+            rows.append((name, a.estimate, a.se, a.low, a.high, a.note))
+    return table(("model", "estimate", "se", "low", "high", "note"), rows)
+
+
+def _frame(rows: tuple[Any, ...], kind: type, library: str) -> Any:
+    from dataclasses import fields
+
+    return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}, library)

@@ -1,0 +1,137 @@
+"""Answers of many fitted models of one graph at once, with standard errors by the delta method.
+
+The same mathematics as for one fit (``delta``, ``information``), with a leading axis for the models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from halftrek.estimation import BatchFit
+from halftrek.estimation.block import State, directions, evaluate, fisher
+from halftrek.estimation.district import make_problem
+from halftrek.estimation.em import parameters_of
+from halftrek.estimation.options import Options
+from halftrek.estimation.plan import PAD, Plan, Task, make_plan
+from halftrek.estimation.solve import gather, sources_of
+from halftrek.inference.batch_gradients import Slopes, answers
+from halftrek.inference.information import FLAT, LEAK
+from halftrek.model import Floats
+from halftrek.queries import Query
+
+
+@dataclass(frozen=True, eq=False)
+class BatchEstimate:
+    """One line for each model: values (an effect, or the mean of each outcome), variances of outcomes, their errors."""
+
+    values: Floats
+    errors: Floats
+    variances: Floats
+    variance_errors: Floats
+
+
+def batch_estimate(batch: BatchFit, options: Options, query: Query, n: Floats) -> BatchEstimate:
+    """The answers of all models, none of which may have failed."""
+    found = answers(batch, query)
+    slopes = (*found.value_slopes, *found.variance_slopes)
+    used = np.zeros(len(batch.names), dtype=bool)
+    for s in slopes:
+        used |= s.T.any(axis=(0, 1)) | s.omega.any(axis=(0, 1)) | s.mean.any(axis=0)
+    spread = np.zeros((len(slopes), len(batch)))
+    moved = [_move_means(batch, options, s, spread[k]) for k, s in enumerate(slopes)]
+    for block in batch_information(batch, options):
+        if used[list(block.task.variables)].any():
+            for k, (s, intercepts) in enumerate(moved):
+                spread[k] += block.spread(block.pull(s, intercepts))
+    errors = np.sqrt(spread / n).T
+    k = found.values.shape[1]
+    return BatchEstimate(found.values, errors[:, :k], found.variances, errors[:, k:])
+
+
+def _move_means(batch: BatchFit, options: Options, slope: Slopes, spread: Floats) -> tuple[Slopes, Floats]:
+    """Free means add their own variance; with held intercepts they move with the parameters (see ``delta``)."""
+    if not options.intercepts:
+        spread += (slope.mean * (batch.cov @ slope.mean[:, :, None])[:, :, 0]).sum(axis=1)
+        return slope, np.zeros_like(slope.mean)
+    intercepts = (batch.B @ slope.mean[:, :, None])[:, :, 0]
+    shift = batch.mean[:, :, None] * intercepts[:, None, :]
+    return Slopes(slope.T + shift, slope.omega, np.zeros_like(slope.mean)), intercepts
+
+
+@dataclass(frozen=True, eq=False)
+class BatchInformation:
+    """Expected information per row about one district's free parameters, on the scale of correlations."""
+
+    task: Task
+    state: State
+    scale: Floats
+    matrix: Floats
+    constant: int
+
+    def pull(self, slope: Slopes, intercepts: Floats) -> Floats:
+        """Gradients in this district's free parameters."""
+        task, shape, m = self.task, self.task.shape, self.task.shape.slots
+        own, at = self.scale[:, m:], shape.at
+        full = np.zeros((len(own), shape.parameters))
+        for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
+            v = task.variables[j]
+            if slot != PAD:
+                moved = intercepts[:, v] if slot == self.constant else slope.T[:, slot, v]
+                full[:, a] = moved * own[:, j] / self.scale[:, a]
+        grid = np.ix_(task.variables, task.variables)
+        omega = slope.omega[:, grid[0], grid[1]] * own[:, :, None] * own[:, None, :]
+        full[:, m:] = 2.0 * (directions(self.state) @ omega)[:, np.arange(shape.parameters - m), at.target[m:]]
+        link = self.state.problem.link
+        return full if link is None else np.asarray((full[:, None, :] @ link)[:, 0])
+
+    def spread(self, pulled: Floats) -> Floats:
+        """Asymptotic variance (times n) that this district adds; nan where data do not tell what the gradient needs."""
+        if not pulled.any():
+            return np.zeros(len(pulled))
+        values, vectors, scale = self.spectrum()
+        along = ((pulled / scale)[:, None, :] @ vectors)[:, 0]
+        told = values > FLAT * values[:, -1:]
+        lost = np.abs(np.where(told, 0.0, along)).max(axis=1) > LEAK * np.abs(along).max(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = np.where(told, along**2 / values, 0.0).sum(axis=1)
+        return np.where(lost, np.nan, total)
+
+    def spectrum(self) -> tuple[Floats, Floats, Floats]:
+        """Eigenvalues and vectors of the information as a correlation matrix, and its scale."""
+        scale = np.sqrt(np.maximum(np.diagonal(self.matrix, axis1=1, axis2=2), 1e-300))
+        values, vectors = np.linalg.eigh(self.matrix / (scale[:, :, None] * scale[:, None, :]))
+        return values, vectors, scale
+
+
+def batch_information(batch: BatchFit, options: Options) -> Iterator[BatchInformation]:
+    """The expected information of every district at the fitted parameters of each model."""
+    plan = make_plan(batch.graph, batch.names, options, raw=bool(options.intercepts))
+    centred, about_origin = sources_of(plan, batch.cov, batch.mean)
+    for task in plan.every_task():
+        G, scale = gather((task,), about_origin if task.about_origin else centred)
+        problem = make_problem(task, G, scale)
+        full = _fitted(plan, task, batch, scale)
+        free = full if problem.link is None else full[:, [_first(c) for c in problem.link[0].T]]
+        state = evaluate(problem, free)
+        yield BatchInformation(task, state, scale, 0.5 * fisher(state), plan.constant)
+
+
+def _fitted(plan: Plan, task: Task, batch: BatchFit, scale: Floats) -> Floats:
+    shape, m = task.shape, task.shape.slots
+    own, variables = scale[:, m:], np.array(task.variables, dtype=np.intp)
+    C = batch.C[:, np.array(task.latents, dtype=np.intp)[:, None], variables]
+    inside = batch.omega[:, variables[:, None], variables] - C.transpose(0, 2, 1) @ C
+    T = np.zeros((len(own), m, shape.size))
+    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
+        v = task.variables[j]
+        if slot != PAD:
+            weight = batch.mu[:, v] if slot == plan.constant and task.about_origin else batch.T[:, slot, v]
+            T[:, a, j] = weight * scale[:, a] / own[:, j]
+    return parameters_of(shape, T, inside / (own[:, :, None] * own[:, None, :]), C / own[:, None, :])
+
+
+def _first(column: Floats) -> int:
+    return int(np.flatnonzero(np.abs(column - 1.0) < 1e-9)[0])
