@@ -18,7 +18,7 @@ from halftrek.estimation.options import Intercepts, Noise
 from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import Estimate, How, RobustTest, estimate, measures, robust_measures
+from halftrek.inference import Estimate, How, Profile, RobustTest, estimate, measures, profile_curve, robust_measures
 from halftrek.inputs import (
     is_grouped,
     read_data,

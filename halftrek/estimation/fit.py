@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from halftrek.answers import Answer
     from halftrek.inference.decomposition import Decomposition
     from halftrek.inference.mediation import Mediation
+    from halftrek.inference.profile import Profile
 
 FEW_ROWS = 50  # below, even districts without bows may have several maxima
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -100,6 +101,12 @@ class Fit:
         """
         return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
 
+    def profile(self, question: Any, *, points: int = 41, level: float = 0.95) -> Profile:
+        """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""
+        from halftrek.workflow import profile_of
+
+        return profile_of(self, question, points=points, level=level)
+
     def effects(
         self,
         kind: Literal["all", "direct", "indirect", "total", "through"] = "all",
@@ -135,6 +142,29 @@ class Fit:
         from halftrek.workflow import mediation_of
 
         return mediation_of(self, cause, effect, mediators, **uncertainty)
+
+    def counterfactual(
+        self,
+        rows: Any,
+        do: Mapping[str, Any],
+        outcome: str | Sequence[str],
+        *,
+        unidentified: Literal["raise", "nan"] = "raise",
+        **uncertainty: Any,
+    ) -> Any:
+        """What the outcome would have been for each unit, had ``do`` been done, given what was seen of the unit.
+
+        ``rows`` is one unit, ``{"x": 0.2, "y": 1.0}`` (the answer is as from ``query``), or a table: a frame, an array,
+        a dictionary of columns. Missing entries were not seen. ``do`` holds a variable at a number, at one number for
+        each row, at a column of the table, or changes what was seen: "+1", "-1", "*2".
+
+        A table gives a table of the same library: the outcome's mean, ``noise_sd`` (how far the unit's own outcome may
+        be from it), ``se``, ``ci_low`` and ``ci_high`` (how far the estimated mean may be off). Rows whose question is
+        not identified raise NotIdentifiedError, or stay empty with ``unidentified="nan"``.
+        """
+        from halftrek.workflow import counterfactual_of
+
+        return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
 
     def params(
         self,

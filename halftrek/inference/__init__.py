@@ -5,6 +5,7 @@ from halftrek.inference.estimate import Estimate, How, estimate
 from halftrek.inference.information import district_information
 from halftrek.inference.measures import Measures, measures
 from halftrek.inference.parameters import Parameter, parameter_rows
+from halftrek.inference.profile import Profile, profile_curve
 from halftrek.inference.robust import robust_errors
 from halftrek.inference.robust_fit import RobustMeasures, RobustTest, robust_measures
 
@@ -13,12 +14,14 @@ __all__ = [
     "How",
     "Measures",
     "Parameter",
+    "Profile",
     "RobustMeasures",
     "RobustTest",
     "district_information",
     "estimate",
     "measures",
     "parameter_rows",
+    "profile_curve",
     "robust_errors",
     "robust_measures",
     "standard_errors",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal, get_args
 
@@ -14,6 +14,7 @@ from halftrek.estimation import Fit
 from halftrek.inference.bootstrap import bootstrap_spread
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.information import Kind
+from halftrek.inference.profile import profile_intervals
 from halftrek.inference.robust import robust_errors
 from halftrek.model import Floats, Gaussian
 from halftrek.queries import Query
@@ -90,7 +91,13 @@ def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None =
         errors, variance_errors = robust_errors(fit, query)
     else:
         errors, variance_errors = standard_errors(fit, query, information=how.information)
-    return normal_estimate(values, errors, variances, variance_errors, how)
+    found = normal_estimate(values, errors, variances, variance_errors, how)
+    if how.interval == "profile":
+        of_values, of_variances, notes = profile_intervals(
+            fit, query, (len(values), len(variances)), how.quantile**2
+        )
+        found = replace(found, intervals=of_values, variance_intervals=of_variances, notes=tuple(notes))
+    return found
 
 
 def _bootstrap_estimate(

@@ -7,14 +7,15 @@ degree of freedom. It needs no standard error, may be skewed, and is unbounded w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.inference.delta import standard_errors
-from halftrek.inference.estimate import Estimate, How
-from halftrek.inference.landscape import Landscape, Target, make_landscape
+from halftrek.inference.districts import district_landscape
+from halftrek.inference.holes import holed_landscape
+from halftrek.inference.landscape import Landscape, Target
 from halftrek.inference.walk import End, HigherGroundError, Walk, find_end, restarted, return_beyond, start_walk
 from halftrek.model import Floats, Gaussian
 from halftrek.queries import Query, evaluate
@@ -48,32 +49,16 @@ class Ends:
     notes: tuple[str, ...] = ()
 
 
-def profile_estimate(fit: Fit, query: Query, result: float | Gaussian, how: How) -> Estimate:
-    """Intervals of an answer's values and variances from the likelihood; standard errors as for "delta"."""
-    if isinstance(result, Gaussian):
-        values, variances = result.mean, result.variance
-    else:
-        values, variances = np.array([result]), np.zeros(0)
-    errors, variance_errors = standard_errors(fit, query, information=how.information or "expected")
-    cut = how.quantile**2
-    found = [profile_ends(fit, Target(query, "value", k), cut) for k in range(len(values))]
-    spread = [profile_ends(fit, Target(query, "variance", k), cut) for k in range(len(variances))]
-    return Estimate(
-        values=values,
-        errors=errors,
-        intervals=np.array([(e.low, e.high) for e in found]).reshape(-1, 2),
-        variances=variances,
-        variance_errors=variance_errors,
-        variance_intervals=np.array([(e.low, e.high) for e in spread]).reshape(-1, 2),
-        level=how.level,
-        kind="profile",
-        notes=tuple(dict.fromkeys(note for e in (*found, *spread) for note in e.notes)),
-    )
+def profile_intervals(fit: Fit, query: Query, sizes: tuple[int, int], cut: float) -> tuple[Floats, Floats, list[str]]:
+    """Intervals of an answer's values and variances (so many of each) from the likelihood, and notes."""
+    found = [profile_ends(fit, Target(query, "value", k), cut) for k in range(sizes[0])]
+    spread = [profile_ends(fit, Target(query, "variance", k), cut) for k in range(sizes[1])]
+    both = [np.array([(e.low, e.high) for e in ends]).reshape(-1, 2) for ends in (found, spread)]
+    return both[0], both[1], list(dict.fromkeys(note for e in (*found, *spread) for note in e.notes))
 
 
 def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
     """The ends of the interval of one number."""
-    refuse_missing(fit)
     for explicit in (False, True):
         land = make_landscape(fit, target, explicit=explicit)
         if not len(land.relevant):  # nothing free moves the answer
@@ -108,8 +93,8 @@ def _described(fit: Fit, target: Target, walk: Walk, low: End, high: End, cut: f
         notes.append(f"the likelihood bounds {name} on neither side: these data are consistent with every value")
     elif gap is not None:
         notes.append(
-            f"the likelihood bounds {name} on neither side: only values between {gap[0]:.4g} and {gap[1]:.4g} are ruled "
-            f"out, and the interval is given as unbounded"
+            f"the likelihood bounds {name} on neither side: only values between {gap[0]:.4g} and {gap[1]:.4g} are "
+            f"ruled out, and the interval is given as unbounded"
         )
         a, b = -INFINITE, INFINITE
     elif np.isinf(a) or np.isinf(b):
@@ -143,8 +128,9 @@ def profile_curve(fit: Fit, query: Query, *, points: int = 41, level: float = 0.
     result = evaluate(query, fit.model)
     if isinstance(result, Gaussian) and len(result.names) > 1:
         raise InputError(f"{query} has {len(result.names)} outcomes; ask for the profile of one at a time")
-    how = How(interval="profile", level=level)
-    cut = how.quantile**2
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
+    cut = NormalDist().inv_cdf(0.5 + level / 2.0) ** 2
     ends = profile_ends(fit, Target(query), cut)
     if ends.walk is None:
         value = ends.low
@@ -179,12 +165,8 @@ def _deviances(walk: Walk, values: Floats) -> Floats:
     return found
 
 
-def refuse_missing(fit: Fit) -> None:
-    """Raise if the fit's likelihood is not that of complete moments."""
-    if getattr(fit, "patterns", None) is not None:
-        raise InputError('interval="profile" needs complete rows: fit with missing="drop", or use another interval')
-
-
-def landscape_of(fit: Fit, query: Query, k: int = 0) -> Landscape:
-    """The landscape of an answer's k-th value."""
-    return make_landscape(fit, Target(query, "value", k))
+def make_landscape(fit: Fit, target: Target, *, explicit: bool = False) -> Landscape:
+    """The landscape of a target; ``explicit``: hidden causes of two children get loadings of their own."""
+    if fit.patterns is not None:
+        return holed_landscape(fit, target)
+    return district_landscape(fit, target, explicit=explicit)

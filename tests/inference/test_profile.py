@@ -11,8 +11,8 @@ from scipy.stats import chi2
 import halftrek as ht
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.landscape import Target, make_landscape
-from halftrek.inference.profile import profile_curve, profile_ends
+from halftrek.inference.landscape import Target
+from halftrek.inference.profile import make_landscape, profile_curve, profile_ends
 from halftrek.model import CGLSCM
 from halftrek.queries import DirectEffect, ErrorCovariance, Interventional, Query, TotalEffect, evaluate
 from tests.estimation.strategies import models
