@@ -1,4 +1,4 @@
-"""Every direct, indirect and total effect of a fit with its uncertainty; what the graph does not determine is listed."""
+"""Every direct, indirect and total effect of a fit with its uncertainty; what is not identified is listed as such."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.block import directions
 from halftrek.inference.estimate import How
-from halftrek.inference.incomplete import pattern_information
+from halftrek.inference.incomplete import pattern_information, row_scores
 from halftrek.inference.influence import influence
 from halftrek.inference.information import FLAT, LEAK, DistrictInformation, Kind, district_information
-from halftrek.inference.robust import contributions, rows_needed
+from halftrek.inference.robust import cluster_correction, contributions, rows_needed
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient
 
@@ -66,12 +66,15 @@ class Factor:
         told = self.told if weights is None else weights @ self.told
         return np.asarray(told @ told.T)
 
+    def part(self, rows: slice) -> Factor:
+        """The factor of some of the answers."""
+        return Factor(self.told[rows], tuple((untold[rows], whole[rows]) for untold, whole in self.open))
+
     def small(self) -> Factor:
-        """The same with no more columns than answers."""
-        k = len(self.told)
-        if self.told.shape[1] <= k:
-            return self
-        return Factor(np.linalg.qr(self.told.T, mode="r").T, self.open)
+        """The same with as many columns as there are independent answers; what is only rounding is left out."""
+        left, sizes, _ = np.linalg.svd(self.told, full_matrices=False)
+        kept = sizes > 1e-15 * sizes.max(initial=0.0)
+        return Factor(left[:, kept] * sizes[kept], self.open)
 
 
 def joint_factor(fit: Fit, slopes: Slopes | Iterable[Slopes], how: How) -> Factor:
@@ -120,13 +123,16 @@ def _from_patterns(fit: Fit, pieces: Iterable[Slopes], information: Kind) -> Fac
 def _from_rows(fit: Fit, pieces: Iterable[Slopes]) -> Factor:
     """The sandwich: what rows (or clusters) contribute to each answer, brought to a triangle block by block."""
     rows_needed(fit, 'interval="robust"')
-    forms = [influence(fit, tuple(piece.single(len(fit.model.names)))) for piece in pieces]
+    scores = influence if fit.patterns is None else row_scores
+    forms = [scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in pieces]
     size = sum(map(len, forms))
     triangle = np.zeros((0, size))
     lost = np.zeros(size, dtype=bool)
     for values, weights in contributions(fit, forms):
         lost |= np.isnan(values).any(axis=0)
         weighted = np.nan_to_num(values if weights is None else values * np.sqrt(weights)[:, None])
+        if fit.rows is not None and fit.rows.cluster is not None:
+            weighted *= np.sqrt(cluster_correction(len(values)))
         triangle = np.linalg.qr(np.concatenate([triangle, weighted]), mode="r")
     whole = np.eye(size)
     open_parts = ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()

@@ -203,7 +203,7 @@ def _warnings(rows: tuple[Route, ...], share: Proportion | None, how: How, compl
             )
         if rest.est * part.est < 0.0:
             notes.append(
-                "direct and indirect effect have opposite signs and partly cancel: the proportion is no share of a whole"
+                "direct and indirect effect have opposite signs and partly cancel: the proportion is not a share"
             )
     if not complete:
         notes.append(f"more than {MOST} routes visit the mediators; only the effects through each of them are listed")

@@ -171,6 +171,12 @@ class CGLSCM:
 
         return save(self, path)
 
+    def counterfactual(self, rows: Any, do: Mapping[str, Any], outcome: str | Sequence[str]) -> Any:
+        """What the outcome would have been for each unit, exactly: mean and ``noise_sd``; see ``Fit.counterfactual``."""
+        from halftrek.workflow import counterfactual_of
+
+        return counterfactual_of(self, rows, do, outcome)
+
     def reorder(self, names: Sequence[str]) -> CGLSCM:
         """The same model with its variables in another order."""
         at = [self._place(v) for v in names]

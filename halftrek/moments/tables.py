@@ -1,0 +1,65 @@
+"""Rows held in memory with their holes, and results handed back in the library that they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.errors import DataError
+from halftrek.frames import as_frame, library_of
+from halftrek.moments.accumulate import as_table
+from halftrek.moments.hint import listed
+from halftrek.moments.read import opened_source
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Numbers with nan for holes; ``columns`` are all names of the source, read or not."""
+
+    names: tuple[str, ...]
+    values: Floats
+    columns: tuple[str, ...]
+
+    def column(self, name: str) -> Floats:
+        """One column."""
+        return np.asarray(self.values[:, self.names.index(name)])
+
+
+def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = ()) -> Table:
+    """The wanted columns that the source has, and ``also`` those that it must have; other columns are left alone."""
+    with opened_source(source, tuple(wanted)) as opened:
+        chosen = [v for v in wanted if v in opened.columns]
+        chosen += [v for v in also if v not in chosen]
+        if not chosen:
+            raise DataError(f"the rows have none of the columns {listed(list(wanted))}; name at least one of them")
+        names = opened.usable(chosen)
+        blocks = [as_table(block) for block in opened.blocks(names)]
+        columns = opened.columns
+    values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks) if blocks else np.zeros((0, len(names)))
+    values = np.asarray(values, dtype=np.float64)
+    if np.isinf(values).any():
+        bad = names[int(np.argmax(np.isinf(values).any(axis=0)))]
+        raise DataError(f"column {bad!r} holds an infinite value; leave it empty if it was not observed")
+    return Table(names, values, columns)
+
+
+def table_like(source: Any, columns: Mapping[str, Floats]) -> Any:
+    """Columns as a frame of the source's library; an array with named fields for an array, a dictionary for a dictionary."""
+    if isinstance(source, Mapping):
+        return dict(columns)
+    if isinstance(source, np.ndarray | list | tuple):
+        kinds = [(name, np.float64) for name in columns]
+        found = np.empty(len(next(iter(columns.values()))), dtype=kinds)
+        for name, values in columns.items():
+            found[name] = values
+        return found
+    frame = as_frame(columns, library_of(source))
+    if library_of(source) == "pandas":
+        frame.index = source.index
+    return frame
