@@ -12,21 +12,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.errors import DataError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
 from halftrek.estimation.district import Settings
 from halftrek.estimation.incomplete import Point, evaluate, information
 from halftrek.estimation.options import Options
-from halftrek.estimation.plan import Plan
+from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.space import Space, make_space
-from halftrek.graph import Graph
+from halftrek.graph import Graph, edge_key
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments import Moments, Patterns
 from halftrek.moments.likelihood import completed, loglik
 from halftrek.moments.unrestricted import start_moments
 
 ROUNDS = 10  # of Newton steps and inner fit; two are the rule
-EM_STEPS = 500  # where Newton has no place: maxima on the boundary of hidden causes
+EM_STEPS = 500  # where Newton has no place
+FEASIBLE = 1e-6  # a lower log-likelihood than Newton's by more than this: Newton has left the model
 SETTLED = 1e-8  # derivative per row, in units of each parameter's information
 FLAT = 1e-9  # eigenvalue of the scaled information that counts as none
 FLOOR = 1e-10  # of a noise variance, as a share of the variable's variance
@@ -47,13 +49,18 @@ class Incomplete:
 
 def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Options, settings: Settings) -> Incomplete:
     """The model of highest likelihood of the observed values."""
+    _refuse_constant(patterns)
     first = start_moments(patterns)
     if not well_posed(first.cov[None], first.n)[0]:
         refuse_dependent(first, graph)
     if options.intercepts:
         refuse_far_means(first, graph, {v for v, _ in options.intercepts})
-    search = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings)
-    found = search.run(first)
+    found = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings).run(first)
+    if found is None:  # no hidden causes of two have these covariances: search among loadings
+        wider = _with_loadings(graph)
+        wide_plan, space = make_plan(wider, plan.names, options), make_space(wider, plan.names, options)
+        found = _Search(graph, wide_plan, patterns, space, settings, last=True).run(first)
+        assert found is not None
     if not well_posed(found.moments.cov[None], found.moments.n)[0]:
         refuse_dependent(found.moments, graph)
     return found
@@ -66,38 +73,41 @@ class _Search:
     patterns: Patterns
     space: Space
     settings: Settings
+    last: bool = False
 
-    def run(self, first: Moments) -> Incomplete:
+    def run(self, first: Moments) -> Incomplete | None:
+        """None if the maximum lies where the model of the plan, but not that of the space, has a boundary."""
         solution, model, value = self.inner(first, None)
         path = [value]
-        settled = feasible = False
-        newton = self.settings.finish
-        for _ in range(ROUNDS if newton else 0):
+        settled = newton = False
+        for _ in range(ROUNDS if self.settings.finish else 0):
             top = self.climb(model)
-            if top is None or top.value < value:
+            if top is None or top.value < value - FEASIBLE:
                 break
             mean, cov = self.space.moments(top.theta)
             filled = completed(self.patterns, mean, cov)
             T = self.space.arrays(top.theta)[0]
             step = self.inner(filled, T)
-            feasible = step[2] >= top.value - _rounding(top.value)
-            if step[2] < value - _rounding(value):
-                break
+            if step[2] < top.value - FEASIBLE and not self.last:
+                return None
             gain = step[2] - value
+            if gain < -FEASIBLE:
+                break
+            newton = True
             solution, model, value = step
             path.append(value)
-            if not feasible:
-                break
             if gain < 1e-9:
                 settled = True
                 break
-        if not feasible:
+        if not newton:
             solution, model, value, settled = self.em(solution, model, value, path)
-        return self.ended(solution, model, value, settled, feasible, tuple(path))
+        return self.ended(solution, model, value, settled, tuple(path))
 
-    def inner(self, moments: Moments, T: Floats | None) -> tuple[Solution, CGLSCM, float]:
+    def inner(self, moments: Moments, T: Floats | None, *, quick: bool = False) -> tuple[Solution, CGLSCM, float]:
         """The fit of complete moments, from the usual starts and from coefficients that are known to be good."""
         settings = self.settings if T is None else replace(self.settings, start=T)
+        if quick:
+            settings = replace(settings, starts=1)
         solution = solve_plan(self.plan, moments.cov[None], moments.mean[None], settings)
         plan = self.plan
         model = CGLSCM(
@@ -157,7 +167,7 @@ class _Search:
         """Plain EM, until the likelihood no longer rises."""
         for _ in range(EM_STEPS if self.settings.finish else self.settings.max_iter):
             filled = completed(self.patterns, model.mean, model.cov)
-            step = self.inner(filled, model.T)
+            step = self.inner(filled, model.T, quick=True)
             gain = step[2] - value
             if gain < -_rounding(value):
                 return solution, model, value, False
@@ -168,11 +178,12 @@ class _Search:
         return solution, model, value, False
 
     def ended(
-        self, solution: Solution, model: CGLSCM, value: float, settled: bool, feasible: bool, path: tuple[float, ...]
+        self, solution: Solution, model: CGLSCM, value: float, settled: bool, path: tuple[float, ...]
     ) -> Incomplete:
+        """What was found, with how much of the likelihood is left to climb and how flat it is."""
         moments = completed(self.patterns, model.mean, model.cov)
         flat = 0
-        point = evaluate(self.space, self.patterns, self.space.vector(model)) if feasible else None
+        point = evaluate(self.space, self.patterns, self.space.vector(model)) if self.settings.finish else None
         if point is not None:
             matrix = information(self.space, self.patterns, point)
             pinned = (point.theta <= self._floors() * (1.0 + 1e4)) & (point.gradient < 0.0)
@@ -181,6 +192,23 @@ class _Search:
             settled = bool(left < SETTLED)
             flat = int((np.linalg.eigvalsh(_free(matrix / np.outer(scale, scale), pinned)) < FLAT).sum())
         return Incomplete(solution, model, moments, value, settled, flat, path)
+
+
+def _with_loadings(graph: Graph) -> Graph:
+    """The same graph with a label of its own on each loading of a hidden cause of two, so that it is a parameter."""
+    known = dict(graph.coefficients)
+    for cause, children in graph.latents.items():
+        if len(children) == 2 and not any(edge_key(cause, "->", c) in known for c in children):
+            known |= {edge_key(cause, "->", c): f"loading of {cause} on {c}" for c in children}
+    return Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
+
+
+def _refuse_constant(patterns: Patterns) -> None:
+    mean, variance = patterns.available
+    flat = variance <= 1e-24 * (1.0 + mean**2)
+    if flat.any():
+        culprit = patterns.names[int(np.argmax(flat))]
+        raise DataError(f"{culprit!r} is constant, so it has no effect and no cause here; take it out of the graph")
 
 
 def _direction(

@@ -116,8 +116,8 @@ class Patterns:
 
 def patterns_of(names: tuple[str, ...], sums: PatternSums, empty: int = 0) -> Moments | Patterns:
     """The gathered rows as patterns; as moments if no row that has any value has a hole."""
-    empty += sums.empty
     parts = sorted(sums.parts.values(), key=lambda part: (-part.rows, (~part.observed).tolist()))
+    empty += sums.empty
     if not parts:
         raise DataError("the data have no values at all; at least 2 rows are needed for a variance")
     observed = np.array([part.observed for part in parts])
