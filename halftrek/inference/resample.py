@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from halftrek.moments import RowBlock
 
 Progress = Callable[[int, int], None]
 
-NUMBERS = 4_000_000  # products of columns, or counts, that are held at a time
+NUMBERS = 4_000_000  # products of columns that are held at a time
+COUNTS = 400_000  # counts that are held at a time: few enough to stay in the cache until they are multiplied
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,16 +138,18 @@ def _add_draws(
 ) -> None:
     """Draw ``taken[b]`` of the values for each replicate, with replacement, and add them up."""
     rows = len(values)
-    step = max(1, NUMBERS // rows)
+    step = max(1, COUNTS // rows)
     edges = None if weights is None else np.cumsum(weights)
+    counts = np.empty((step, rows))
     for start in range(0, len(sums), step):
-        part = slice(start, start + step)
-        draws = taken[part]
-        if edges is None:
-            places = rng.integers(0, rows, size=int(draws.sum()))
-        else:
-            at = np.searchsorted(edges, rng.random(int(draws.sum())) * edges[-1], side="right")
-            places = np.minimum(at, rows - 1)  # rounding may reach the end
-        places += np.repeat(np.arange(len(draws)) * rows, draws)
-        counts = np.bincount(places, minlength=len(draws) * rows).reshape(len(draws), rows)
-        sums[part] += counts.astype(float) @ values
+        draws = taken[start : start + step]
+        for b, k in enumerate(draws):
+            counts[b] = np.bincount(_places(rows, edges, int(k), rng), minlength=rows)
+        sums[start : start + step] += counts[: len(draws)] @ values
+
+
+def _places(rows: int, edges: Floats | None, draws: int, rng: np.random.Generator) -> NDArray[np.integer[Any]]:
+    if edges is None:
+        return rng.integers(0, rows, size=draws, dtype=np.int32)
+    at = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")
+    return np.minimum(at, rows - 1)  # rounding may reach the end

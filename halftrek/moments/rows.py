@@ -130,11 +130,11 @@ class RowReader:
             return _Clusters("the clusters", iter([_cluster_array(self.cluster)]), None, codes)
         what = f"the cluster {self.cluster!r}"
         if self.cluster in read:
-            return _Clusters(what, iter(()), read.index(self.cluster), codes)
+            return _Clusters(what, None, read.index(self.cluster), codes)
         return _Clusters(what, self._labels(columns), None, codes)
 
     def _labels(self, columns: tuple[str, ...]) -> Iterator[NDArray[Any]]:
-        """Texts are read beside the numbers, from the source opened once more."""
+        """Texts are read before the numbers, from the source opened once more."""
         with opened_source(self.source, columns) as source:
             assert source.labels is not None  # only tables of numbers have none, and those refuse no column
             yield from source.labels(str(self.cluster))
@@ -233,28 +233,28 @@ class _Column:
 
 
 class _Clusters:
-    """Labels of any kind as numbers 0, 1, … in the order of their first appearance."""
+    """Labels of any kind as numbers 0, 1, … in the order of their first appearance.
 
-    def __init__(self, what: str, labels: Iterator[NDArray[Any]], at: int | None, codes: dict[Any, int]) -> None:
-        self._what, self._labels, self._at = what, labels, at
-        self._code = codes
-        self._rest: NDArray[Any] = np.empty(0)
-        self._taken = 0
+    Labels that are no column of numbers are read ahead, to four bytes for each row: an engine may have only one stream.
+    """
+
+    def __init__(self, what: str, labels: Iterator[NDArray[Any]] | None, at: int | None, codes: dict[Any, int]) -> None:
+        self._what, self._at, self._code = what, at, codes
+        self._ahead: NDArray[np.int32] | None = None
+        if labels is not None:
+            done, parts = 0, [np.empty(0, dtype=np.int32)]
+            for piece in labels:
+                parts.append(self._coded(piece, done).astype(np.int32))
+                done += len(piece)
+            self._ahead = np.concatenate(parts)
 
     def take(self, table: Floats, done: int, rows: int) -> Codes:
-        if self._at is not None:
+        if self._ahead is None:
+            assert self._at is not None
             return self._coded(table[:, self._at], done)
-        parts = []
-        wanted = rows
-        while wanted:
-            if not len(self._rest):
-                self._rest = next(self._labels, np.empty(0))
-                if not len(self._rest):
-                    raise DataError(f"{self._what} have fewer entries than there are rows; give one for each row")
-            parts.append(self._rest[:wanted])
-            self._rest = self._rest[wanted:]
-            wanted -= len(parts[-1])
-        return self._coded(np.concatenate(parts) if len(parts) != 1 else parts[0], done)
+        if done + rows > len(self._ahead):
+            raise DataError(f"{self._what} have fewer entries than there are rows; give one for each row")
+        return self._ahead[done : done + rows].astype(np.int64)
 
     def _coded(self, labels: NDArray[Any], done: int) -> Codes:
         if labels.dtype == object:
@@ -262,8 +262,9 @@ class _Clusters:
             found, where = _distinct(labels if not holes.any() else np.where(holes, "", labels))
         else:
             holes = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)
-            unique, where = np.unique(labels, return_inverse=True)
-            found = unique.tolist()
+            unique, first, where = np.unique(labels, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            found, where = unique[order].tolist(), np.argsort(order)[where]
         if holes.any():
             row = done + int(np.argmax(holes)) + 1
             raise DataError(f"{self._what} is missing in row {row}; fill it, or leave such rows out")
@@ -271,7 +272,7 @@ class _Clusters:
         return np.asarray(codes, dtype=np.int64)[where]
 
     def end(self, rows: int) -> None:
-        if len(self._rest) or next(self._labels, None) is not None:
+        if self._ahead is not None and len(self._ahead) > rows:
             raise DataError(f"{self._what} have more entries than there are rows ({rows}); give one for each row")
 
 
