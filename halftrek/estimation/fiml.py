@@ -27,6 +27,7 @@ from halftrek.moments.likelihood import completed, loglik
 from halftrek.moments.unrestricted import start_moments
 
 ROUNDS = 10  # of Newton steps and inner fit; two are the rule
+LAST_ROUNDS = 4  # at a boundary, where each inner fit is long and little is left to gain
 EM_STEPS = 500  # where Newton has no place
 FEASIBLE = 1e-6  # a lower log-likelihood than Newton's by more than this: Newton has left the model
 SETTLED = 1e-8  # derivative per row, in units of each parameter's information
@@ -80,7 +81,8 @@ class _Search:
         solution, model, value = self.inner(first, None)
         path = [value]
         settled = newton = False
-        for _ in range(ROUNDS if self.settings.finish else 0):
+        rounds = LAST_ROUNDS if self.last else ROUNDS
+        for _ in range(rounds if self.settings.finish else 0):
             top = self.climb(model)
             if top is None or top.value < value - FEASIBLE:
                 break
