@@ -95,6 +95,12 @@ class Answer:
 
         return save(self, path)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from halftrek.reporting.html import answer_html
+
+        return answer_html(self)
+
     def __str__(self) -> str:
         if isinstance(self.result, Gaussian):
             parts = [

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,6 +14,7 @@ from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_
 from halftrek.estimation.district import Piece, Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
 from halftrek.estimation.plan import PAD, Task, make_plan
+from halftrek.estimation.presented import Presented
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import Code, DistrictReport, Status, incomplete, overall
 from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
@@ -34,7 +33,7 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Presented):
     """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted.
 
     With missing values ``patterns`` holds what was observed, and ``moments`` what complete rows are expected to have,
@@ -220,16 +219,6 @@ class Fit:
         from halftrek.reporting.checks import modification_frame
 
         return modification_frame(self)
-
-    def save(self, path: str | os.PathLike[str], *, rows: bool = False) -> Path:
-        """Write the fit as JSON; ``ht.load`` gives it back to the last bit.
-
-        ``rows=True`` puts the rows into the file, for the intervals that need them; without it a fit of a file
-        remembers only where the file is.
-        """
-        from halftrek.storage import save
-
-        return save(self, path, rows=rows)
 
     def summary(self) -> str:
         """The fit as text of at most 80 columns."""

@@ -257,6 +257,18 @@ class Graph:
     def __contains__(self, variable: object) -> bool:
         return variable in self._parents
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from halftrek.reporting.html import graph_html
+
+        return graph_html(self)
+
+    def to_tikz(self) -> str:
+        """A TikZ picture of the graph for LaTeX; for weights see ``halftrek.reporting.to_tikz``."""
+        from halftrek.reporting.tikz import to_tikz
+
+        return to_tikz(self)
+
     def __repr__(self) -> str:
         hidden = f", latents={ {u: list(k) for u, k in self.latents.items()} }" if self.latents else ""
         arcs = f", bidirected={list(self.bidirected)}" if self.bidirected else ""

@@ -74,6 +74,12 @@ class Verdict:
             "explanation": self.explain(),
         }
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from halftrek.reporting.html import verdict_html
+
+        return verdict_html(self)
+
     def __str__(self) -> str:
         several = f" ({self.degree} values)" if self.status == "finite" and self.degree else ""
         how = f" by {self.method}" if self.method else ""

@@ -1,20 +1,38 @@
 """What people see: text, tables, pictures, records for JSON, progress."""
 
+from halftrek.reporting.check_plots import plot_constraints, plot_convergence, plot_profile, plot_residuals
+from halftrek.reporting.effect_plots import plot_dose_response, plot_effects, plot_paths
 from halftrek.reporting.effects import describe_decomposition, describe_mediation
 from halftrek.reporting.graph_picture import draw_graph
 from halftrek.reporting.plots import plot_densities, save
-from halftrek.reporting.progress import progress_bar
+from halftrek.reporting.progress import late_bar, progress_bar
+from halftrek.reporting.sensitivity import Sensitivity, plot_sensitivity, sensitivity
+from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.text import describe_answer, describe_verdict, parameter_frame, summarize_fit
+from halftrek.reporting.tikz import to_tikz
 
 __all__ = [
+    "Sensitivity",
     "describe_answer",
     "describe_decomposition",
     "describe_mediation",
     "describe_verdict",
     "draw_graph",
+    "graph_svg",
+    "late_bar",
     "parameter_frame",
+    "plot_constraints",
+    "plot_convergence",
     "plot_densities",
+    "plot_dose_response",
+    "plot_effects",
+    "plot_paths",
+    "plot_profile",
+    "plot_residuals",
+    "plot_sensitivity",
     "progress_bar",
     "save",
+    "sensitivity",
     "summarize_fit",
+    "to_tikz",
 ]

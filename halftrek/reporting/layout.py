@@ -21,6 +21,7 @@ Edge = tuple[str, str, str]
 
 _COLUMN = 1.9  # distance of neighbouring columns of observed variables, in heights of a node
 _GAP = 1.5  # vertical distance of neighbouring nodes
+_CLIMB = 0.55  # width for one unit that an edge climbs: a steeper one would touch the nodes above or below its ends
 _PASS = 0.75  # ... of an edge that passes by, to its neighbour
 
 
@@ -47,7 +48,7 @@ def lay_out(graph: Graph, widths: Mapping[str, float] | None = None) -> Layout:
     """The places of a graph's nodes; ``widths`` of nodes in heights, where they are wider than high."""
     net = _order_columns(_net_of(graph))
     heights = _heights(net)
-    across = _across(net, widths or {})
+    across = _across(net, widths or {}, heights)
     place = {v: (across[k], heights[v]) for k, members in net.columns.items() for v in members}
     nodes = {v: place[v] for v in (*graph.observed, *graph.latents)}
     return Layout(nodes, {edge: tuple(place[v] for v in chain) for edge, chain in net.chains.items()})
@@ -194,7 +195,7 @@ def _crossings(order: Mapping[int, Sequence[str]], sides: Mapping[str, tuple[lis
 def _heights(net: _Net) -> dict[str, float]:
     """Heights near the average of the neighbours', with the order and the distances in each column kept."""
     beside = _neighbours(net)
-    firm = {v: [w for w in beside[v] if w not in net.light] for v in beside}
+    firm = {v: beside[v] if v in net.light else [w for w in beside[v] if w not in net.light] for v in beside}
     heights = {v: _GAP * (i - (len(m) - 1) / 2) for m in net.columns.values() for i, v in enumerate(m)}
     columns = sorted(net.columns)
     for sweep in range(60):
@@ -224,9 +225,10 @@ def _spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[fl
     return [v + offset for v, offset in zip(level, offsets, strict=False)]
 
 
-def _across(net: _Net, widths: Mapping[str, float]) -> dict[int, float]:
-    """Horizontal places of the columns: wide enough for their widest node."""
+def _across(net: _Net, widths: Mapping[str, float], heights: Mapping[str, float]) -> dict[int, float]:
+    """Horizontal places of the columns: wide enough for their widest node and for edges that climb."""
     first, last = min(net.columns), max(net.columns)
+    climbs = _climbs(net, heights)
     width = {k: max((widths.get(v, 0.0) for v in net.columns.get(k, ())), default=0.0) for k in range(first, last + 1)}
     across = {first: 0.0}
     for k in range(first + 1, last + 1):
@@ -235,7 +237,19 @@ def _across(net: _Net, widths: Mapping[str, float]) -> dict[int, float]:
         for j, room in ((reach, 1.15), (k - 1, 0.6)):
             if width[j] and width[k]:
                 across[k] = max(across[k], across[j] + (width[j] + width[k]) / 2 + room)
+        for j, climb in climbs.get(k, ()):
+            across[k] = max(across[k], across[j] + _CLIMB * (climb - _GAP))
     return across
+
+
+def _climbs(net: _Net, heights: Mapping[str, float]) -> dict[int, list[tuple[int, float]]]:
+    """For each column those before it from which a piece comes, and how far the piece climbs."""
+    column_of = {v: k for k, members in net.columns.items() for v in members}
+    found: dict[int, list[tuple[int, float]]] = {}
+    for u, v in net.pieces:
+        low, high = sorted((column_of[u], column_of[v]))
+        found.setdefault(high, []).append((low, abs(heights[u] - heights[v])))
+    return found
 
 
 def _neighbours(net: _Net) -> dict[str, list[str]]:

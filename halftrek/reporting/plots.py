@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, INK = (
     "#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#222222",
 )  # fmt: skip
-_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-_DASHES = ("-", "--", "-.", ":", (0, (6, 2)), (0, (1, 1)))
+GREY = "#767676"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+DASHES = ("-", "--", "-.", ":", (0, (6, 2)), (0, (1, 1)))
 
 
 def new_figure(width: float, height: float, *, columns: int = 1, widths: tuple[float, ...] | None = None) -> Figure:
@@ -68,7 +70,7 @@ def plot_densities(densities: Mapping[str, Gaussian], *, ax: Axes | None = None,
         low, high = low - 1.0, high + 1.0
     x = np.linspace(low, high, 600)
     for i, (label, (mean, sd)) in enumerate(zip(densities, spans, strict=True)):
-        colour, dash = _COLOURS[i % len(_COLOURS)], _DASHES[i % len(_DASHES)]
+        colour, dash = COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
         if sd > 0.0:
             density = np.exp(-0.5 * ((x - mean) / sd) ** 2) / (sd * np.sqrt(2.0 * np.pi))
             ax.plot(x, density, color=colour, linestyle=dash, linewidth=2.0, label=label)
@@ -79,11 +81,24 @@ def plot_densities(densities: Mapping[str, Gaussian], *, ax: Axes | None = None,
     ax.set_ylim(bottom=0.0, top=1.3 * ax.get_ylim()[1])  # room for the legend
     ax.set_xlabel(names.pop())
     ax.set_ylabel("density")
-    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="upper left", fontsize="small")
+    tidy_axes(ax, title)
+    return ax
+
+
+def tidy_axes(ax: Axes, title: str | None, *, left: bool = True) -> None:
+    """Without the lines that frame nothing, and with a title of the size of the labels."""
+    ax.spines[["top", "right"]].set_visible(False)
+    if not left:
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
     if title:
         ax.set_title(title, fontsize="medium")
-    return ax
+
+
+def wrapped(label: str, width: int) -> str:
+    """A label in as few lines as it needs, each about that wide."""
+    return "\n".join(textwrap.wrap(label, width, break_long_words=False)) or label
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:

@@ -70,7 +70,7 @@ def _parameter_tables(fit: Fit) -> list[str]:
     for op, title in titles.items():
         chosen = [r for r in rows if r.op == op and r.lhs != r.rhs]
         if chosen:
-            lines = [(_arrow(r), *_numbers(r)) for r in chosen]
+            lines = [(arrow_of(r), *_numbers(r)) for r in chosen]
             parts.append(f"{title}\n" + table(("", "estimate", "std. error", "low", "high", "note"), lines))
     model = fit.model
     means = {r.lhs: r for r in rows if r.op == "~1"}
@@ -88,7 +88,8 @@ def _parameter_tables(fit: Fit) -> list[str]:
     return parts
 
 
-def _arrow(row: Parameter) -> str:
+def arrow_of(row: Parameter) -> str:
+    """The parameter as an edge."""
     if row.op == "~~":
         return f"{row.lhs} <-> {row.rhs}"
     return f"{row.lhs} -> {row.rhs}" if row.op == "=~" else f"{row.rhs} -> {row.lhs}"
@@ -102,12 +103,31 @@ def _numbers(row: Parameter) -> tuple[Cell, ...]:
 
 def describe_verdict(verdict: Verdict) -> str:
     """May it be known from data of this graph, how, and why."""
-    head = facts([("question", str(verdict.query)), ("verdict", _verdict_line(verdict))])
+    head = facts([("question", str(verdict.query)), ("verdict", verdict_line(verdict))])
     return head + "\n\n" + paragraph(verdict.explain(), indent=2)
 
 
 def describe_answer(answer: Answer) -> str:
     """The question, the number or the distribution, and what to know before trusting it."""
+    text = facts(answer_facts(answer))
+    headers, rows = joint_rows(answer)
+    return f"{text}\n\n{table(headers, rows)}" if rows else text
+
+
+def joint_rows(answer: Answer) -> tuple[tuple[str, ...], list[list[Cell]]]:
+    """Means and covariances of several outcomes; no rows for one."""
+    distribution = answer.distribution
+    if distribution is None or len(distribution.names) == 1:
+        return (), []
+    cov = np.asarray(distribution.cov)
+    rows: list[list[Cell]] = [
+        [v, float(distribution.mean[i]), *map(float, cov[i])] for i, v in enumerate(distribution.names)
+    ]
+    return ("outcome", "mean", *(f"cov with {v}" for v in distribution.names)), rows
+
+
+def answer_facts(answer: Answer) -> list[tuple[str, str]]:
+    """Names and values of what there is to say of an answer."""
     pairs = [("question", str(answer.query))]
     distribution = answer.distribution
     if distribution is None:
@@ -123,15 +143,7 @@ def describe_answer(answer: Answer) -> str:
         pairs.append(("known by", str(answer.method)))
     if answer.estimand:
         pairs.append(("estimand", str(answer.estimand)))
-    pairs += [("warning", str(w)) for w in answer.warnings]
-    text = facts(pairs)
-    if distribution is not None and len(distribution.names) > 1:
-        cov = np.asarray(distribution.cov)
-        rows: list[list[Cell]] = [
-            [v, float(distribution.mean[i]), *map(float, cov[i])] for i, v in enumerate(distribution.names)
-        ]
-        text += "\n\n" + table(("outcome", "mean", *(f"cov with {v}" for v in distribution.names)), rows)
-    return text
+    return pairs + [("warning", str(w)) for w in answer.warnings]
 
 
 def _range(ends: tuple[float, float] | Floats | None) -> str:
@@ -148,7 +160,8 @@ def _error(answer: Answer) -> list[tuple[str, str]]:
     return [("standard error", f"{number(float(answer.estimate.errors[0]), 4)} (ranges are {level} intervals)")]
 
 
-def _verdict_line(verdict: Verdict) -> str:
+def verdict_line(verdict: Verdict) -> str:
+    """The status with how it was found."""
     line = str(verdict.status)
     if verdict.status == "finite" and verdict.degree:
         line += f": up to {verdict.degree} values fit equally well"

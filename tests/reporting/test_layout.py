@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 from halftrek.graph import Graph
-from halftrek.reporting.graph_picture import _curve, _distance
+from halftrek.reporting.curves import curve, distance
 from halftrek.reporting.layout import _crossings, _net_of, _order_columns, _sides, _spread, lay_out
 
 
@@ -53,10 +53,10 @@ def test_routes_join_their_ends_and_cover_every_edge(graph: Graph) -> None:
 def test_no_edge_runs_through_the_middle_of_a_node_it_does_not_touch(graph: Graph) -> None:
     layout = lay_out(graph)
     for (u, _, v), route in layout.routes.items():
-        curve = _curve(route)
+        line = curve(route)
         for w, centre in layout.nodes.items():
             if w not in (u, v):
-                assert _distance(curve, centre, 0.0).min() > -0.2, (u, v, w)
+                assert distance(line, centre, 0.0).min() > -0.2, (u, v, w)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_no_edge_runs_through_the_middle_of_a_node_it_does_not_touch(graph: Grap
     ],
 )
 def test_graphs_without_crossings_are_drawn_without(graph: Graph) -> None:
-    curves = [_curve(route)[::4] for route in lay_out(graph).routes.values()]
+    curves = [curve(route)[::4] for route in lay_out(graph).routes.values()]
     for first, second in itertools.combinations(curves, 2):
         assert not any(_cross(a, b, c, d) for a, b in itertools.pairwise(first) for c, d in itertools.pairwise(second))
 

@@ -1,0 +1,208 @@
+"""What an effect would be if two errors were correlated after all: refits over a range of fixed covariances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halftrek.errors import GraphError, InputError, QueryError
+from halftrek.graph import Graph, edge_key
+from halftrek.inputs import read_graph, read_question
+from halftrek.model import Floats
+from halftrek.reporting.plots import BLUE, GREY, VERMILION, axes_or_new, tidy_axes
+from halftrek.workflow import fit as fit_graph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from halftrek.answers import Answer
+    from halftrek.estimation.fit import Fit
+
+_REACH = 0.75  # of the errors' standard deviations, to either side
+_POINTS = 31
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """An answer as a function of the covariance of two errors; ``correlation`` is the same covariance without units.
+
+    ``zero`` and ``zero_correlation`` say where the answer is zero; None if it is not within the range.
+    """
+
+    question: str
+    arc: tuple[str, str]
+    covariance: Floats
+    correlation: Floats
+    estimates: Floats
+    intervals: Floats
+    level: float
+    zero: float | None = None
+    zero_correlation: float | None = None
+
+
+def sensitivity(
+    graph: Any,
+    data: Any,
+    question: Any,
+    *,
+    arc: tuple[str, str],
+    values: Sequence[float] | None = None,
+    level: float = 0.95,
+) -> Sensitivity:
+    """The answer for each fixed covariance of the errors of ``arc``, which the graph may have or lack.
+
+    ``values`` are covariances; the default is a range around zero. Everything else is estimated again each time.
+    Covariances that no model of the data has are left out.
+    """
+    chosen, query = read_graph(graph), read_question(question)
+    first, second = _pair(chosen, arc)
+    moments = _moments(chosen, data)
+    given = _range(chosen, moments, (first, second)) if values is None else np.asarray(values, dtype=float)
+    if given.ndim != 1 or len(given) < 2:
+        raise InputError("sensitivity: values must be at least two covariances")
+
+    def ask(covariance: float) -> tuple[Fit, Answer] | None:
+        fitted = _fitted(chosen, moments, (first, second), covariance)
+        return None if fitted is None else (fitted, fitted.query(query, level=level))
+
+    found = [(float(c), result) for c in np.sort(given) if (result := ask(float(c))) is not None]
+    if len(found) < 2:
+        raise InputError(f"sensitivity: no model of these data has such covariances of the errors of {first}, {second}")
+    for _, (_, answer) in found:
+        if np.ndim(answer.value):
+            raise QueryError(f"sensitivity: {answer.query} has several outcomes; ask for one")
+    covariances = np.array([c for c, _ in found])
+    estimates = np.array([float(answer.value) for _, (_, answer) in found])
+    intervals = np.array([_ends(answer) for _, (_, answer) in found])
+    correlations = np.array([_correlation(fitted, first, second) for _, (fitted, _) in found])
+    zero = _zero(covariances, estimates, lambda c: _value(ask(c)))
+    at_zero = None if zero is None else ask(zero)
+    return Sensitivity(
+        str(query),
+        (first, second),
+        covariances,
+        correlations,
+        estimates,
+        intervals,
+        level,
+        zero,
+        None if at_zero is None else _correlation(at_zero[0], first, second),
+    )
+
+
+def plot_sensitivity(
+    graph: Any,
+    data: Any = None,
+    question: Any = None,
+    *,
+    arc: tuple[str, str] | None = None,
+    values: Sequence[float] | None = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draws ``sensitivity(...)``, or one that is given as the first argument: the answer against the correlation
+    of the two errors, with its interval, and the place where it reaches zero."""
+    if isinstance(graph, Sensitivity):
+        found = graph
+    elif data is None or question is None or arc is None:
+        raise InputError('plot_sensitivity needs data, a question and arc=("x", "y")')
+    else:
+        found = sensitivity(graph, data, question, arc=arc, values=values, level=level)
+    ax = axes_or_new(ax, (6.0, 3.8))
+    x = found.correlation
+    ax.axhline(0.0, color=GREY, linewidth=1.0, zorder=0)
+    ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=0)
+    ax.fill_between(x, found.intervals[:, 0], found.intervals[:, 1], color=BLUE, alpha=0.2, linewidth=0.0)
+    ax.plot(x, found.estimates, color=BLUE, linewidth=2.2)
+    ax.set_xlim(float(x.min()), float(x.max()))
+    if found.zero_correlation is not None:
+        ax.plot(found.zero_correlation, 0.0, "o", color=VERMILION, markersize=7, zorder=4)
+        left = found.zero_correlation > 0.25 * x.min() + 0.75 * x.max()
+        falls = found.estimates[-1] < found.estimates[0]
+        ax.annotate(
+            f"zero at {found.zero_correlation:.2f}".replace("-", "−"),
+            (found.zero_correlation, 0.0),
+            xytext=(-12 if left else 12, -22 if left == falls else 22),  # on the side that the line leaves free
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            color=VERMILION,
+        )
+    ax.set_xlabel(f"assumed correlation of the errors of {found.arc[0]} and {found.arc[1]}", parse_math=False)
+    ax.set_ylabel(f"{found.question}, {found.level:.0%} interval", parse_math=False)
+    tidy_axes(ax, title)
+    return ax
+
+
+def _pair(graph: Graph, arc: Any) -> tuple[str, str]:
+    if isinstance(arc, str) or len(tuple(arc)) != 2:
+        raise InputError(f'arc is a pair of variables, like arc=("x", "y"), not {arc!r}')
+    first, second = arc
+    for v in (first, second):
+        graph.parents(v)  # an unknown or hidden name is refused here, with a hint
+    if first == second:
+        raise GraphError(f"arc names {first!r} twice; it takes two variables")
+    return first, second
+
+
+def _moments(graph: Graph, data: Any) -> Any:
+    """Moments once, so that rows are not read for every refit."""
+    return fit_graph(Graph(observed=graph.observed), data).moments
+
+
+def _fitted(graph: Graph, moments: Any, arc: tuple[str, str], covariance: float) -> Fit | None:
+    """The fit with the errors' covariance held; None if no covariance matrix of errors has it."""
+    keys = {edge_key(u, "<->", v) for u, v in (arc, arc[::-1])}
+    known = {k: v for k, v in graph.coefficients.items() if k not in keys}
+    held = Graph(graph.directed, (*graph.bidirected, arc), graph.latents, graph.observed, known)
+    try:
+        fitted = fit_graph(held, moments, coefficients={edge_key(arc[0], "<->", arc[1]): covariance})
+    except InputError:
+        return None
+    return fitted if fitted.converged else None
+
+
+def _range(graph: Graph, moments: Any, arc: tuple[str, str]) -> Floats:
+    """Covariances around zero, as large as the errors without the arc allow and a little less."""
+    free = Graph(graph.directed, [e for e in graph.bidirected if set(e) != set(arc)], graph.latents, graph.observed)
+    errors = fit_graph(free, moments).model.omega
+    names = free.observed
+    i, j = names.index(arc[0]), names.index(arc[1])
+    reach = _REACH * float(np.sqrt(errors[i, i] * errors[j, j]))
+    return np.linspace(-reach, reach, _POINTS)
+
+
+def _correlation(fitted: Fit, first: str, second: str) -> float:
+    i, j = fitted.model.names.index(first), fitted.model.names.index(second)
+    W = fitted.model.W
+    return float(W[i, j] / np.sqrt(W[i, i] * W[j, j]))
+
+
+def _ends(answer: Answer) -> tuple[float, float]:
+    if answer.interval is None:
+        return float("nan"), float("nan")
+    low, high = answer.interval
+    return float(low), float(high)
+
+
+def _value(result: tuple[Fit, Answer] | None) -> float:
+    return float("nan") if result is None else float(np.asarray(result[1].value))
+
+
+def _zero(covariances: Floats, estimates: Floats, value: Any) -> float | None:
+    """The first covariance at which the answer is zero, by refits between the two that enclose it."""
+    signs = np.sign(estimates)
+    exact = np.flatnonzero(signs == 0)
+    if len(exact):
+        return float(covariances[exact[0]])
+    turns = np.flatnonzero(signs[1:] * signs[:-1] < 0)
+    if not len(turns):
+        return None
+    from scipy.optimize import brentq
+
+    low, high = covariances[turns[0]], covariances[turns[0] + 1]
+    return float(brentq(value, low, high, rtol=1e-8, xtol=1e-10 * max(1.0, abs(high))))
