@@ -133,7 +133,7 @@ def fit_groups(
         known = _overridden(graph.coefficients, coefficients)
         graph = Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
     options = resolve_options(graph, noise, intercepts)
-    constant = constant_columns(groups).any(axis=1)
+    constant = np.asarray(constant_columns(groups).any(axis=1))
     cov = np.where(constant[:, None, None], 0.0, groups.cov) if constant.any() else groups.cov
     parts = [
         fit_batch(
@@ -148,7 +148,9 @@ def fit_groups(
 def _joined(parts: list[BatchFit]) -> BatchFit:
     if len(parts) == 1:
         return parts[0]
-    whole = {k: np.concatenate([getattr(p, k) for p in parts]) for k in ("T", "C", "W", "mu", "loglik", "code")}
+    whole: dict[str, Any] = {
+        k: np.concatenate([getattr(p, k) for p in parts]) for k in ("T", "C", "W", "mu", "loglik", "code")
+    }
     return replace(parts[0], **whole)
 
 

@@ -83,7 +83,7 @@ def read_groups(
     state = _Groups(len(wanted))
     for block in reader.blocks(codes=codes):
         assert block.cluster is not None
-        holes = np.isnan(block.values).any(axis=1)
+        holes = np.asarray(np.isnan(block.values).any(axis=1))
         if missing == "error" and holes.any():
             column = wanted[int(np.argmax(np.isnan(block.values).any(axis=0)))]
             raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
