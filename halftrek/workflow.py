@@ -42,6 +42,7 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.units import unit_query
+from halftrek.trust import doubts
 
 if TYPE_CHECKING:
     from halftrek.estimation.groups import GroupFits
@@ -219,6 +220,7 @@ def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
     if np.isnan(sure.errors).any():
         notes.append("at these estimates the data carry no information about this answer, so it has no interval")
     notes += [*sure.notes, *_disagreement(fitted, query, verdict, sure)]
+    notes += doubts(fitted, query, result, verdict, sure, how)
     return Answer(query, result, verdict, tuple(notes), sure)
 
 
