@@ -140,8 +140,20 @@ def parameter_scores(fit: Fit) -> RowScores:
     return _scores(fit, known, np.eye(known.space.size))
 
 
+def unit_scores(fit: Fit) -> RowScores:
+    """Scores along directions in which the observed information is the unit matrix."""
+    known = pattern_information(fit, "observed")
+    values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
+    upward = values > 0.0
+    along = (known.told @ vectors[:, upward]) / np.sqrt(values[upward])
+    return _scores_along(fit, known, along.T)
+
+
 def _scores(fit: Fit, known: PatternInformation, pulled: Floats) -> RowScores:
-    along = np.stack([known.direction(g) for g in pulled])
+    return _scores_along(fit, known, np.stack([known.direction(g) for g in pulled]))
+
+
+def _scores_along(fit: Fit, known: PatternInformation, along: Floats) -> RowScores:
     dmean, dcov = known.space.jacobian(known.theta)
     mean, cov = known.space.moments(known.theta)
     return RowScores(mean - fit.moments.mean, cov, along @ dmean, np.tensordot(along, dcov, axes=1))

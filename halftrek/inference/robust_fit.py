@@ -14,14 +14,16 @@ from typing import Any, Literal
 import numpy as np
 
 from halftrek import estimation
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.graph import Graph
+from halftrek.inference.incomplete import unit_scores
 from halftrek.inference.influence import Forms, informed, score_forms
 from halftrek.inference.information import district_information
 from halftrek.inference.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
 from halftrek.inference.robust import NUMBERS, cluster_correction, mean_squares, rows_needed, sums_by
 from halftrek.model import Floats
-from halftrek.moments import Moments, RowReader
+from halftrek.moments import Moments, Patterns, RowReader
 
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 
@@ -29,7 +31,8 @@ RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 @dataclass(frozen=True)
 class RobustMeasures:
     """Scaled test and indices. ``*_scaled`` put the scaled statistics into the usual formulas; ``*_robust`` estimate
-    what the index would be with infinitely many rows (Brosseau-Liard and Savalei). None where nothing is tested.
+    what the index would be with infinitely many rows (Brosseau-Liard and Savalei). None where nothing is tested, and
+    the latter with missing values.
     """
 
     robust_test: RobustTest
@@ -63,7 +66,7 @@ def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures
     b = scaling_factor(_baseline(fit), test, base_df) or 1.0
     low, high = rmsea_range(chi2 / c, df, n)
     excess = chi2 - c * df
-    return RobustMeasures(
+    found = RobustMeasures(
         robust_test=test,
         scaling=c,
         chi2_scaled=chi2 / c,
@@ -78,17 +81,37 @@ def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures
         rmsea_robust_low=float(np.sqrt(c)) * low,
         rmsea_robust_high=float(np.sqrt(c)) * high,
     )
+    if fit.patterns is None:
+        return found
+    # with holes the index that infinitely many rows would have is that of complete rows, which these do not tell
+    return replace(
+        found, cfi_robust=None, tli_robust=None, rmsea_robust=None, rmsea_robust_low=None, rmsea_robust_high=None
+    )
 
 
 def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
     """The number that the likelihood-ratio statistic is divided by; None without degrees of freedom."""
     if not df:
         return None
+    if fit.patterns is not None:
+        return _incomplete_scaling(fit, fit.patterns, test, df)
     expected = test == "satorra-bentler"
     means, covariances = _unrestricted(fit, fit.model.cov if expected else fit.moments.cov)
     restricted = sum(float(part.sum()) for part in mean_squares(fit, _model_forms(fit, expected)))
     free = 0.0 if fit.options.intercepts else _unrestricted(fit, fit.model.cov)[0]  # means that both models have
     factor = (means + covariances - free - restricted) / df
+    return factor if factor > 0.0 else None
+
+
+def _incomplete_scaling(fit: Fit, patterns: Patterns, test: RobustTest, df: int) -> float | None:
+    """The same where values are missing, with the observed information of either model."""
+    if test == "satorra-bentler":
+        raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
+    names = fit.model.names
+    pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in patterns.apart]
+    free = replace(estimation.fit(Graph([], pairs, {}, names), patterns), rows=fit.rows)
+    spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
+    factor = (spread[0] - spread[1]) / df
     return factor if factor > 0.0 else None
 
 
@@ -141,5 +164,6 @@ def _baseline(fit: Fit) -> Fit:
     graph = fit.graph
     roots = {v for v in graph.observed if not graph.parents(v)}
     arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
-    found = estimation.fit(Graph([], arcs, {}, graph.observed), fit.moments)
+    data = fit.moments if fit.patterns is None else fit.patterns
+    found = estimation.fit(Graph([], arcs, {}, graph.observed), data)
     return replace(found, rows=fit.rows)
