@@ -110,7 +110,7 @@ def test_rows_with_holes_are_left_out_or_kept():
 
 
 def test_what_is_gone_is_named():
-    with pytest.raises(DataError, match="standard input can be read only once.*pass a table or a file"):
+    with pytest.raises(DataError, match=r"standard input can be read only once.*pass a table or a file"):
         next(row_reader("-", "ab").blocks())
     with pytest.raises(DataError, match="an open file can be read only once"):
         next(row_reader(io.StringIO("a,b\n1,2\n"), "ab").blocks())
@@ -134,7 +134,7 @@ def test_rows_that_changed_are_noticed():
 
 
 def test_wrong_clusters_are_refused():
-    with pytest.raises(DataError, match="no column 'shool' for the clusters. Did you mean 'school'"):
+    with pytest.raises(DataError, match=r"no column 'shool' for the clusters. Did you mean 'school'"):
         row_reader(TABLE, "ab", cluster="shool").check()
     with pytest.raises(DataError, match="49 cluster labels for 50 rows"):
         row_reader(TABLE, "ab", cluster=TABLE.school[1:]).check()
