@@ -19,7 +19,8 @@ from halftrek.inference.estimate import How
 from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments.tables import Table
-from halftrek.queries import Counterfactual, Query
+from halftrek.queries import Counterfactual, Interventional, Query
+from halftrek.queries.derivatives import Gradient
 from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
 
 Decide = Callable[[Query], Verdict]
@@ -84,8 +85,14 @@ def estimated_units(
         raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
     mean = np.full((len(outcomes), len(table.values)), np.nan)
     noise, errors = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    # where the effects of what is held are identified, so is every question of this kind, whatever was seen
+    plain = {y for y in outcomes if decide(Interventional((y,), dict.fromkeys(held))).identified}
     for seen, rows in _by_pattern(table, fit.graph):
-        known = [k for k, y in enumerate(outcomes) if _identified(decide, seen, tuple(held), y, rows, unidentified)]
+        known = [
+            k
+            for k, y in enumerate(outcomes)
+            if y in plain or _identified(decide, seen, tuple(held), y, rows, unidentified)
+        ]
         if not known:
             continue
         found = unit_map(fit.model, seen, tuple(held), [outcomes[k] for k in known])
@@ -202,14 +209,16 @@ def _identified(
 def _refuse_impossible(found: UnitMap, evidence: Floats, part: Places) -> None:
     bad = found.first_impossible(evidence)
     if bad is not None:
+        row = part.start + bad if isinstance(part, slice) else int(part[bad])
         raise QueryError(
-            f"row {part.start + bad if isinstance(part, slice) else int(part[bad])} cannot occur in this model: some of its values determine others, which differ. "
+            f"row {row} cannot occur in this model: some of its values determine others, which differ. "
             f"Leave those empty"
         )
 
 
-def _warn_without_means(fit: Fit, gradients: list[list[Any]]) -> None:
-    if not fit.moments.has_mean and any(g.mean.any() for line in gradients for g in line[:1]):
+def _warn_without_means(fit: Fit, gradients: list[list[Gradient]]) -> None:
+    used = [np.abs(line[0].mean).max() for line in gradients]  # by rounding where means cancel
+    if not fit.moments.has_mean and max(used) > 1e-9:
         warnings.warn(
             "no means were given with the covariance, so they count as zero: give rows as deviations from their means, "
             "and read the results so",

@@ -50,7 +50,7 @@ def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = ()) 
 
 
 def table_like(source: Any, columns: Mapping[str, Floats]) -> Any:
-    """Columns as a frame of the source's library; an array with named fields for an array, a dictionary for a dictionary."""
+    """Columns in the source's library: a frame for a frame, an array with named fields for an array, a dictionary."""
     if isinstance(source, Mapping):
         return dict(columns)
     if isinstance(source, np.ndarray | list | tuple):
