@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.estimation.space import make_space
 from halftrek.inference.information import DistrictInformation, district_information
 from halftrek.inference.measures import information_rank
 from halftrek.inference.tangent import Part, Tangent, tangent
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient
+from halftrek.simulation import random_model
 
 LARGE = 50_000_000  # numbers to hold; beyond, residuals have no z
 ZERO = 1e-8  # share of a covariance's variance below which its residual is zero by construction
@@ -51,16 +53,17 @@ def explained(fit: Fit) -> list[Explained]:
     is part of the error.
     """
     model = fit.model
-    base = tangent(fit)
-    errors = base.W.diagonal()
-    loose = [d for d in district_information(fit) if information_rank(d.matrix) < len(d.matrix)]
+    loaded = set(make_space(fit.graph, model.names, fit.options).C_at[:, 1].tolist())
+    errors = _error_variances(fit)
+    # at the estimates R² may stand still along a direction that data do not tell; at a random point it does not
+    anywhere = replace(fit, model=random_model(fit.graph, noise=dict(fit.options.noise), random_state=1), patterns=None)
+    loose = [(at, d) for at in (replace(fit, patterns=None), anywhere) for d in _loose(at)]
     rows = []
     for j, v in enumerate(model.names):
-        loaded = bool(np.any(base.C[:, j] != 0.0))
-        if not fit.graph.parents(v) and not loaded:
+        if not fit.graph.parents(v) and j not in loaded:
             continue
         total = float(model.cov[j, j])
-        if all(_determined(fit, j, float(errors[j]), d) for d in loose):
+        if all(_determined(at, j, d) for at, d in loose):
             rows.append(Explained(v, 1.0 - float(errors[j]) / total, float(errors[j]), total))
         else:
             nan = float("nan")
@@ -68,8 +71,21 @@ def explained(fit: Fit) -> list[Explained]:
     return rows
 
 
-def _determined(fit: Fit, j: int, error: float, block: DistrictInformation) -> bool:
+def _error_variances(fit: Fit) -> Floats:
+    """Variances of the errors, without hidden causes that have loadings."""
+    space = make_space(fit.graph, fit.model.names, fit.options)
+    explicit = fit.model.C[list(space.latents)]
+    return np.asarray(np.diag(fit.model.omega - explicit.T @ explicit))
+
+
+def _loose(fit: Fit) -> list[DistrictInformation]:
+    """Districts with directions that data do not tell."""
+    return [d for d in district_information(fit) if information_rank(d.matrix) < len(d.matrix)]
+
+
+def _determined(fit: Fit, j: int, block: DistrictInformation) -> bool:
     """Does R² use only such directions of a district's parameters as data tell?"""
+    error = float(_error_variances(fit)[j])
     model, p = fit.model, len(fit.model.names)
     reach, total = model.B[:, j], float(model.cov[j, j])
     moved = Gradient(2.0 * np.outer(model.cov[:, j], reach), np.outer(reach, reach), np.zeros(p))
