@@ -113,7 +113,7 @@ def score_forms(fit: Fit, block: DistrictInformation, along: Floats, mean: Float
 
     The row is moved from the mean of the data to ``mean`` first, if one is given.
     """
-    task, shape, state, m = block.task, block.task.shape, block.state, block.task.shape.slots
+    shape, state, m = block.task.shape, block.state, block.task.shape.slots
     link = state.problem.link
     full = along if link is None else along @ link[0].T
     T, K = state.T[0], state.K[0]
