@@ -68,7 +68,7 @@ def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:
         along = np.stack([direction(block, block.pull(g, intercepts)) for g, intercepts, _ in pulled])
         forms = score_forms(fit, block, -along)
         linear[:, forms.at] += forms.linear
-        square[np.ix_(range(len(gradients)), forms.at, forms.at)] += forms.square
+        square[:, forms.at[:, None], forms.at] += forms.square
     at = np.flatnonzero(linear.any(axis=0) | square.any(axis=(0, 1)))
     return Forms(at, linear[:, at], square[:, at][:, :, at])
 

@@ -79,7 +79,7 @@ def _probability(event: Event, mean: Floats, sd: Floats) -> Floats:
 
     low, high = (event.low - mean) / sd, (event.high - mean) / sd
     upper = low > 0.0  # differences of small tails keep their digits
-    return np.where(upper, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    return np.asarray(np.where(upper, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))
 
 
 def _conditional(

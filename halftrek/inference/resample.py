@@ -152,4 +152,4 @@ def _places(rows: int, edges: Floats | None, draws: int, rng: np.random.Generato
     if edges is None:
         return rng.integers(0, rows, size=draws, dtype=np.int32)
     at = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")
-    return np.minimum(at, rows - 1)  # rounding may reach the end
+    return np.asarray(np.minimum(at, rows - 1))  # rounding may reach the end

@@ -1,9 +1,9 @@
 """Tests of fit that hold for data of any distribution: Satorra and Bentler's, and Yuan and Bentler's as Mplus has it.
 
 Without normality the likelihood-ratio statistic is a mixture of chi-squares; divided by the mean weight c of the
-mixture it has the right mean. With I the information and J the spread of the scores of a row, ``c df`` is ``tr(I^-1 J)``
-of the model without restrictions less the same of the fitted model: with the expected information at the fitted model
-for both (Satorra-Bentler), or with the observed information of each (Yuan-Bentler).
+mixture it has the right mean. With I the information and J the spread of the scores of a row, ``c df`` is
+``tr(I^-1 J)`` of the model without restrictions less the same of the fitted model: with the expected information at
+the fitted model for both (Satorra-Bentler), or with the observed information of each (Yuan-Bentler).
 """
 
 from __future__ import annotations
