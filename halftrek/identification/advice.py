@@ -9,16 +9,24 @@ from time import monotonic
 
 from halftrek.graph import Graph, edge_key
 from halftrek.identification.jacobian import jacobian_test
-from halftrek.queries.evaluate import variables_of
+from halftrek.queries.checks import all_variants, variables_of
+from halftrek.queries.terms import leaves
 from halftrek.queries.types import (
+    Arithmetic,
     Counterfactual,
     DirectEffect,
+    Distribution,
     Interventional,
     PathEffect,
+    Probability,
+    Quantile,
     Query,
+    Standardized,
+    Statistic,
     ThroughEffect,
     TotalEffect,
 )
+from halftrek.queries.variants import variants_in
 
 Decide = Callable[[Graph, Query], bool]
 _KNOWN = 0.37109375  # stands for "some number that is known"; nothing hangs on its value
@@ -110,6 +118,13 @@ def _causes(query: Query) -> tuple[str, ...]:
             return tuple(dict.fromkeys(x for v in (*outcomes, *given) for x in v.held))
         case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect():
             return variables_of(query)[:-1]
+        case Standardized(effect):
+            return _causes(effect)
+        case Arithmetic():
+            return tuple(dict.fromkeys(x for leaf in leaves(query) for x in _causes(leaf)))
+        case Statistic() | Probability() | Quantile() | Distribution():
+            targets = (t for v in all_variants(query) for w in variants_in(v) for t in w.changes)
+            return tuple(dict.fromkeys(t if isinstance(t, str) else t[0] for t in targets))
     return ()
 
 

@@ -27,6 +27,7 @@ from halftrek.identification.recipe import (
     prune,
 )
 from halftrek.queries.types import (
+    Composite,
     Counterfactual,
     DirectEffect,
     ErrorCovariance,
@@ -89,13 +90,13 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
                         finish += [SumStep(label, ((1, (at[x],)),))] if at[x] != label else []
                     outputs.append(label)
             return wanted, finish, tuple(outputs)
-        case Counterfactual():
+        case _:
             raise AssertionError("a recipe gives the effects behind a counterfactual, one intervention at a time")
 
 
 def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
     """A recipe for the query and its name, simplest kinds first, confirmed at fresh random points."""
-    if isinstance(query, Counterfactual):  # its effects have been tried one by one
+    if isinstance(query, Counterfactual | Composite):  # its effects have been tried one by one
         return None
     closure = Closure(study.bench)
     wanted, finish, outputs = needs(closure, query)

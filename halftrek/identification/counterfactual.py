@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from halftrek.graph import quoted
-from halftrek.identification.describe import estimand, latex, latex_name
+from halftrek.identification.describe import estimand, latex
 from halftrek.identification.estimand import as_latex, as_text
 from halftrek.identification.id_star import Conflict, CounterfactualFormula, id_star
 from halftrek.identification.named import effect_label
@@ -14,6 +14,7 @@ from halftrek.identification.nonparametric import Hedge
 from halftrek.identification.recipe import Recipe, Step, outputs_of
 from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.worlds import effects_behind, simplified
+from halftrek.queries.latex import latex_name
 from halftrek.queries.types import Counterfactual, Interventional, Potential, Value
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def decide_counterfactual(graph: Graph, query: Counterfactual, scope: Scope, dec
         return _refused(graph, query, found)
     parts = [decide(effect) for effect in effects] if scope == "linear" else []
     known = bool(parts) and all(part.identified for part in parts)
-    recipe = _joined(graph, parts) if known else None
+    recipe = joined_recipe(graph, parts) if known else None
     if isinstance(found, CounterfactualFormula):
         return _by_formula(graph, query, found, recipe)
     return _by_effects(graph, query, parts, recipe) if known else None
@@ -94,7 +95,7 @@ def _by_effects(graph: Graph, query: Counterfactual, parts: list[Verdict], recip
     return Verdict(query, graph, "identified", method, "linear", text, tex, 1, recipe, reasons=tuple(reasons))
 
 
-def _joined(graph: Graph, parts: list[Verdict]) -> Recipe | None:
+def joined_recipe(graph: Graph, parts: list[Verdict]) -> Recipe | None:
     """One recipe for the effects of all parts, if each has one."""
     steps: list[Step] = []
     outputs: dict[str, None] = {}

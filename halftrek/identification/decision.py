@@ -14,6 +14,7 @@ from halftrek.identification.advice import Change, helpful_changes
 from halftrek.identification.branches import find_branches
 from halftrek.identification.certificate import find_recipe, known_effects
 from halftrek.identification.clock import Progress
+from halftrek.identification.composites import decide_composite, truly_moves
 from halftrek.identification.counterfactual import decide_counterfactual
 from halftrek.identification.describe import estimand, latex
 from halftrek.identification.elimination import Count, count_values
@@ -23,6 +24,7 @@ from halftrek.identification.functionals import functionals
 from halftrek.identification.named import Finding, from_the_arrows
 from halftrek.identification.nonparametric import Hedge
 from halftrek.identification.parameters import Point
+from halftrek.identification.pieces import is_rational
 from halftrek.identification.recipe import Recipe, ValueStep
 from halftrek.identification.sentences import reasons_for
 from halftrek.identification.study import Study
@@ -30,11 +32,14 @@ from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.witness import find_witness
 from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
+    Composite,
     Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
     Interventional,
     PathEffect,
+    Plain,
     Query,
     ThroughEffect,
     TotalEffect,
@@ -100,6 +105,8 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
         settled = decide_counterfactual(graph, query, scope, part)
         if settled is not None:
             return settled
+    if isinstance(query, Composite):
+        return _decide_composite(study, query, scope=scope, budget=budget, witness=witness, advice=advice)
     asked = _as_intervention(query)
     if scope == "nonparametric":
         if asked is None:
@@ -116,6 +123,28 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
     verdict = _decide_linear(study, query, budget=budget, witness=witness)
     if advice and verdict.status in ("not identified", "finite"):
         verdict = replace(verdict, helps=tuple(change.text for change in what_would_help(graph, query)))
+    return verdict
+
+
+def _decide_composite(
+    study: Study, query: Composite, *, scope: Scope, budget: float, witness: bool, advice: bool
+) -> Verdict:
+    """By parts or by an equal effect; else by the gradient of the answer and by counting its values."""
+
+    def part(asked: Plain, grounds: Scope) -> Verdict:
+        return decide(study, asked, scope=grounds, budget=budget, witness=False)
+
+    verdict = decide_composite(study, query, scope, part)
+    if verdict is None and study.locally_identified(query):
+        region = study.part(study.region(query))
+        verdict = _decide_by_counting(study, region, query, budget=budget, witness=witness)
+    elif verdict is None and (is_rational(query) or isinstance(query, Distribution) or truly_moves(study, query)):
+        verdict = _not_identified(study, query, witness)
+    elif verdict is None:
+        reason = "It is made of numbers that are not identified; whether they cancel was not found out."
+        verdict = Verdict(query, study.graph, "undecided", "jacobian", "linear", reasons=(reason,))
+    if advice and verdict.status in ("not identified", "finite") and scope == "linear":
+        verdict = replace(verdict, helps=tuple(change.text for change in what_would_help(study.graph, query)))
     return verdict
 
 

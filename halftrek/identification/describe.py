@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from halftrek.graph import parse_edge_key
 from halftrek.identification.recipe import (
     Combination,
@@ -16,6 +14,7 @@ from halftrek.identification.recipe import (
     inputs_of,
     outputs_of,
 )
+from halftrek.queries.latex import latex_name
 
 
 def method_name(recipe: Recipe, found_by: str) -> str:
@@ -155,11 +154,3 @@ def _symbol(quantity: str) -> str:
         avoid = f"\\setminus {latex_name(around)}" if around else ""
         return f"\\tau_{{{latex_name(u)} {latex_name(v)}{avoid}}}"
     return f"q_{{\\text{{{quantity}}}}}"
-
-
-def latex_name(name: str) -> str:
-    """A variable in LaTeX: x1 as x_{1}, a word upright."""
-    match = re.fullmatch(r"([A-Za-z])_?(\d+)", name)
-    if match:
-        return f"{match[1]}_{{{match[2]}}}"
-    return name if re.fullmatch(r"[A-Za-z]|\d+", name) else "\\text{" + name.replace("_", "\\_") + "}"

@@ -23,10 +23,12 @@ from halftrek.identification.functionals import functionals
 from halftrek.identification.jacobian import Block, block_at, random_point
 from halftrek.identification.modular import PRIMES, Ints, PrimeField
 from halftrek.identification.parameters import Point
+from halftrek.identification.pieces import composite_parts
 from halftrek.identification.polynomials import Polynomial
 from halftrek.identification.study import Study
 from halftrek.identification.worlds import AlgebraRing, counterfactual_parts
 from halftrek.queries.types import (
+    Composite,
     Counterfactual,
     DirectEffect,
     ErrorCovariance,
@@ -110,11 +112,12 @@ def _equation(system: System, finite: Algebra | None, query: Query, clock: Clock
     truth = [int(v) for v in functionals(query, system.point).values]
     mix = [pow(1_000_003, k + 1, p) for k in range(len(truth))]  # one number that tells several apart
     mixed = sum(v * w for v, w in zip(truth, mix, strict=True)) % p
-    conditional = isinstance(query, Counterfactual) or (isinstance(query, Interventional) and bool(query.given))
+    across = isinstance(query, Counterfactual | Composite)
+    conditional = across or (isinstance(query, Interventional) and bool(query.given))
     if finite is not None and _covers(finite, system):
         if isinstance(query, Interventional) and query.given:
             parts = conditional_parts(system, finite, query)
-        elif isinstance(query, Counterfactual):
+        elif isinstance(query, Counterfactual | Composite):
             parts = _parts_across_worlds(system, finite, query)
         else:
             parts = [finite.element(a) for a in _answers(system, query)]
@@ -259,7 +262,7 @@ def _answers(system: System, query: Query) -> list[Polynomial]:
             return [error_covariance(p, system.blocks[i], system.weights, i, j)]
         case Interventional(outcomes, do, _):
             return [partial_effect(system, x, y, [w for w in do if w != x]) for x in do for y in outcomes]
-        case Counterfactual():
+        case _:
             raise AssertionError(f"{query} is no polynomial in the weights")
 
 
@@ -282,15 +285,18 @@ def partial_effect(system: System, cause: str, effect: str, held: Sequence[str])
     return found.get(effect, {})
 
 
-def _parts_across_worlds(system: System, finite: Algebra, query: Counterfactual) -> list[Ints]:
+def _parts_across_worlds(system: System, finite: Algebra, query: Counterfactual | Composite) -> list[Ints]:
     """The numbers of a counterfactual answer as elements of the algebra, in the order of ``functionals``."""
     bench = Bench(system.point, system.field)
 
     def effect(cause: str, on: str, held: Sequence[str]) -> Ints:
         return finite.element(partial_effect(system, cause, on, held))
 
-    ring = AlgebraRing(system.field, finite.size, bench.sigma, bench.place, effect)
-    return counterfactual_parts(system.point.parameters.graph, query, ring).values
+    graph = system.point.parameters.graph
+    ring = AlgebraRing(system.field, finite.size, bench.sigma, bench.place, effect, graph)
+    if isinstance(query, Counterfactual):
+        return counterfactual_parts(graph, query, ring).values
+    return composite_parts(graph, query, ring).values
 
 
 def conditional_parts(system: System, finite: Algebra, query: Interventional) -> list[Ints] | None:

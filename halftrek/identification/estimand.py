@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from halftrek.identification.describe import latex_name
+from halftrek.queries.latex import latex_name
 
 
 @dataclass(frozen=True)

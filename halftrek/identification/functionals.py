@@ -11,11 +11,15 @@ import numpy as np
 
 from halftrek.errors import QueryError
 from halftrek.identification import duals
+from halftrek.identification.fields import Reals
+from halftrek.identification.pieces import composite_parts, is_rational
+from halftrek.identification.smooth import smooth_dual
 from halftrek.identification.worlds import DualRing, counterfactual_parts
 from halftrek.queries.evaluate import variables_of
 from halftrek.queries.types import (
     Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
     Interventional,
     PathEffect,
@@ -158,6 +162,11 @@ def functionals(query: Query, point: Point) -> Functionals:
         case Counterfactual():
             parts = counterfactual_parts(graph, query, DualRing(model))
             return Functionals(tuple(parts.texts), np.array(parts.values))
+        case _:
+            if isinstance(point.field, Reals) and not (is_rational(query) or isinstance(query, Distribution)):
+                return Functionals((str(query),), smooth_dual(query, point)[None])
+            parts = composite_parts(graph, query, DualRing(model))
+            return Functionals(tuple(parts.texts), np.array(parts.values).reshape(len(parts.values), model.width))
 
 
 def _path(model: Valuation, path: tuple[str, ...]) -> Array:

@@ -12,7 +12,9 @@ from halftrek.identification.fields import Array, Reals
 from halftrek.identification.functionals import functionals
 from halftrek.identification.jacobian import Block, block_at
 from halftrek.identification.parameters import Parameters, Point, parameters_of
+from halftrek.identification.smooth import model_at
 from halftrek.model import CGLSCM
+from halftrek.queries.types import Composite
 
 if TYPE_CHECKING:
     from halftrek.graph import Graph
@@ -165,14 +167,27 @@ def checked_witness(start: Point, end: Point, query: Query, row: int) -> Witness
     answers = (float(first.values[row]), float(functionals(query, end).values[row]))
     if abs(answers[0] - answers[1]) < 0.05:
         return None
-    witness = Witness((_model(start), _model(end)), first.texts[row], answers)
+    means = isinstance(query, Composite)
+    models = (model_at(start, means=means), model_at(end, means=means))
+    witness = Witness(models, first.texts[row], answers)
     return witness if witness.largest_difference < TOLERANCE else None
 
 
-def _model(point: Point) -> CGLSCM:
-    graph = point.parameters.graph
-    T, C, W = point.matrices(graph.observed)
-    return CGLSCM(graph.observed, T, C, np.zeros(len(graph)), W, tuple(graph.latents), graph)
+def moves_freely(graph: Graph, query: Query, *, random_state: int = 3) -> bool:
+    """True if at two random points some direction leaves Sigma as it is and visibly changes the answer."""
+    rng = np.random.default_rng(random_state)
+    table = parameters_of(graph)
+    for _ in range(2):
+        point = Point(table, Reals(), starting_values(table, rng))
+        found = functionals(query, point)
+        largest = 0.0
+        for members in table.blocks:
+            block = block_at(point, members)
+            slopes = np.asarray(found.gradients[:, list(block.free)], dtype=float) @ _null_space(block.jacobian.T)
+            largest = max(largest, float(np.abs(slopes).max(initial=0.0)))
+        if largest < 1e-6:
+            return False
+    return True
 
 
 def _null_space(matrix: Array) -> Array:

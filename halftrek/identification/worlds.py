@@ -210,6 +210,14 @@ class DualRing:
         """Covariance of two variables in worlds of their own."""
         return self.model.covariance_between(a.variable, a.held, b.variable, b.held)
 
+    def weight(self, cause: str, effect: str) -> Array:
+        """Weight of an edge."""
+        return dict(self.model.parents[effect])[cause]
+
+    def error_covariance(self, first: str, second: str) -> Array | None:
+        """Covariance of two error terms, None if the graph says that it is zero."""
+        return self.model.omega.get((first, second), self.model.omega.get((second, first)))
+
 
 @dataclass(frozen=True, eq=False)
 class AlgebraRing:
@@ -220,6 +228,7 @@ class AlgebraRing:
     sigma: Ints
     place: Mapping[str, int]
     effect_of: Callable[[str, str, Sequence[str]], Ints]
+    graph: Graph
 
     def number(self, value: float) -> Ints:
         """A constant."""
@@ -247,9 +256,26 @@ class AlgebraRing:
 
     def covariance(self, a: Potential, b: Potential) -> Ints:
         """Covariance of two variables in worlds of their own."""
+        return self._cross(self._difference(a), self._difference(b))
+
+    def weight(self, cause: str, effect: str) -> Ints:
+        """Weight of an edge: its effect while the other causes are held."""
+        return self.effect_of(cause, effect, [u for u in self.graph.parents(effect) if u != cause])
+
+    def error_covariance(self, first: str, second: str) -> Ints | None:
+        """Covariance of two error terms, None if the graph says that it is zero."""
+        if first != second and second not in self.graph.spouses(first):
+            return None
+        ends = []
+        for v in (first, second):
+            known = [(u, self.field.reduce(-self.weight(u, v))) for u in self.graph.parents(v)]
+            ends.append([(v, np.eye(self.size, dtype=np.int64)), *known])
+        return self._cross(*ends)
+
+    def _cross(self, left: list[tuple[str, Ints]], right: list[tuple[str, Ints]]) -> Ints:
         total = np.zeros((self.size, self.size), dtype=np.int64)
-        for u, e in self._difference(a):
-            for v, f in self._difference(b):
+        for u, e in left:
+            for v, f in right:
                 weight = self.sigma[self.place[u], self.place[v]]
                 total = self.field.reduce(total + self.field.mul(self.field.matmul(e, f), weight))
         return total

@@ -20,7 +20,7 @@ from halftrek.errors import QueryError
 from halftrek.model import CGLSCM, Floats, Gaussian
 from halftrek.queries.types import Counterfactual, Potential, Value
 
-_SINGULAR = 1e-10  # relative size below which a direction of the evidence has no spread
+SINGULAR = 1e-10  # relative size below which a direction of the evidence has no spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Worlds:
     @cached_property
     def root(self) -> Floats:
         """R with one column for each variable and ``R'R`` their covariance, exact also where that is singular."""
-        return np.concatenate([self.model.C, _root(self.model.W)]) @ self.errors
+        return np.concatenate([self.model.C, covariance_root(self.model.W)]) @ self.errors
 
     def probe(self, weights: Floats) -> list[tuple[World, Floats]]:
         """A weighted sum of the variables, as one weighted sum over all variables of each world."""
@@ -120,21 +120,21 @@ def joint_worlds(query: Counterfactual, model: CGLSCM) -> tuple[Worlds, list[int
 
 def evidence_slopes(worlds: Worlds, targets: Iterable[int], evidence: list[int]) -> Floats:
     """Regression slopes on the evidence, one column for each target; where the evidence is redundant, the shortest."""
-    scaled, scale = _scaled(worlds.root[:, evidence])
-    return (np.linalg.pinv(scaled, rcond=_SINGULAR) @ worlds.root[:, list(targets)]) / scale[:, None]
+    scaled, scale = unit_columns(worlds.root[:, evidence])
+    return (np.linalg.pinv(scaled, rcond=SINGULAR) @ worlds.root[:, list(targets)]) / scale[:, None]
 
 
 def evidence_weights(worlds: Worlds, evidence: list[int], gap: Floats) -> Floats:
     """``Cov(evidence)^+ gap``."""
-    scaled, scale = _scaled(worlds.root[:, evidence])
-    inverse = np.linalg.pinv(scaled, rcond=_SINGULAR)
+    scaled, scale = unit_columns(worlds.root[:, evidence])
+    inverse = np.linalg.pinv(scaled, rcond=SINGULAR)
     return np.asarray(inverse @ (inverse.T @ (gap / scale)) / scale)
 
 
 def _refuse_impossible(query: Counterfactual, root: Floats, gap: Floats) -> None:
-    scaled, scale = _scaled(root)
+    scaled, scale = unit_columns(root)
     standard = gap / scale
-    left = standard - scaled.T @ (np.linalg.pinv(scaled, rcond=_SINGULAR).T @ standard)
+    left = standard - scaled.T @ (np.linalg.pinv(scaled, rcond=SINGULAR).T @ standard)
     if (np.abs(left) > 1e-8 * (1.0 + np.abs(standard))).any():
         culprit = list(query.given)[int(np.argmax(np.abs(left)))]
         raise QueryError(
@@ -143,14 +143,14 @@ def _refuse_impossible(query: Counterfactual, root: Floats, gap: Floats) -> None
         )
 
 
-def _scaled(root: Floats) -> tuple[Floats, Floats]:
+def unit_columns(root: Floats) -> tuple[Floats, Floats]:
     """Columns of length one, and their lengths; a column without length stays as it is."""
     scale = np.linalg.norm(root, axis=0)
     scale[scale == 0.0] = 1.0
     return root / scale, scale
 
 
-def _root(cov: Floats) -> Floats:
+def covariance_root(cov: Floats) -> Floats:
     """R with ``R'R = cov``; directions without variance get exactly none, else their noise would be square-rooted."""
     scale = np.sqrt(np.maximum(np.diag(cov), 0.0))
     scale[scale == 0.0] = 1.0

@@ -8,19 +8,30 @@ from itertools import pairwise
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.graph import Graph, did_you_mean
 from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.queries.checks import check_query, check_roles, check_worlds, variables_of
 from halftrek.queries.counterfactual import answer_counterfactual
+from halftrek.queries.effects import ends_of
+from halftrek.queries.statistics import distribution_of, term_value
+from halftrek.queries.terms import Expression
 from halftrek.queries.types import (
+    Arithmetic,
     Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
     Interventional,
     PathEffect,
+    Probability,
+    Quantile,
     Query,
+    Standardized,
+    Statistic,
     ThroughEffect,
     TotalEffect,
 )
+
+__all__ = ["check_query", "check_roles", "check_worlds", "evaluate", "variables_of"]
 
 
 def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
@@ -42,70 +53,31 @@ def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
             return _interventional(query, model)
         case Counterfactual():
             return answer_counterfactual(query, _ancestral(model, variables_of(query)))
+        case Distribution():
+            return distribution_of(query, _ancestral(model, variables_of(query)))
+        case _:
+            return value_of(query, model)
 
 
-def check_query(query: Query, graph: Graph) -> None:
-    """Raise QueryError if the query does not fit the graph: unknown names, a variable in two roles, no such edge."""
-    check_roles(query, graph)
-    if isinstance(query, DirectEffect | PathEffect):
-        for u, v in pairwise(variables_of(query)):
-            if v not in graph.children(u):
-                raise QueryError(f"{query}: the graph has no edge {u} -> {v}. For the total effect ask {u} ~> {v}")
-
-
-def check_roles(query: Query, graph: Graph) -> None:
-    """Raise QueryError for unknown or hidden names and a variable in two roles; a missing edge is an effect of zero."""
-    for v in variables_of(query):
-        if v in graph.latents:
-            raise QueryError(f"{query}: {v!r} is hidden; a question can only be about observed variables")
-        if v not in graph:
-            raise QueryError(f"{query}: the graph has no variable {v!r}.{did_you_mean(v, graph.observed)}")
-    if isinstance(query, Interventional):
-        if not query.outcomes:
-            raise QueryError("P( | ...) names no outcome; write for instance P(y | do(x))")
-        for v in query.outcomes:
-            if v in query.given or v in query.do:
-                raise QueryError(f"{query}: {v!r} is both an outcome and a condition; take it out of one of them")
-        for v in query.given:
-            if v in query.do:
-                raise QueryError(f"{query}: {v!r} is both held by do() and conditioned on; take it out of one of them")
-        return
-    if isinstance(query, Counterfactual):
-        check_worlds(query)
-        return
-    steps: Sequence[str] = variables_of(query)
-    if len(set(steps)) < len(steps):
-        raise QueryError(f"{query}: a variable occurs twice; effects go from one variable to another")
-
-
-def check_worlds(query: Counterfactual) -> None:
-    """Raise QueryError if outcomes and evidence of a counterfactual contradict each other."""
-    if not query.outcomes:
-        raise QueryError("a counterfactual question names no outcome; write for instance P(y_{x=1} | x=0)")
-    for v in (*query.outcomes, *query.given):
-        if v.variable in v.held:
-            raise QueryError(f"{query}: {v} is held in its own world; name another outcome or hold another variable")
-    for i, v in enumerate(query.outcomes):
-        if v in query.given:
-            raise QueryError(f"{query}: {v} is both an outcome and a condition; take it out of one of them")
-        if v in query.outcomes[:i]:
-            raise QueryError(f"{query}: the outcome {v} is named twice; take one out")
-
-
-def variables_of(query: Query) -> tuple[str, ...]:
-    """The variables that a query names, each once for distributions."""
-    match query:
-        case DirectEffect(cause, effect) | TotalEffect(cause, effect):
-            return (cause, effect)
-        case PathEffect(steps) | ThroughEffect(steps):
-            return steps
-        case ErrorCovariance(first, second):
-            return (first, second)
-        case Interventional(outcomes, do, given):
-            return tuple(dict.fromkeys((*outcomes, *do, *given)))
-        case Counterfactual(potentials, evidence):
-            named = (w for v in (*potentials, *evidence) for w in (v.variable, *v.held))
-            return tuple(dict.fromkeys(named))
+def value_of(expression: Expression, model: CGLSCM) -> float:
+    """The number that an expression is in a model."""
+    match expression:
+        case Arithmetic(operation, left, right):
+            a, b = value_of(left, model), value_of(right, model)
+            if operation == "/" and b == 0.0:
+                raise QueryError(f"{expression}: the divisor is zero in this model")
+            return {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else 0.0}[operation]
+        case Statistic() | Probability() | Quantile():
+            return term_value(expression, _ancestral(model, variables_of(expression)))
+        case Standardized(effect):
+            cause, last = (model.names.index(v) for v in ends_of(effect))
+            return value_of(effect, model) * float(np.sqrt(model.cov[cause, cause] / model.cov[last, last]))
+        case float() | int():
+            return float(expression)
+        case _:
+            found = evaluate(expression, model)
+            assert isinstance(found, float)  # an effect is a number
+            return found
 
 
 def _weights(model: CGLSCM, path: Sequence[str]) -> float:

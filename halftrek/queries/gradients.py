@@ -13,41 +13,49 @@ Of several worlds at once (counterfactuals) the same, with ``B a`` summed over t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from halftrek.model import CGLSCM, Floats
+from halftrek.queries.checks import check_query
 from halftrek.queries.counterfactual import Worlds, evidence_slopes, evidence_weights, joint_worlds
-from halftrek.queries.evaluate import check_query
+from halftrek.queries.derivatives import Gradient, Linearized, Scale
+from halftrek.queries.effects import ends_of
+from halftrek.queries.evaluate import value_of
+from halftrek.queries.statistics import distribution_gradients, term_gradient
+from halftrek.queries.terms import Expression
 from halftrek.queries.types import (
+    Arithmetic,
     Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
     Interventional,
     PathEffect,
+    Probability,
+    Quantile,
     Query,
+    Standardized,
+    Statistic,
     ThroughEffect,
     TotalEffect,
 )
+from halftrek.queries.variants import single
+
+__all__ = ["Gradient", "Linearized", "linearize", "scale_of"]
 
 
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """Derivatives of one number: in T, in Omega (symmetric, ``dq = tr(omega dOmega)``), and in the means."""
-
-    T: Floats
-    omega: Floats
-    mean: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Linearized:
-    """Gradients of an answer: of its values (an effect, or a mean for each outcome) and of its variances."""
-
-    values: tuple[Gradient, ...]
-    variances: tuple[Gradient, ...] = ()
+def scale_of(query: Query) -> Scale:
+    """Where an answer is closer to normal, so that intervals keep to the values it can have."""
+    match query:
+        case Statistic("Var" | "SD", _, _):
+            return "log"
+        case Statistic("Corr", _, _):
+            return "atanh"
+        case Probability():
+            return "logit"
+    return "plain"
 
 
 def linearize(query: Query, model: CGLSCM) -> Linearized:
@@ -68,6 +76,36 @@ def linearize(query: Query, model: CGLSCM) -> Linearized:
             return _interventional(query, model)
         case Counterfactual():
             return _counterfactual(query, model)
+        case Distribution():
+            means, variances = distribution_gradients(query, model)
+            return Linearized(tuple(means), tuple(variances))
+        case _:
+            return Linearized((_expression(query, model),), scale=scale_of(query))
+
+
+def _expression(expression: Expression, model: CGLSCM) -> Gradient:
+    """Sum, product and quotient rule over the terms."""
+    match expression:
+        case Arithmetic("+", left, right):
+            return _expression(left, model) + _expression(right, model)
+        case Arithmetic("-", left, right):
+            return _expression(left, model) + _expression(right, model) * -1.0
+        case Arithmetic("*", left, right):
+            a, b = value_of(left, model), value_of(right, model)
+            return _expression(left, model) * b + _expression(right, model) * a
+        case Arithmetic("/", left, right):
+            a, b = value_of(left, model), value_of(right, model)
+            return _expression(left, model) * (1.0 / b) + _expression(right, model) * (-a / b**2)
+        case Standardized(effect):
+            cause, last = ends_of(effect)
+            spread = Arithmetic("/", Statistic("SD", (single(cause),)), Statistic("SD", (single(last),)))
+            return _expression(Arithmetic("*", effect, spread), model)
+        case Statistic() | Probability() | Quantile():
+            return term_gradient(expression, model)
+        case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect() | ErrorCovariance():
+            return linearize(expression, model).values[0]
+        case _:
+            return Gradient.zero(len(model.names))
 
 
 def _edge(model: CGLSCM, i: int, j: int) -> Floats:

@@ -1,184 +1,259 @@
-"""A question's text to a query: ``P(y | do(x=1), z=2)``, ``P(y_{x=1} | x=0)``, ``x ~> y``, ``x <-> y``."""
+"""A question's text to a query: ``P(y | do(x=1), z=2)``, ``E[y_{x=1} - y_{x=0} | x=0]``, ``x ~> y``, ``x <-> y``."""
 
 from __future__ import annotations
 
-from halftrek.errors import GraphError, InputError, QuestionSyntaxError
-from halftrek.graph import check_name
+from typing import get_args
+
+from halftrek.errors import InputError, QuestionSyntaxError
 from halftrek.queries import (
+    Arithmetic,
     Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
     Interventional,
     PathEffect,
-    Potential,
+    Probability,
+    Quantile,
     Query,
+    Standardized,
+    Statistic,
     ThroughEffect,
     TotalEffect,
 )
+from halftrek.queries.effects import EFFECTS
+from halftrek.queries.terms import Expression, Kind
 from halftrek.queries.types import Value
-from halftrek.syntax.tokens import Cursor, Token, rules, scan
+from halftrek.queries.variants import Case, Event, Sum, Variant
+from halftrek.syntax.tokens import UNSIGNED, Cursor, Token, rules, scan
+from halftrek.syntax.variants import (
+    LESS,
+    MORE,
+    begins_with_bound,
+    bounded_event,
+    close,
+    conditions_here,
+    event_after,
+    number_here,
+    plain_name,
+    sum_here,
+)
 
-_RULES = rules(comments=r"#[^\n]*", symbols=r"<->|->|<-|~>|[→←↔⇝()\[\]{},=|<>+*/^;:-]")
+_RULES = rules(
+    comments=r"#[^\n]*",
+    symbols=r"<->|->|<-|~>|[-+*/]=|<=|>=|[→←↔⇝≤≥()\[\]{},=|<>+*/^;:~-]",
+    number=UNSIGNED,
+)
 _ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->", "~>": "~>", "⇝": "~>"}
 _CLOSING = {"(": ")", "[": "]"}
-_FORMS = "P(y | do(x=1)), P(y | do(x=1), z=2), P(y_{x=1} | x=0), x ~> y, x -> y, x -> m -> y, x ~> m ~> y or x <-> y"
+_KINDS: dict[str, Kind] = {**{k.lower(): k for k in get_args(Kind)}, "cor": "Corr"}
+_FUNCTIONS = "P(...), E[...], Var[...], SD[...], Cov[...], Corr[...], Q(0.9, ...) or std(...)"
+_FORMS = (
+    "P(y | do(x=1)), E[y | do(x=1), z=2], P(y > 2 | do(x=1)), E[y_{x=1} - y_{x=0} | x=0], x ~> y, x -> y, x -> m -> y, "
+    "x ~> m ~> y or x <-> y"
+)
 
 
 def parse_question(text: str) -> Query:
     """The query that a text asks; an error points at the place in the text. Values may be left out.
 
-    ``E[y | do(x=1)]`` asks for the same distribution as ``P(y | do(x=1))``. A subscript holds variables in a world of
-    its own: ``P(y_{x=1} | x=0, y=2)``.
+    ``P(...)`` of variables asks for their distribution, of events for a probability. A subscript changes the world for
+    one variable: ``E[y_{x=1} | x=0, y=2]``. Numbers may be added, subtracted, multiplied and divided.
     """
     if not isinstance(text, str):
         raise InputError(f"a question's text is needed, not {type(text).__name__}")
     cursor = Cursor(text, scan(text, _RULES, QuestionSyntaxError), QuestionSyntaxError)
     if cursor.done:
         cursor.fail(f"the question is empty; ask for instance {_FORMS}")
-    query = _distribution(cursor) if _begins_distribution(cursor) else _effect(cursor)
+    start = cursor.here
+    found = _sum(cursor)
     if not cursor.done:
         cursor.fail(f"{cursor.here.shown()} is not understood after the end of a question; ask {_FORMS}")
-    return query
+    if isinstance(found, float):
+        cursor.fail(f"this is a number and asks nothing; ask for instance {_FORMS}", start)
+    if isinstance(found, Arithmetic) and not _asks(found):
+        cursor.fail(f"this asks nothing about any variable; ask for instance {_FORMS}", start)
+    return found
 
 
-def _begins_distribution(cursor: Cursor) -> bool:
-    return cursor.here.kind == "name" and cursor.after.kind == "symbol" and cursor.after.text in _CLOSING
+def _asks(expression: Query | float) -> bool:
+    if isinstance(expression, Arithmetic):
+        return _asks(expression.left) or _asks(expression.right)
+    return not isinstance(expression, float)
 
 
-# -- P( ... ) ------------------------------------------------------------------------------------
+# -- arithmetic ----------------------------------------------------------------------------------
+
+Found = Expression | Interventional | Counterfactual | Distribution
 
 
-def _distribution(cursor: Cursor) -> Interventional | Counterfactual:
+def _sum(cursor: Cursor) -> Found:
+    left = _product(cursor)
+    while cursor.sees("+", "-"):
+        left = _operation(cursor, left)
+    return left
+
+
+def _product(cursor: Cursor) -> Found:
+    left = _factor(cursor)
+    while cursor.sees("*", "/"):
+        left = _operation(cursor, left)
+    return left
+
+
+def _operation(cursor: Cursor, left: Found) -> Arithmetic:
+    sign = cursor.take()
+    start = cursor.here
+    right = _product(cursor) if sign.text in "+-" else _factor(cursor)
+    for side, place in ((left, sign), (right, start)):
+        if isinstance(side, Interventional | Counterfactual | Distribution):
+            cursor.fail(f"{side} is a distribution, not a number; take E[...] or the probability of an event", place)
+    if sign.text == "/" and right == 0.0:
+        cursor.fail("nothing can be divided by zero", start)
+    return Arithmetic(sign.text, left, right)  # type: ignore[arg-type]
+
+
+def _factor(cursor: Cursor) -> Found:
+    here = cursor.here
+    if cursor.accept("-"):
+        start = cursor.here
+        found = _factor(cursor)
+        if isinstance(found, Interventional | Counterfactual | Distribution):
+            cursor.fail(f"{found} is a distribution, not a number; take E[...] or the probability of an event", start)
+        return -found if isinstance(found, float) else Arithmetic("*", -1.0, found)
+    if cursor.accept("+"):
+        return _factor(cursor)
+    if cursor.sees("(", "["):
+        opened = cursor.take()
+        found = _sum(cursor)
+        if cursor.done:
+            cursor.fail(f"this '{opened.text}' is not closed; add a '{_CLOSING[opened.text]}'", opened)
+        cursor.expect(_CLOSING[opened.text], f"'{_CLOSING[opened.text]}' is needed here")
+        return found
+    if here.kind == "number" and cursor.after.text not in _ARROWS:
+        return number_here(cursor, "here")
+    if here.kind == "name" and cursor.after.kind == "symbol" and cursor.after.text in _CLOSING:
+        return _function(cursor)
+    return _effect(cursor)
+
+
+# -- P( ... ), E[ ... ] and so on ----------------------------------------------------------------
+
+
+def _function(cursor: Cursor) -> Found:
     function = cursor.take()
-    if function.text not in ("P", "p", "E"):
-        cursor.fail(f"{function.text!r} is not understood here; a distribution is written P(...) or E[...]", function)
+    name = function.text.lower()
     opened = cursor.take()
-    outcomes = _outcomes(cursor)
-    do: dict[str, Value] = {}
-    given: dict[Potential, Value] = {}
-    if cursor.accept("|"):
-        _conditions(cursor, outcomes, do, given)
-    if cursor.done:
-        cursor.fail(f"this '{opened.text}' is not closed; add a '{_CLOSING[opened.text]}'", opened)
-    cursor.expect(_CLOSING[opened.text], f"',' or '{_CLOSING[opened.text]}' is needed here")
-    if any(v.held for v in (*outcomes, *given)):
-        return Counterfactual(tuple(outcomes), given)
-    return Interventional(tuple(v.variable for v in outcomes), do, {v.variable: x for v, x in given.items()})
+    if name == "std":
+        return _standardized(cursor, opened)
+    if name in ("p", "pr"):
+        return _probability(cursor, opened)
+    if name == "q":
+        level = number_here(cursor, "for the level of the quantile, as in Q(0.9, y),")
+        if not 0.0 < level < 1.0:
+            cursor.fail("the level of a quantile lies between 0 and 1: Q(0.9, y)", opened)
+        cursor.expect(",", "',' and the outcome are needed here: Q(0.9, y)")
+        sums, case = _behind(cursor, opened, 1)
+        return Quantile(level, sums[0], case)
+    if name not in _KINDS:
+        cursor.fail(f"{function.text!r} is not understood here; ask {_FUNCTIONS}", function)
+    kind = _KINDS[name]
+    count = 2 if kind in ("Cov", "Corr") else None if kind == "E" else 1
+    sums, case = _behind(cursor, opened, count)
+    return _distribution(sums, case) if len(sums) > 1 and kind == "E" else Statistic(kind, sums, case)
 
 
-def _outcomes(cursor: Cursor) -> dict[Potential, Token]:
-    outcomes: dict[Potential, Token] = {}
+def _behind(cursor: Cursor, opened: Token, count: int | None) -> tuple[tuple[Sum, ...], Case]:
+    """Outcomes (as many as told), conditions and the closing bracket."""
+    sums: dict[Sum, Token] = {}
     while True:
         start = cursor.here
-        outcome = _potential(cursor)
-        if outcome in outcomes:
-            cursor.fail(f"{outcome.variable!r} is named twice", start)
-        outcomes[outcome] = start
-        if cursor.sees("=", "<", ">"):
-            cursor.fail("the probability of an event is not understood; name only the outcome before '|'")
-        if not cursor.accept(","):
-            return outcomes
-
-
-def _conditions(
-    cursor: Cursor, outcomes: dict[Potential, Token], do: dict[str, Value], given: dict[Potential, Value]
-) -> None:
-    worlds = any(v.held for v in outcomes)
-    while True:
-        if cursor.sees("do") and cursor.after.text == "(":
-            start = cursor.take()
-            opened = cursor.take()
-            if worlds:
-                cursor.fail("do() and subscripts cannot be mixed; write what is held as a subscript: y_{x=1}", start)
-            _held(cursor, ")", opened, do, {v.variable for v in given if not v.held}, {v.variable for v in outcomes})
-        elif cursor.sees("do") and cursor.after.is_name:
-            cursor.fail("an intervention is written with parentheses: do(x=1)", cursor.here, cursor.after)
-        else:
-            start = cursor.here
-            seen = _potential(cursor)
-            if seen.held and do:
-                cursor.fail("do() and subscripts cannot be mixed; write what is held as a subscript: y_{x=1}", start)
-            worlds = worlds or bool(seen.held)
-            if seen in outcomes:
-                cursor.fail(f"{seen.variable!r} is the outcome and cannot also be held or given", start)
-            if seen in given or (not seen.held and seen.variable in do):
-                cursor.fail(f"{seen.variable!r} is held or given twice; keep one", start)
-            given[seen] = _value(cursor)
-        if not cursor.accept(","):
-            return
-
-
-def _held(
-    cursor: Cursor, closing: str, opened: Token, values: dict[str, Value], given: set[str], outcomes: set[str]
-) -> None:
-    """``x`` or ``x=1``, one or several, put into ``values``, and what closes them."""
-    while True:
-        name = _variable(cursor)
-        if name.word in outcomes:
-            cursor.fail(f"{name.word!r} is the outcome and cannot also be held or given", name)
-        if name.word in values or name.word in given:
-            cursor.fail(f"{name.word!r} is held or given twice; keep one", name)
-        values[name.word] = _value(cursor)
+        of = sum_here(cursor)
+        if cursor.sees(*LESS, *MORE, "="):
+            cursor.fail("the probability of an event is written P(...); name only the outcome before '|'")
+        if of in sums and count != 2:
+            cursor.fail(f"{_name(of)} is named twice", start)
+        sums[of] = start
+        if count is not None and len(sums) > count:
+            cursor.fail("there is one outcome too many here" if count == 1 else "two outcomes are meant here", start)
         if not cursor.accept(","):
             break
-    if cursor.done:
-        cursor.fail(f"this '{opened.text}' is not closed; add a '{closing}'", opened)
-    cursor.expect(closing, f"',' or '{closing}' is needed here")
+    if count == 2 and len(sums) < 2:
+        cursor.fail("two different outcomes are needed here, separated by ','")
+    case = conditions_here(cursor, list(sums)) if cursor.accept("|") else Case()
+    close(cursor, opened, _CLOSING[opened.text])
+    return tuple(sums), case
 
 
-def _value(cursor: Cursor) -> Value:
-    """``=1``, or nothing."""
-    if not cursor.accept("="):
-        return None
-    if cursor.here.kind != "number":
-        cursor.fail(f"a number is needed after '=', not {cursor.here.shown()}")
-    token = cursor.take()
-    value = float(token.text)
-    if value in (float("inf"), float("-inf")):
-        cursor.fail("the value is too large", token)
-    return value
+def _name(of: Sum) -> str:
+    return repr(of.alone.variable) if of.alone else str(of)
 
 
-def _potential(cursor: Cursor) -> Potential:
-    """``y`` or ``y_{x=1}``."""
-    name = cursor.expect_name()
-    word = name.word
-    mark = cursor.here
-    if name.kind == "quoted" and mark.text == "_" and mark.start == name.end and cursor.after.text == "{":
-        cursor.take()
-    elif name.kind != "quoted" and mark.text == "{" and mark.start == name.end and word.endswith("_"):
-        word = word[:-1]
-    else:
-        return Potential(_checked(cursor, name, word))
-    if not word:
-        cursor.fail("a variable's name is needed before '_{'", name)
-    variable = _checked(cursor, name, word)
-    opened = cursor.take()
-    held: dict[str, Value] = {}
-    _held(cursor, "}", opened, held, set(), {variable})
-    return Potential(variable, held)
+def _probability(cursor: Cursor, opened: Token) -> Found:
+    """A distribution if variables are named, a number if events are."""
+    sums: dict[Sum, Token] = {}
+    events: list[Event] = []
+    while True:
+        start = cursor.here
+        event = bounded_event(cursor) if begins_with_bound(cursor) else None
+        of = event.of if event else sum_here(cursor)
+        if event is None and cursor.sees(*LESS, *MORE):
+            event = event_after(cursor, of)
+        if cursor.sees("="):
+            cursor.fail("a single value of a continuous outcome has probability 0; ask P(y > 2) or P(1 < y < 2)")
+        if event is not None:
+            events.append(event)
+        elif of in sums:
+            cursor.fail(f"{_name(of)} is named twice", start)
+        else:
+            sums[of] = start
+        if events and sums:
+            cursor.fail("events and variables cannot be mixed; write y > 2 for each, or name variables only", start)
+        if not cursor.accept(","):
+            break
+    before = [e.of for e in events] if events else list(sums)
+    case = conditions_here(cursor, before) if cursor.accept("|") else Case()
+    close(cursor, opened, _CLOSING[opened.text])
+    return Probability(tuple(events), case) if events else _distribution(tuple(sums), case)
 
 
-def _variable(cursor: Cursor) -> Token:
-    name = cursor.expect_name()
-    if cursor.sees("{") and name.text.endswith("_"):
-        cursor.fail("a counterfactual variable is not understood here; name the variable alone", name, cursor.here)
-    _checked(cursor, name, name.word)
-    return name
+def _distribution(sums: tuple[Sum, ...], case: Case) -> Interventional | Counterfactual | Distribution:
+    """The simplest type that can say it."""
+    outcomes = [of.alone for of in sums]
+    held = _held(case)
+    if held is None or case.events or any(v is None for v in outcomes):
+        return Distribution(sums, case)
+    potentials = [v.plain for v in outcomes if v is not None]
+    given = {v.plain: x for v, x in case.given.items()}
+    if None in potentials or None in given:
+        return Distribution(sums, case)
+    known = [p for p in potentials if p is not None]
+    seen = {p: x for p, x in given.items() if p is not None}
+    if any(p.held for p in (*known, *seen)):
+        return Counterfactual(tuple(known), seen)
+    return Interventional(tuple(p.variable for p in known), held, {p.variable: x for p, x in seen.items()})
 
 
-def _checked(cursor: Cursor, token: Token, word: str) -> str:
-    try:
-        return check_name(word)
-    except GraphError as error:
-        cursor.fail(str(error), token)
+def _held(case: Case) -> dict[str, Value] | None:
+    """What ``do`` holds at values, None if it does anything else."""
+    plain = Variant("", case.do).plain
+    return None if plain is None else dict(plain.held)
+
+
+def _standardized(cursor: Cursor, opened: Token) -> Standardized:
+    start = cursor.here
+    effect = _effect(cursor)
+    if not isinstance(effect, EFFECTS):
+        cursor.fail("only effects have a standardized version; for error terms ask Corr[...] of variables", start)
+    close(cursor, opened, _CLOSING[opened.text])
+    return Standardized(effect)
 
 
 # -- arrows --------------------------------------------------------------------------------------
 
 
-def _effect(cursor: Cursor) -> Query:
-    names = [_variable(cursor)]
+def _effect(cursor: Cursor) -> DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance:
+    names = [plain_name(cursor)]
     first = cursor.here
     if not cursor.sees(*_ARROWS):
         cursor.fail(f"{first.shown()} is not understood here; ask {_FORMS}")
@@ -189,7 +264,7 @@ def _effect(cursor: Cursor) -> Query:
             cursor.fail(f"{arrow.text!r} and {first.text!r} cannot be mixed in one question", arrow)
         if len(names) == 2 and kind in ("<->", "<-"):
             cursor.fail(f"a question with {arrow.text} has two variables", arrow)
-        names.append(_variable(cursor))
+        names.append(plain_name(cursor))
         if names[-1].word in {t.word for t in names[:-1]}:
             cursor.fail(f"{names[-1].word!r} is named twice; a path never comes back", names[-1])
     words = tuple(t.word for t in names)

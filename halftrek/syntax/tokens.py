@@ -87,6 +87,21 @@ class Cursor:
         return self._tokens[min(self._at + 1, len(self._tokens) - 1)]
 
     @property
+    def third(self) -> Token:
+        """The token after that."""
+        return self._tokens[min(self._at + 2, len(self._tokens) - 1)]
+
+    def split(self, length: int) -> None:
+        """Cut the next token in two after some characters."""
+        token = self.here
+        middle = token.start + length
+        pieces = [
+            Token("symbol", token.text[:length], token.start, middle),
+            Token("symbol", token.text[length:], middle, token.end),
+        ]
+        self._tokens[self._at : self._at + 1] = pieces
+
+    @property
     def beyond_newlines(self) -> Token:
         """The next token that is no newline."""
         at = self._at
