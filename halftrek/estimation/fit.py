@@ -110,20 +110,19 @@ class Fit(Presented):
         self,
         kind: Literal["all", "direct", "indirect", "total", "through"] = "all",
         *,
-        level: float = 0.95,
-        interval: Literal["delta", "robust"] = "delta",
-        information: Literal["expected", "observed"] | None = None,
         budget: float = 5.0,
+        **uncertainty: Any,
     ) -> Any:
         """A tidy frame of effects: cause effect kind est se z p ci_low ci_high std method note.
 
         Direct, indirect (total less direct) and total effects of every pair with a directed path, or those of one
         ``kind``; "through" lists the effects through each variable in between. What the graph does not determine has
-        no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification.
+        no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification. For
+        the options of uncertainty see ``query``; intervals are "delta", "robust", "bootstrap" or "parametric".
         """
         from halftrek.workflow import effects_of
 
-        return effects_of(self, kind, budget=budget, level=level, interval=interval, information=information)
+        return effects_of(self, kind, budget=budget, **uncertainty)
 
     def decompose(self, cause: str, effect: str, *, most: int = 20, **uncertainty: Any) -> Decomposition:
         """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""

@@ -12,7 +12,7 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.graph import Graph, quoted
-from halftrek.inference.effects import NOTHING, Measured, check_ends, columns_of, measure
+from halftrek.inference.effects import NOTHING, Measured, check_ends, columns_of, ends_of, measure
 from halftrek.inference.estimate import How
 from halftrek.inference.legs import along, total
 from halftrek.model import Floats
@@ -147,7 +147,7 @@ def _rest(found: Measured, told: Floats, how: How, hidden: int, unknown: int) ->
     weights[0] = 1.0
     value = float(weights @ np.nan_to_num(found.values))
     error = float(found.factor.errors(weights[None])[0])
-    reach = how.quantile * error
+    low, high = ends_of(value, error, None if found.draws is None else found.draws @ weights, how)
     note = NOTHING if np.isnan(error) else ""
     share = value / found.values[0] if found.values[0] else nan
-    return Share(f"({name})", value, error, value - reach, value + reach, float(share), note)
+    return Share(f"({name})", value, error, low, high, float(share), note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -13,10 +14,11 @@ from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.graph import Graph, did_you_mean, quoted
+from halftrek.inference.bootstrap import MANY_FAILED, replicates_of
 from halftrek.inference.estimate import How
 from halftrek.inference.factor import Factor, Slopes, joint_factor
 from halftrek.inference.known import ABSENT, Settled, knowledge
-from halftrek.inference.legs import PathSum, Weights, between, direct, edges_of, indirect, through, total
+from halftrek.inference.legs import ManyWeights, PathSum, Weights, between, direct, edges_of, indirect, through, total
 from halftrek.model import Floats
 
 Kind = Literal["all", "direct", "indirect", "total", "through"]
@@ -48,7 +50,8 @@ class Effect:
 class Measured:
     """Effects over paths with what is known of each; numbers are there for the identified ones alone.
 
-    ``factor`` has one row for each effect (zero where it is not identified), for sums and ratios of effects.
+    ``factor`` has one row for each effect (zero where it is not identified), for sums and ratios of effects; ``draws``
+    has the effects in each bootstrap replicate, one row each, None for other intervals.
     """
 
     effects: tuple[PathSum, ...]
@@ -58,6 +61,7 @@ class Measured:
     intervals: Floats
     factor: Factor
     notes: tuple[str, ...]
+    draws: Floats | None = None
 
 
 def effect_rows(fit: Fit, how: How, *, kind: Kind = "all", budget: float = BUDGET) -> list[Effect]:
@@ -88,16 +92,52 @@ def measure(fit: Fit, effects: Sequence[PathSum], how: How, *, budget: float = B
     weights = Weights(fit.model)
     open_ = np.array([not s.identified for s in settled], dtype=bool)
     values = np.array([np.nan if o else weights.estimate(e) for e, o in zip(effects, open_, strict=True)])
-    pieces = _gradients(weights, effects, open_)
-    factor = joint_factor(fit, pieces, how) if effects else Factor(np.zeros((0, 0)))
+    draws, failures = _draws(fit, effects, open_, how)
+    if not effects:
+        factor = Factor(np.zeros((0, 0)))
+    elif draws is None:
+        factor = joint_factor(fit, _gradients(weights, effects, open_), how)
+    else:
+        factor = Factor((draws - draws.mean(axis=0)).T / np.sqrt(len(draws) - 1.0))
     errors = np.where(open_, np.nan, factor.errors())
-    reach = how.quantile * errors
+    intervals = [
+        ends_of(value, error, None if draws is None else draws[:, i], how)
+        for i, (value, error) in enumerate(zip(values, errors, strict=True))
+    ]
     notes = tuple(
-        s.reason if not s.identified else "; ".join(_cautions(fit, e, float(error), s.method))
+        s.reason if not s.identified else "; ".join([*_cautions(fit, e, float(error), s.method), *failures])
         for s, e, error in zip(settled, effects, errors, strict=True)
     )
-    intervals = np.stack([values - reach, values + reach], axis=1)
-    return Measured(tuple(effects), settled, values, errors, intervals, factor, notes)
+    both = np.array(intervals).reshape(len(intervals), 2)
+    return Measured(tuple(effects), settled, values, errors, both, factor, notes, draws)
+
+
+def ends_of(value: float, error: float, draws: Floats | None, how: How) -> tuple[float, float]:
+    """Ends of an interval: quantiles of the draws if there are any, else from the standard error."""
+    if math.isnan(value):
+        return math.nan, math.nan
+    if draws is None:
+        return float(value - how.quantile * error), float(value + how.quantile * error)
+    low, high = np.quantile(draws, [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0])
+    return float(low), float(high)
+
+
+def _draws(fit: Fit, effects: Sequence[PathSum], open_: Floats, how: How) -> tuple[Floats | None, tuple[str, ...]]:
+    """The effects in bootstrap replicates (zero where not identified), and a note if many of those failed."""
+    if how.interval not in ("bootstrap", "parametric"):
+        return None, ()
+    if how.ends != "percentile":
+        raise InputError(f"ends={how.ends!r} is for single questions, see fit.query; here it is 'percentile'")
+    kind: Literal["bootstrap", "parametric"] = "bootstrap" if how.interval == "bootstrap" else "parametric"
+    found = replicates_of(fit, kind, how.replicates, how.random_state, how.progress)
+    if len(found.batch) < 2:
+        raise InputError("no replicate had a maximum of the likelihood; ask for interval='delta'")
+    weights = ManyWeights(found.batch.T, found.batch.names, fit.graph)
+    zero = np.zeros(len(found.batch))
+    columns = [zero if o else weights.estimate(e) for e, o in zip(effects, open_, strict=True)]
+    many = found.failed > MANY_FAILED * found.drawn
+    note = f"{found.failed} of {found.drawn} replicates had no maximum of the likelihood"
+    return np.stack(columns, axis=1) if columns else np.zeros((len(zero), 0)), (note,) if many else ()
 
 
 def check_ends(graph: Graph, cause: str, effect: str) -> None:
@@ -117,9 +157,7 @@ def check_ends(graph: Graph, cause: str, effect: str) -> None:
 
 def two_sided(z: float) -> float:
     """The chance that a standard normal number is farther from zero."""
-    from scipy.special import ndtr
-
-    return float(2.0 * ndtr(-abs(z)))
+    return math.erfc(abs(z) / math.sqrt(2.0))
 
 
 def _pairs(graph: Graph) -> list[tuple[str, str]]:

@@ -84,7 +84,7 @@ def joint_factor(fit: Fit, slopes: Slopes | Iterable[Slopes], how: How) -> Facto
         return _from_rows(fit, pieces)
     if how.interval != "delta":
         raise InputError(
-            f"interval={how.interval!r} is for single questions, see fit.query; here it is 'delta' or 'robust'"
+            f"interval={how.interval!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
         )
     if fit.patterns is not None:
         return _from_patterns(fit, pieces, how.information or "observed")
@@ -133,7 +133,7 @@ def _from_rows(fit: Fit, pieces: Iterable[Slopes]) -> Factor:
         weighted = np.nan_to_num(values if weights is None else values * np.sqrt(weights)[:, None])
         if fit.rows is not None and fit.rows.cluster is not None:
             weighted *= np.sqrt(cluster_correction(len(values)))
-        triangle = np.linalg.qr(np.concatenate([triangle, weighted]), mode="r")
+        triangle = np.asarray(np.linalg.qr(np.concatenate([triangle, weighted]), mode="r"))
     whole = np.eye(size)
     open_parts = ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
     return Factor(triangle.T / fit.n, open_parts)

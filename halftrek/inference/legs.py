@@ -172,6 +172,34 @@ class Weights:
         return {}
 
 
+@dataclass(frozen=True, eq=False)
+class ManyWeights:
+    """Effects over paths in many models of one graph: values alone, the first axis of ``T`` counting the models."""
+
+    T: Floats
+    names: tuple[str, ...]
+    graph: Graph
+
+    @cached_property
+    def _inverses(self) -> dict[frozenset[str], Floats]:
+        return {}
+
+    def value(self, one: Leg) -> Floats:
+        i, j = self.names.index(one.cause), self.names.index(one.effect)
+        if one.around == between(self.graph, one.cause, one.effect):
+            return np.asarray(self.T[:, i, j])
+        if one.around not in self._inverses:
+            T = self.T.copy()
+            T[:, :, [self.names.index(v) for v in one.around]] = 0.0
+            self._inverses[one.around] = np.linalg.inv(np.eye(len(self.names)) - T)
+        return np.asarray(self._inverses[one.around][:, i, j])
+
+    def estimate(self, effect: PathSum) -> Floats:
+        """The effect in each model."""
+        parts = [sign * np.prod([self.value(one) for one in legs], axis=0) for sign, legs in effect.forms[0]]
+        return np.asarray(np.sum(parts, axis=0))
+
+
 def _walk(start: str, around: frozenset[str], near) -> set[str]:  # type: ignore[no-untyped-def]
     found, waiting = {start}, [start]
     while waiting:

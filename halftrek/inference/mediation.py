@@ -13,7 +13,7 @@ from halftrek.errors import QueryError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.graph import Graph, quoted
-from halftrek.inference.effects import Measured, check_ends, columns_of, measure, two_sided
+from halftrek.inference.effects import Measured, check_ends, columns_of, ends_of, measure, two_sided
 from halftrek.inference.estimate import How
 from halftrek.inference.legs import PathSum, avoiding, between, edges_of, indirect, leg, only_through, through, total
 from halftrek.model import Floats
@@ -43,7 +43,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Proportion:
-    """Indirect over total effect; ``interval`` by the delta method, ``fieller`` also right where the total is small.
+    """Indirect over total effect; ``interval`` is of the kind asked for, ``fieller`` right also for a small total.
 
     Fieller's set of ratios is all numbers, ``(-inf, inf)``, where the total's own interval holds zero.
     """
@@ -159,7 +159,7 @@ def _routes(graph: Graph, cause: str, effect: str, chosen: tuple[str, ...]) -> t
         for u in (cause, *chosen)
     }
     found: list[tuple[str, ...]] = []
-    waiting = [(cause,)]
+    waiting: list[tuple[str, ...]] = [(cause,)]
     for path in waiting:
         for v in onward[path[-1]]:
             if v == effect and len(path) > 1:
@@ -180,7 +180,10 @@ def _proportion(values: Floats, found: Measured, how: How) -> Proportion | None:
     weights = np.zeros((1, len(found.values)))
     weights[0, [2, 0]] = 1.0 / whole, -ratio / whole
     error = float(found.factor.errors(weights)[0])
-    reach = how.quantile * error
+    ratios = None
+    if found.draws is not None:
+        ratios = found.draws[:, 2] / found.draws[:, 0]
+        error = float(ratios.std(ddof=1))
     pick = np.zeros((2, len(found.values)))
     pick[0, 2] = pick[1, 0] = 1.0
     spread = how.quantile**2 * found.factor.covariance(pick)
@@ -189,7 +192,7 @@ def _proportion(values: Floats, found: Measured, how: How) -> Proportion | None:
     if a > 0.0:
         root = float(np.sqrt(max(b * b - a * c, 0.0)))
         fieller = (float((b - root) / a), float((b + root) / a))
-    return Proportion(ratio, error, (ratio - reach, ratio + reach), fieller)
+    return Proportion(ratio, error, ends_of(ratio, error, ratios, how), fieller)
 
 
 def _warnings(rows: tuple[Route, ...], share: Proportion | None, how: How, complete: bool) -> tuple[str, ...]:

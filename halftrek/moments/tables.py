@@ -59,7 +59,7 @@ def table_like(source: Any, columns: Mapping[str, Floats]) -> Any:
         for name, values in columns.items():
             found[name] = values
         return found
-    frame = as_frame(columns, library_of(source))
+    frame = as_frame(dict[str, Any](columns), library_of(source))
     if library_of(source) == "pandas":
         frame.index = source.index
     return frame

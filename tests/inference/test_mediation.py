@@ -186,3 +186,30 @@ def test_intervals_of_the_proportion_cover():
         )
         hits += [low < truth < high for low, high in (share.interval, share.fieller)]
     assert np.abs(hits / reps - 0.95).max() < 3.5 * np.sqrt(0.95 * 0.05 / reps)
+
+
+@pytest.mark.parametrize("interval", ["bootstrap", "parametric"])
+def test_bootstrap_equals_the_models_fitted_again(interval):
+    from halftrek.inference.bootstrap import replicates_of
+
+    graph = ht.graph("x -> m -> y; x -> y; m -> w; w -> y")
+    model = random_model(graph, 0)
+    fit = ht.fit(graph, model.sample(150, random_state=1))
+    options = {"interval": interval, "replicates": 60, "random_state": 3, "level": 0.8}
+    found = fit.mediation("x", "y", ["m"], **options)
+    every = paths_of(graph, "x", "y")
+    batch = replicates_of(fit, interval, 60, 3).batch
+    draws = np.array([[sum(product(m, p) for p in every if keep in p) for keep in ("x", "m")] for m in batch])
+    for row, column in ((found.total, draws[:, 0]), (found.indirect, draws[:, 1])):
+        assert row.se == pytest.approx(column.std(ddof=1))
+        assert (row.ci_low, row.ci_high) == pytest.approx(tuple(np.quantile(column, [0.1, 0.9])))
+    ratios = draws[:, 1] / draws[:, 0]
+    assert found.proportion.se == pytest.approx(ratios.std(ddof=1))
+    assert found.proportion.interval == pytest.approx(tuple(np.quantile(ratios, [0.1, 0.9])))
+    shares = fit.decompose("x", "y", most=1, **options)
+    rest = draws[:, 0] - np.array([product(m, shares.rows[0].path.split(" -> ")) for m in batch])
+    assert (shares.rows[1].ci_low, shares.rows[1].ci_high) == pytest.approx(tuple(np.quantile(rest, [0.1, 0.9])))
+    row = fit.effects("total", **options)
+    assert row["se"][[*row["effect"]].index("y")] == pytest.approx(found.total.se)
+    with pytest.raises(ht.InputError, match="bca"):
+        fit.mediation("x", "y", ends="bca", **options)
