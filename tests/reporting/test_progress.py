@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from halftrek.reporting import progress_bar
+from halftrek.reporting import late_bar, progress_bar
 
 
 def test_silent_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,3 +31,13 @@ def test_plain_line_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         advance(1, 2)
         advance(0, 0)
     assert capsys.readouterr().err == (f"\rWork [{'#' * 15}{'.' * 15}]  50%\rWork [{'#' * 30}] 100%\n")
+
+
+def test_late_bar_appears_only_for_long_work(capsys: pytest.CaptureFixture[str]) -> None:
+    with late_bar("Work", after=60.0, shown=True) as advance:
+        advance(1, 2)
+    assert capsys.readouterr() == ("", "")
+    with late_bar("Work", after=-1.0, shown=True) as advance:
+        advance(1, 2)
+        advance(2, 2)
+    assert "100%" in capsys.readouterr().err
