@@ -16,10 +16,14 @@ from halftrek.model import Floats
 
 
 def has_em_step(problem: Problem) -> bool:
-    """True if the M-step is a regression for every member: no ties, and no fixed variance among covarying errors."""
-    shape = problem.shape
+    """True if the M-step is a regression for every member.
+
+    That needs: no ties, no fixed variance among covarying errors, no fixed covariance of errors but zero.
+    """
+    shape, W0 = problem.shape, problem.W0
     covarying = {i for pair in shape.pairs for i in pair}
-    return problem.link is None and covarying <= set(shape.noisy)
+    held = np.count_nonzero(W0) > np.count_nonzero(W0.diagonal(axis1=1, axis2=2))
+    return problem.link is None and covarying <= set(shape.noisy) and not held
 
 
 def em_step(problem: Problem, theta: Floats) -> Floats:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.errors import InputError
+from halftrek.estimation import Fit
 from halftrek.reporting.columns import columns_in, numbers, pick
 from halftrek.reporting.plots import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from halftrek.estimation.fit import Fit
 
 _SETTLED = 1e-9  # of the log-likelihood: closer to the maximum is rounding
 _MANY = 15  # variables beyond which a heat map has no numbers in its cells
@@ -31,7 +30,7 @@ def plot_convergence(
 
     ``traces`` is a fit, or log-likelihoods by step, of one algorithm or of several by name; ``best`` is the maximum.
     """
-    if hasattr(traces, "loglik"):
+    if isinstance(traces, Fit):
         from halftrek.estimation.trace import likelihood_trace
 
         best, traces = traces.loglik, {"EM alone": likelihood_trace(traces)}
@@ -49,7 +48,7 @@ def plot_convergence(
         steps = np.arange(1, len(gap) + 1)
         ax.plot(steps, gap, color=colour, linestyle=dash, linewidth=2.0, marker="o", markersize=3.5, label=label)
     ax.set_yscale("log")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("step")
     ax.set_ylabel("log-likelihood below its maximum")
     ax.legend(frameon=False, fontsize="small")
@@ -89,8 +88,8 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
 def plot_constraints(tests: Any, *, level: float = 0.05, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Tests of what the graph implies: a dot for the p-value of each constraint, and the level as a rule.
 
-    ``tests`` is ``fit.tests()``, or a tidy frame with ``constraint`` and ``p`` or ``p_adjusted`` (and ``estimate``, zero
-    where the constraint holds, shown beside its name). Constraints that the data contradict at ``level`` are filled.
+    ``tests`` is ``fit.tests()``, or a tidy frame with ``constraint`` and ``p`` or ``p_adjusted``, and ``estimate``
+    (zero where the constraint holds), which is shown beside the name. What the data contradict at ``level`` is filled.
     """
     columns = columns_in(tests, "plot_constraints")
     labels = [str(v) for v in pick(columns, ("constraint",), "plot_constraints")]

@@ -141,11 +141,9 @@ def _parts(
         known = _decided(source) if identified == "auto" else _given(source, identified or {})
         return source, model, known
     chosen = source.model if model is None else model
-    return (
-        source.graph,
-        chosen,
-        determined(source) if identified in (None, "auto") else _given(source.graph, identified),
-    )
+    if identified is None or identified == "auto":
+        return source.graph, chosen, determined(source)
+    return source.graph, chosen, _given(source.graph, identified)
 
 
 def determined(fit: Fit) -> dict[Edge, bool]:

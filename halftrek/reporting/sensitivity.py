@@ -11,7 +11,8 @@ import numpy as np
 from halftrek.errors import GraphError, InputError, QueryError
 from halftrek.graph import Graph, edge_key
 from halftrek.inputs import read_graph, read_question
-from halftrek.model import Floats
+from halftrek.model import Floats, Gaussian
+from halftrek.queries import Query, evaluate
 from halftrek.reporting.plots import BLUE, GREY, VERMILION, axes_or_new, tidy_axes
 from halftrek.workflow import fit as fit_graph
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
 
 _REACH = 0.75  # of the errors' standard deviations, to either side
-_POINTS = 31
+_POINTS = 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +79,8 @@ def sensitivity(
     estimates = np.array([float(answer.value) for _, (_, answer) in found])
     intervals = np.array([_ends(answer) for _, (_, answer) in found])
     correlations = np.array([_correlation(fitted, first, second) for _, (fitted, _) in found])
-    zero = _zero(covariances, estimates, lambda c: _value(ask(c)))
-    at_zero = None if zero is None else ask(zero)
+    zero = _zero(covariances, estimates, lambda c: _value(_fitted(chosen, moments, (first, second), c), query))
+    at_zero = None if zero is None else _fitted(chosen, moments, (first, second), zero)
     return Sensitivity(
         str(query),
         (first, second),
@@ -89,7 +90,7 @@ def sensitivity(
         intervals,
         level,
         zero,
-        None if at_zero is None else _correlation(at_zero[0], first, second),
+        None if at_zero is None else _correlation(at_zero, first, second),
     )
 
 
@@ -160,7 +161,8 @@ def _fitted(graph: Graph, moments: Any, arc: tuple[str, str], covariance: float)
     known = {k: v for k, v in graph.coefficients.items() if k not in keys}
     held = Graph(graph.directed, (*graph.bidirected, arc), graph.latents, graph.observed, known)
     try:
-        fitted = fit_graph(held, moments, coefficients={edge_key(arc[0], "<->", arc[1]): covariance})
+        with np.errstate(all="ignore"):  # far from what the data allow
+            fitted = fit_graph(held, moments, coefficients={edge_key(arc[0], "<->", arc[1]): covariance})
     except InputError:
         return None
     return fitted if fitted.converged else None
@@ -189,8 +191,12 @@ def _ends(answer: Answer) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _value(result: tuple[Fit, Answer] | None) -> float:
-    return float("nan") if result is None else float(np.asarray(result[1].value))
+def _value(fitted: Fit | None, query: Query) -> float:
+    """The answer alone; that it is identified was found at the ends of the search."""
+    if fitted is None:
+        return float("nan")
+    result = evaluate(query, fitted.model)
+    return float(result.mean[0]) if isinstance(result, Gaussian) else float(result)
 
 
 def _zero(covariances: Floats, estimates: Floats, value: Any) -> float | None:

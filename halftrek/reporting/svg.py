@@ -39,7 +39,7 @@ def graph_svg(
     for label in drawing.labels:
         x, y = place(label.x, label.y)
         colour = GREY if not label.known else GREEN if label.dashed else INK
-        half = 3.4 * len(label.text) + 2.0
+        half = 3.1 * len(label.text) + 1.0
         parts.append(f'<rect x="{x - half:.1f}" y="{y - 8:.1f}" width="{2 * half:.1f}" height="16" fill="#fff"/>')
         parts.append(_text(label.text, x, y, colour, 11.5))
     colours = {name: colour for name, colour in ((cause, BLUE), (effect, VERMILION)) if name is not None}

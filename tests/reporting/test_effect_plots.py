@@ -1,0 +1,135 @@
+"""Pictures of effects: what is drawn is what the answers say."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import halftrek as ht
+from halftrek.reporting import plot_dose_response, plot_effects, plot_paths
+from halftrek.reporting.plots import new_figure
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def fit() -> ht.Fit:
+    study = ht.dataset("front_door")
+    return ht.fit(study.graph, study.data)
+
+
+def axes() -> Any:
+    return new_figure(6.0, 4.0).axes[0]
+
+
+def segments(ax: Any) -> list[tuple[float, float]]:
+    """Ends of the horizontal lines, from top to bottom."""
+    lines = [line for line in ax.lines if len(set(line.get_ydata())) == 1 and len(line.get_xdata()) == 2]
+    return [tuple(line.get_xdata()) for line in sorted(lines, key=lambda line: -line.get_ydata()[0])]
+
+
+def test_a_forest_has_a_line_for_each_effect(fit: ht.Fit) -> None:
+    answers = {"all of it": fit.effect("smoking", "cancer_risk"), "one step": fit.effect("smoking", "tar")}
+    ax = axes()
+    assert plot_effects(answers, ax=ax, title="effects") is ax
+    assert [t.get_text() for t in ax.get_yticklabels()] == list(answers)
+    assert segments(ax) == [a.interval for a in answers.values()]
+    dots = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    assert dots == [a.value for a in answers.values()]
+    assert ax.get_title() == "effects"
+    labels = plot_effects(list(answers.values()), ax=axes()).get_yticklabels()
+    assert [t.get_text() for t in labels] == ["smoking ~> cancer_risk", "smoking ~> tar"]
+
+
+def test_a_forest_of_a_frame_leaves_out_what_has_no_number() -> None:
+    fit = ht.fit("z -> x -> y; x <-> y; a -> b; a <-> b", _rows("z -> x -> y; x <-> y; a -> b; a <-> b"))
+    frame = fit.params()
+    edges = frame[frame["op"] == "~"]
+    labels = [t.get_text() for t in plot_effects(edges, ax=axes()).get_yticklabels()]
+    assert labels == ["z -> x", "x -> y"]
+    effects = fit.effects()
+    shown = [t.get_text() for t in plot_effects(effects, ax=axes()).get_yticklabels()]
+    assert len(shown) == int(np.isfinite(effects["est"].astype(float)).sum())
+    assert not any(label.startswith("a ") for label in shown)
+
+
+def _rows(text: str) -> Any:
+    from halftrek.simulation import random_model
+
+    return random_model(ht.graph(text), random_state=1).sample(500, random_state=2)
+
+
+def test_dots_are_full_where_zero_is_outside() -> None:
+    frame = {"label": ["clear", "unclear"], "est": [1.0, 0.1], "ci_low": [0.5, -0.2], "ci_high": [1.5, 0.4]}
+    dots = [line for line in plot_effects(frame, ax=axes()).lines if line.get_marker() == "o"]
+    assert [dot.get_markerfacecolor() == "white" for dot in dots] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("effects", "words"),
+    [
+        ({"label": ["a"], "value": [1.0]}, "needs a column 'ci_low'"),
+        ({"label": ["a"], "est": [None], "ci_low": [0], "ci_high": [1]}, "no effect with a number"),
+        (3.5, "not float"),
+    ],
+)
+def test_what_is_no_table_of_effects(effects: Any, words: str) -> None:
+    with pytest.raises(ht.InputError, match=words):
+        plot_effects(effects, ax=axes())
+
+
+def test_paths_add_up_to_the_total() -> None:
+    frame = {"path": ["x -> y", "x -> m -> y", "x -> k -> y"], "est": [0.5, 0.3, -0.2]}
+    ax = axes()
+    assert plot_paths(frame, ax=ax) is ax
+    bars = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
+    assert bars == [pytest.approx(b) for b in [(0.0, 0.5), (0.5, 0.3), (0.8, -0.2), (0.0, 0.6)]]
+    labels = [t.get_text() for t in ax.get_yticklabels()]
+    assert labels == ["x -> y\n0.5 (83%)", "x -> m -> y\n0.3 (50%)", "x -> k -> y\n−0.2 (−33%)", "total\n0.6"]
+
+
+def test_paths_of_a_decomposition_of_a_fit() -> None:
+    study = ht.dataset("tal_or")
+    parts = ht.fit(study.graph, study.data).decompose("cond", "reaction")
+    ax = plot_paths(parts, ax=axes())
+    assert sorted(bar.get_width() for bar in ax.patches) == pytest.approx(
+        sorted([*(r.est for r in parts.rows), parts.total.est])
+    )
+    same = plot_paths(parts.frame(), ax=axes())
+    assert [t.get_text() for t in same.get_yticklabels()] == [t.get_text() for t in ax.get_yticklabels()]
+    empty = SimpleNamespace(rows=(), total=parts.total)
+    with pytest.raises(ht.InputError, match="no path with a number"):
+        plot_paths(empty, ax=axes())
+
+
+def test_the_dose_response_is_the_answers_and_their_intervals(fit: ht.Fit) -> None:
+    doses = [-1.0, 0.0, 2.0]
+    ax = plot_dose_response(fit, "smoking", "cancer_risk", values=doses, level=0.9, ax=axes())
+    answers = [fit.query(f"P(cancer_risk | do(smoking={x}))", level=0.9) for x in doses]
+    done, seen = ax.lines
+    assert list(done.get_ydata()) == [a.mean for a in answers]
+    corners = {(round(float(x), 9), round(float(y), 9)) for x, y in ax.collections[0].get_paths()[0].vertices}
+    for x, answer in zip(doses, answers, strict=True):
+        assert {(x, round(end, 9)) for end in answer.interval} <= corners
+    slope = np.polyfit(seen.get_xdata(), seen.get_ydata(), 1)[0]
+    S = fit.model.cov
+    assert slope == pytest.approx(S[0, 2] / S[0, 0], rel=1e-6)
+    assert ax.get_xlabel() == "smoking"
+    assert "90% interval" in [t.get_text() for t in ax.get_legend().get_texts()]
+    alone = plot_dose_response(fit, "smoking", "cancer_risk", seen=False, given={}, ax=axes())
+    assert len(alone.lines) == 1
+    assert alone.get_xlim()[0] == pytest.approx(fit.moments.mean[0] - 2 * np.sqrt(fit.moments.cov[0, 0]))
+
+
+def test_a_dose_response_that_is_not_identified_is_not_drawn() -> None:
+    fit = ht.fit("x -> y; x <-> y", _rows("x -> y; x <-> y"))
+    with pytest.raises(ht.NotIdentifiedError):
+        plot_dose_response(fit, "x", "y", ax=axes())
+    with pytest.raises(ht.GraphError, match="no observed variable 'w'"):
+        plot_dose_response(fit, "w", "y", ax=axes())
+    with pytest.raises(ht.InputError, match="at least two"):
+        plot_dose_response(fit, "x", "y", values=[1.0], ax=axes())
