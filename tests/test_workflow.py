@@ -205,7 +205,7 @@ def bad_frames(frame: pd.DataFrame) -> dict[str, tuple[object, str]]:
         "duplicate column": (frame.assign(x2=frame.x1), "'x1' and 'x2' are perfectly correlated"),
         "collinear parents": (frame.assign(x2=frame.x1 + frame.x3), "collinear"),
         "same name twice": (doubled, "2 columns named 'x2'"),
-        "missing value": (hole, "missing values, in x2"),
+        "no value": (hole.assign(x2=np.nan), "column 'x2' has no value"),
         "infinite": (infinite, "'x2' holds an infinite value"),
         "text": (text, "'x2'"),
         "too few rows": (frame.iloc[:2], "too few"),
@@ -227,6 +227,9 @@ def test_bad_data_name_the_variable_and_the_fix(frame, name):
 def test_missing_rows_can_be_left_out(frame):
     holed = frame.copy()
     holed.loc[[3, 7], "x2"] = np.nan
+    with pytest.raises(ht.DataError, match="missing values, in x2"):
+        ht.fit(FRONT_DOOR, holed, missing="error")
+    assert ht.fit(FRONT_DOOR, holed).n == 400
     fit = ht.fit(FRONT_DOOR, holed, missing="drop")
     assert fit.n == 398
     assert fit.loglik == pytest.approx(ht.fit(FRONT_DOOR, frame.drop([3, 7])).loglik)

@@ -32,6 +32,7 @@ EM_STEPS = 500  # where Newton has no place
 FEASIBLE = 1e-6  # a lower log-likelihood than Newton's by more than this: Newton has left the model
 SETTLED = 1e-8  # derivative per row, in units of each parameter's information
 FLAT = 1e-9  # eigenvalue of the scaled information that counts as none
+COPY = 1e-11  # distance of a correlation from one that is rounding
 FLOOR = 1e-10  # of a noise variance, as a share of the variable's variance
 
 
@@ -50,18 +51,25 @@ class Incomplete:
 
 def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Options, settings: Settings) -> Incomplete:
     """The model of highest likelihood of the observed values."""
-    _refuse_constant(patterns)
+    _refuse_dependent(patterns, graph)
     first = start_moments(patterns)
     if not well_posed(first.cov[None], first.n)[0]:
         refuse_dependent(first, graph)
     if options.intercepts:
         refuse_far_means(first, graph, {v for v, _ in options.intercepts})
-    found = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings).run(first)
-    if found is None:  # no hidden causes of two have these covariances: search among loadings
-        wider = _with_loadings(graph)
-        wide_plan, space = make_plan(wider, plan.names, options), make_space(wider, plan.names, options)
-        found = _Search(graph, wide_plan, patterns, space, settings, last=True).run(first)
-        assert found is not None
+    try:
+        found = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings).run(first)
+        if found is None:  # no hidden causes of two have these covariances: search among loadings
+            wider = _with_loadings(graph)
+            wide_plan, space = make_plan(wider, plan.names, options), make_space(wider, plan.names, options)
+            found = _Search(graph, wide_plan, patterns, space, settings, last=True).run(first)
+    except np.linalg.LinAlgError:
+        found = None
+    if found is None:
+        raise DataError(
+            "with these missing values the likelihood has no maximum: some variable is almost a linear function of "
+            "others in the rows that have all of them. Take it out of the graph, or get more complete rows"
+        )
     if not well_posed(found.moments.cov[None], found.moments.n)[0]:
         refuse_dependent(found.moments, graph)
     return found
@@ -92,10 +100,9 @@ class _Search:
             step = self.inner(filled, T)
             if step[2] < top.value - FEASIBLE and not self.last:
                 return None
-            gain = step[2] - value
-            if gain < -FEASIBLE:
+            if step[2] < value - FEASIBLE:
                 break
-            newton = True
+            newton, gain = True, step[2] - top.value
             solution, model, value = step
             path.append(value)
             if gain < 1e-9:
@@ -205,12 +212,24 @@ def _with_loadings(graph: Graph) -> Graph:
     return Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
 
 
-def _refuse_constant(patterns: Patterns) -> None:
+def _refuse_dependent(patterns: Patterns, graph: Graph) -> None:
+    """Raise a DataError that names the variables if one is constant, a copy, or a linear function of others."""
     mean, variance = patterns.available
     flat = variance <= 1e-24 * (1.0 + mean**2)
     if flat.any():
         culprit = patterns.names[int(np.argmax(flat))]
         raise DataError(f"{culprit!r} is constant, so it has no effect and no cause here; take it out of the graph")
+    r = np.triu(np.abs(patterns.pairwise), 1)
+    i, j = np.unravel_index(int(np.argmax(r)), r.shape)
+    if r[i, j] > 1.0 - COPY:
+        raise DataError(
+            f"{patterns.names[i]!r} and {patterns.names[j]!r} are perfectly correlated where both are observed: one is "
+            f"a copy of the other up to scale. Take one of them out of the graph"
+        )
+    if patterns.observed[0].all() and patterns.rows[0] > 2 * len(patterns.names):
+        whole = Moments(patterns.names, patterns.n[0], patterns.mean[0], patterns.cov[0])
+        if not well_posed(whole.cov[None], whole.n)[0]:
+            refuse_dependent(whole, graph)
 
 
 def _direction(

@@ -1,8 +1,12 @@
 """The likelihood of rows with holes as a function of a model's parameters: value, gradient, information.
 
-Every entry of T, W, C moves the covariance by ``u w' + w u'``, and entries of T and mu move the mean by ``m``. With the
-precision K of a pattern and ``N = K R K`` (R: second moments about the model's mean), second derivatives are products
-of the small matrices ``U K U'``, ``U K W'`` and so on, summed over patterns.
+Every entry of T, W, C moves the covariance by ``D = u v' + v u'``, and entries of T and mu move the mean by ``m``. With
+the precision K of a pattern, R its second moments about the model's mean and d its mean less the model's, minus the
+second derivatives of the log-likelihood of a row along a and b are
+
+    tr(D_a K D_b (2 K R K - K)) / 2  +  m_a' K m_b  +  m_a' K D_b K d  +  m_b' K D_a K d
+
+less what the curvature of the moments themselves adds.
 """
 
 from __future__ import annotations
@@ -13,12 +17,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.space import Numbers, Space
+from halftrek.estimation.space import Space
 from halftrek.model import Floats
 from halftrek.moments import Patterns
-from halftrek.moments.likelihood import Slope, slices, slope
-
-STEP = 1e-30  # imaginary, so that nothing cancels
+from halftrek.moments.likelihood import Slice, Slope, slices, slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +48,8 @@ def evaluate(space: Space, patterns: Patterns, theta: Floats) -> Point | None:
     return Point(theta, found.value, pulled(space, found, theta), found)
 
 
-def pulled(space: Space, found: Slope, theta: Numbers) -> Numbers:
-    """Derivatives in mean and covariance as derivatives in the parameters; a complex point gives complex ones."""
+def pulled(space: Space, found: Slope, theta: Floats) -> Floats:
+    """Derivatives in mean and covariance as derivatives in the parameters."""
     T, W, C, mu = space.arrays(theta)
     B = np.linalg.inv(np.eye(len(space.names)) - T)
     cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
@@ -62,34 +64,50 @@ def information(
     """Minus the second derivatives of the log-likelihood, or their expectation for these patterns."""
     U, V, M, owner = _directions(space, point.theta)
     mean, cov = space.moments(point.theta)
-    size = len(U)
+    size, p = len(U), len(space.names)
+    small = p**4 < 16 * size * size
     total = np.zeros((size, size))
-    for part in slices(patterns, mean, cov, 2 * size * size):
-        n = part.n
-        flip = (0, 2, 1)
-        KU, KV = U @ part.K, V @ part.K
-        uu, uv, vv = KU @ U.T, KU @ V.T, KV @ V.T
-        total += np.einsum("k,kab->ab", n, M @ part.K @ M.T)
-        if kind == "expected":
-            total += np.einsum("k,kab->ab", n, uu * vv + uv * uv.transpose(flip))
-            continue
-        N = part.K @ part.spread @ part.K
-        H = 2.0 * N - part.K  # -tr(DaKDbK)/2 + tr(DaKDbN), by the symmetry of the two forms
-        HU, HV = U @ H, V @ H
-        huu, huv, hvv = HU @ U.T, HU @ V.T, HV @ V.T
-        bend = 0.5 * (uu * hvv + vv * huu + uv * huv.transpose(flip) + uv.transpose(flip) * huv)
-        total += np.einsum("k,kab->ab", n, bend)
-        pull = (part.K @ part.gap[:, :, None])[:, :, 0]
-        MK = M @ part.K
-        mu, mv = MK @ U.T, MK @ V.T  # how a move of the mean meets a move of the covariance
-        cross = mu * (pull @ V.T)[:, None, :] + mv * (pull @ U.T)[:, None, :]
-        cross = np.einsum("k,kab->ab", n, cross)
-        total += cross + cross.T
+    for part in slices(patterns, mean, cov, None if small else 2 * size * size):
+        # second derivatives along D_a and D_b: tr(D_a K D_b H) / 2, with H = K where it is the expectation
+        H = part.K if kind == "expected" else 2.0 * part.K @ part.spread @ part.K - part.K
+        pull = None if kind == "expected" else (part.K @ part.gap[:, :, None])[:, :, 0]
+        total += (_by_moments if small else _by_entries)(U, V, M, part, H, pull)
     matrix = np.zeros((space.size, space.size))
     np.add.at(matrix, (owner[:, None], owner[None, :]), total)
     if kind == "observed":
         matrix -= _bending(space, point)
     return np.asarray((matrix + matrix.T) / 2.0)
+
+
+def _by_moments(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: Floats | None) -> Floats:
+    """Summed over patterns first, as a matrix over pairs of entries of the covariance: for few variables."""
+    p = U.shape[1]
+    D = (U[:, :, None] * V[:, None, :] + V[:, :, None] * U[:, None, :]).reshape(len(U), -1)
+    weighted = (part.n[:, None, None] * part.K).reshape(len(part.n), -1)
+    both = (weighted.T @ H.reshape(len(part.n), -1)).reshape(p, p, p, p)  # [j, l, m, i]
+    total = 0.5 * D @ both.transpose(3, 0, 1, 2).reshape(p * p, p * p) @ D.T
+    total += M @ weighted.sum(axis=0).reshape(p, p) @ M.T
+    if pull is not None:  # how a move of the mean meets a move of the covariance
+        meet = (weighted.T @ pull).reshape(p, p * p)
+        cross = M @ meet @ D.T
+        total += cross + cross.T
+    return np.asarray(total)
+
+
+def _by_entries(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: Floats | None) -> Floats:
+    """Pattern by pattern from ``U K U'``, ``U K V'`` and so on: for many variables."""
+    n, flip = part.n, (0, 2, 1)
+    KU, KV, HU, HV = U @ part.K, V @ part.K, U @ H, V @ H
+    uu, uv, vv = KU @ U.T, KU @ V.T, KV @ V.T
+    huu, huv, hvv = HU @ U.T, HU @ V.T, HV @ V.T
+    bend = 0.5 * (uu * hvv + vv * huu + uv * huv.transpose(flip) + uv.transpose(flip) * huv)
+    total = np.einsum("k,kab->ab", n, bend + M @ part.K @ M.T)
+    if pull is not None:
+        MK = M @ part.K
+        meet = (MK @ U.T) * (pull @ V.T)[:, None, :] + (MK @ V.T) * (pull @ U.T)[:, None, :]
+        cross = np.einsum("k,kab->ab", n, meet)
+        total += cross + cross.T
+    return np.asarray(total)
 
 
 def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
@@ -111,10 +129,28 @@ def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, ND
 
 
 def _bending(space: Space, point: Point) -> Floats:
-    """What the curvature of mean and covariance themselves adds: how the pull of a fixed slope turns."""
-    matrix = np.empty((space.size, space.size))
-    for a in range(space.size):
-        moved = point.theta.astype(complex)
-        moved[a] += 1j * STEP
-        matrix[a] = pulled(space, point.slope, moved).imag / STEP
+    """What the curvature of mean and covariance themselves adds: second derivatives of ``tr(G cov) + g'mean``.
+
+    ``X = B G B'`` and ``h = B g`` are the slopes in Omega and mu; a step in ``T[k, l]`` moves B by ``B[:, k] B[l]``.
+    """
+    T, W, C, mu = space.arrays(point.theta)
+    B = np.linalg.inv(np.eye(len(space.names)) - T)
+    cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
+    h, Y = B @ point.slope.mean, cov @ point.slope.cov @ B.T
+    X = B @ point.slope.cov @ B.T
+    (u, v, a), (i, j, b), (k, c, d), (own, _, e) = space.T_at.T, space.W_at.T, space.C_at.T, space.mu_at.T
+    turn = B[np.ix_(v, u)]  # how the effects that leave v reach u: nonzero on a path only
+    half = turn.T * (2.0 * Y[np.ix_(u, v)].T + np.outer(h[v], mean[u]))
+    TT = 2.0 * cov[np.ix_(u, u)] * X[np.ix_(v, v)] + half + half.T
+    twice = np.where(i == j, 1.0, 2.0)
+    TW = twice * (B[np.ix_(i, u)].T * X[np.ix_(v, j)] + X[np.ix_(v, i)] * B[np.ix_(j, u)].T)
+    TC = 2.0 * ((C @ B)[np.ix_(k, u)].T * X[np.ix_(v, c)] + (C @ X)[np.ix_(k, v)].T * B[np.ix_(c, u)].T)
+    Tm = B[np.ix_(own, u)].T * h[v][:, None]
+    CC = 2.0 * (k[:, None] == k) * X[np.ix_(c, c)]
+    matrix = np.zeros((space.size, space.size))
+    for left, right, part in ((a, b, TW), (a, d, TC), (a, e, Tm)):
+        np.add.at(matrix, (left[:, None], right), part)
+    matrix = matrix + matrix.T
+    for left, part in ((a, TT), (d, CC)):
+        np.add.at(matrix, (left[:, None], left), part)
     return matrix

@@ -85,10 +85,12 @@ def completed(patterns: Patterns, mean: Floats, cov: Floats) -> Moments:
     """The moments that complete rows are expected to have, given what was observed and this mean and covariance.
 
     The E-step of the EM algorithm; it is a step along the slope: the mean moves by ``cov g / n``, the covariance (about
-    the old mean) by ``2 cov G cov / n``.
+    the old mean) by ``2 cov G cov / n``. ``LinAlgError`` where the covariance is not positive definite.
     """
     found = slope(patterns, mean, cov)
     n = patterns.total
     move = cov @ found.mean / n
     moved = cov + 2.0 * (cov @ found.cov @ cov) / n - np.outer(move, move)
+    if not (np.diag(moved) > 0.0).all():  # lost to rounding: the covariance is all but singular
+        raise np.linalg.LinAlgError
     return Moments(patterns.names, n, mean + move, (moved + moved.T) / 2.0)

@@ -89,6 +89,28 @@ class Patterns:
         return mean, (spread + (weight[: len(self.cov)] * within).sum(axis=0)) / n
 
     @cached_property
+    def pairwise(self) -> Floats:
+        """Correlation of each pair over the rows that have both; zero for pairs that fewer than three rows have."""
+        mean, variance = self.available
+        scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+        seen = self.observed.astype(float)
+        z = seen * (self.mean - mean) / scale
+        weight = self.n[:, None] * seen
+        n = weight.T @ seen
+        first = (self.n[:, None] * z).T @ seen / np.maximum(n, 1e-300)  # mean of i where j is seen too
+        within = self.cov / np.outer(scale, scale)
+        squares = z**2
+        squares[: len(within)] += np.diagonal(within, axis1=1, axis2=2)
+        second = (self.n[:, None] * squares).T @ seen / np.maximum(n, 1e-300)
+        product = ((self.n[:, None] * z).T @ z + (self.n[: len(within), None, None] * within).sum(axis=0)) / np.maximum(
+            n, 1e-300
+        )
+        spread = np.maximum(second - first**2, 0.0)
+        room = np.sqrt(spread * spread.T)
+        enough = ((self.rows[:, None] * seen).T @ seen >= 3) & (room > 0.0)
+        return np.where(enough, (product - first * first.T) / np.where(enough, room, 1.0), 0.0)
+
+    @cached_property
     def unrestricted(self) -> Unrestricted:
         """The best mean and covariance that no model restricts."""
         from halftrek.moments.unrestricted import unrestricted

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-WARM_UP = 10  # EM steps before the quasi-Newton finish
+WARM_UP = 5  # EM steps before the quasi-Newton finish
 SINGULAR = 1e-8  # a correlation matrix with a lower eigenvalue is on its way to no maximum
 SETTLED = 1e-7  # derivative per row, in units of standard deviations, that is zero for all purposes
 

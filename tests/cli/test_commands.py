@@ -90,12 +90,16 @@ def test_fit_options_reach_the_fit(rows: Path, capsys: Capture) -> None:
     assert record["parameters"][0]["est"] == pytest.approx(slope, rel=1e-8)
 
 
-def test_missing_values_are_refused_or_dropped(rows: Path, capsys: Capture) -> None:
+def test_missing_values_are_used_refused_or_dropped(rows: Path, capsys: Capture) -> None:
     lines = rows.read_text().splitlines()
     lines[5] = "," + lines[5].split(",", 1)[1]
     rows.write_text("\n".join(lines))
-    assert main(["fit", "front-door", str(rows)]) == 2
+    assert main(["fit", "front-door", str(rows), "--missing", "error"]) == 2
     assert "X1" in capsys.readouterr().err
+    assert main(["effect", "front-door", str(rows), "X1", "X3"]) == 0
+    assert "1,000 rows, 1 of them incomplete: 2,999 of" in " ".join(capsys.readouterr().out.split())
+    assert main(["fit", "front-door", str(rows), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 1000
     assert main(["fit", "front-door", str(rows), "--missing", "drop", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["n"] == 999
 

@@ -16,18 +16,18 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit, fit
 from halftrek.estimation.district import Settings
 from halftrek.estimation.fiml import fit_incomplete
-from halftrek.estimation.incomplete import evaluate, information
+from halftrek.estimation.incomplete import _by_entries, _by_moments, _directions, evaluate, information
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import make_space
 from halftrek.graph import Graph
 from halftrek.moments import Patterns, read_patterns
-from halftrek.moments.likelihood import loglik
+from halftrek.moments.likelihood import loglik, slices
 from tests.estimation.strategies import models
 from tests.moments.test_patterns import by_rows
 
 CASES = Path(__file__).parents[1] / "reference" / "cases"
-SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)
+SETTINGS = settings(max_examples=15, deadline=None, derandomize=True)
 FRONT_DOOR = Graph([("x", "m"), ("m", "y")], [("x", "y")])
 
 
@@ -82,9 +82,34 @@ def test_derivatives_are_differences() -> None:
     bends = []
     for s in steps:
         ahead, behind = evaluate(space, patterns, theta + s), evaluate(space, patterns, theta - s)
-        assert ahead is not None and behind is not None
+        assert ahead is not None
+        assert behind is not None
         bends.append((behind.gradient - ahead.gradient) / (2 * h))
     np.testing.assert_allclose(information(space, patterns, point), bends, rtol=1e-5, atol=1e-4)
+
+
+def test_few_and_many_variables_give_the_same_information() -> None:
+    """A chain of ten has fewer entries than pairs of covariances, so that it takes the other way; both are exact."""
+    rng = np.random.default_rng(13)
+    graph = ht.graph(" -> ".join(f"v{i}" for i in range(10)))
+    table = rng.normal(size=(100, 10)).cumsum(axis=1)
+    table[rng.random(table.shape) < 0.3] = np.nan
+    patterns, space = patterns_of(table, graph), make_space(graph, graph.observed, Options())
+    theta = np.full(space.size, 0.7)
+    point = evaluate(space, patterns, theta)
+    assert point is not None
+    bends = []
+    for s in np.eye(space.size) * 1e-5:
+        ahead, behind = evaluate(space, patterns, theta + s), evaluate(space, patterns, theta - s)
+        assert ahead is not None
+        assert behind is not None
+        bends.append((behind.gradient - ahead.gradient) / 2e-5)
+    np.testing.assert_allclose(information(space, patterns, point), bends, rtol=1e-5, atol=1e-3)
+    parts = _directions(space, theta)[:3]
+    for part in slices(patterns, *space.moments(theta)):
+        H, pull = part.K @ part.spread @ part.K, part.gap
+        few, many = _by_moments(*parts, part, H, pull), _by_entries(*parts, part, H, pull)
+        np.testing.assert_allclose(few, many, rtol=1e-8, atol=1e-10)
 
 
 def test_expected_information_is_that_of_each_pattern() -> None:
@@ -125,7 +150,7 @@ def test_no_neighbour_has_a_higher_likelihood(model: ht.CGLSCM, seed: int) -> No
 
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 1000))
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 def test_the_likelihood_never_falls_on_the_way(model: ht.CGLSCM, seed: int) -> None:
     table = rows_of(model, 80, seed, share=0.4)
     assume(np.isnan(table).any() and (np.isfinite(table).sum(axis=0) > 10).all())
@@ -241,13 +266,13 @@ def test_holes_at_random_lose_rows_but_not_the_effect() -> None:
 
 
 def test_holes_that_depend_on_what_is_seen_do_no_harm_but_dropping_does() -> None:
-    """Missing at random: the mean of y is lost where x is large; dropping those rows shifts it, full information not."""
+    """Missing at random: y is lost where x is large; dropping such rows shifts its mean, full information does not."""
     data = _front_door(4000, 7)
     truth = 2.0 + 0.5 * 1.0
     data["y"][data["x"] > 0.0] = np.nan
     kept, dropped = ht.fit(FRONT_DOOR, data), ht.fit(FRONT_DOOR, data, missing="drop")
-    mean = {v: m for v, m in zip(kept.model.names, kept.model.mean, strict=True)}
-    shifted = {v: m for v, m in zip(dropped.model.names, dropped.model.mean, strict=True)}
+    mean = dict(zip(kept.model.names, kept.model.mean, strict=True))
+    shifted = dict(zip(dropped.model.names, dropped.model.mean, strict=True))
     assert mean["y"] == pytest.approx(truth, abs=0.15)
     assert shifted["y"] < truth - 0.5
 
@@ -257,10 +282,11 @@ def test_many_patterns_are_quick() -> None:
     graph = ht.graph("a->b->c->d->e->f->g->h; a->d; b<->e; c<->f; a->h")
     table = rng.normal(size=(1000, 8)) @ np.triu(rng.normal(size=(8, 8)))
     table[rng.random(table.shape) < 0.4] = np.nan
-    begin = time.perf_counter()
+    begin = time.process_time()  # a busy machine must not matter
     found = ht.fit(graph, table, names=list("abcdefgh"))
-    assert time.perf_counter() - begin < 1.5  # about 0.2 s on one quiet core
-    assert found.patterns is not None and len(found.patterns) > 200
+    assert time.process_time() - begin < 1.5  # about 0.2 s
+    assert found.patterns is not None
+    assert len(found.patterns) > 200
     assert found.converged
     assert gradient_left(found) < 1e-8
 
@@ -321,8 +347,11 @@ def test_bad_input_is_explained() -> None:
         ht.fit(FRONT_DOOR, data, method="cgl-go")
     data["copy"] = 2.0 * data["m"]
     data["copy"][3] = np.nan
-    with pytest.raises(DataError, match=r"'m' and 'copy'|'copy' and 'm'|collinear|correlated"):
+    with pytest.raises(DataError, match=r"'m' and 'copy' are perfectly correlated"):
         ht.fit("x -> m -> y; m -> copy; copy -> y", data)
+    data["copy"] = data["m"] + data["x"]
+    with pytest.raises(DataError, match="collinear"):
+        ht.fit("x -> m -> y; m -> copy; x -> copy; copy -> y", data)
     data["x"] = np.full(50, 3.0)
     with pytest.raises(DataError, match="constant"):
         ht.fit(FRONT_DOOR, data)

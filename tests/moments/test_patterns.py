@@ -125,7 +125,8 @@ def test_blocks_and_sources_do_not_matter(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_large_offset_costs_no_digits() -> None:
     table = holed(6, 500, 3)
     near, far = read_patterns(table), read_patterns(table + 1e7)
-    assert isinstance(near, Patterns) and isinstance(far, Patterns)
+    assert isinstance(near, Patterns)
+    assert isinstance(far, Patterns)
     np.testing.assert_allclose(far.cov, near.cov, rtol=1e-6, atol=1e-6)
     mean, cov = near.available[0], np.diag(near.available[1])
     assert loglik(far, mean + 1e7, cov) == pytest.approx(loglik(near, mean, cov), rel=1e-7)
@@ -185,6 +186,19 @@ def test_columns_without_values_are_named() -> None:
         read_patterns(np.array([[1.0, np.inf], [np.nan, 1.0]]))
     with pytest.raises(DataError, match="no moments"):
         read_moments(read_patterns(holed(0, 20, 2)))
+
+
+@given(seed=st.integers(0, 1000))
+@SETTINGS
+def test_pairwise_correlations(seed: int) -> None:
+    table = holed(seed, 30, 3) + 50.0
+    found = read_patterns(table)
+    if not isinstance(found, Patterns):
+        return
+    for i in range(3):
+        for j in range(i):
+            both = np.isfinite(table[:, i]) & np.isfinite(table[:, j])
+            assert found.pairwise[i, j] == pytest.approx(np.corrcoef(table[both, i], table[both, j])[0, 1], abs=1e-10)
 
 
 def test_pairs_that_are_never_seen_together() -> None:
