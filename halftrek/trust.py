@@ -24,6 +24,9 @@ from halftrek.queries import DirectEffect, PathEffect, Query, TotalEffect
 
 STRONG = 10.0  # first-stage F from which an instrument counts as strong (Staiger and Stock 1997)
 UNSURE = 100.0  # below, what enters the instruments from earlier steps is counted in too
+SURE = 100.0  # from which on an interval from a standard error is right
+FEW, MANY = 30, 100  # rows from which on a regression, and products of regressions, are no cause for doubt
+CLEAR = 4.0  # standard errors from zero
 MOST = 12  # variables of a formula that are looked at
 OUTCOMES = 3  # values of an answer that are looked at
 
@@ -66,11 +69,29 @@ def doubts(
     weakest = weakest_step(fitted, query, verdict, float(normal.errors[0]))
     if weakest is not None and weakest.F < STRONG:
         return [weakest.sentence]
+    if _plain(fitted, query, verdict, weakest, normal):
+        return []
     for k, ends in enumerate(normal.intervals[:OUTCOMES]):
         found = curvature(fitted, query, k, ends, how.quantile**2)
         if found is not None and found.doubtful:
             return [found.sentence]
     return []
+
+
+def _plain(fitted: Fit, query: Query, verdict: Verdict, weakest: Strength | None, normal: Estimate) -> bool:
+    """True if the formula alone shows that a look at the likelihood would find nothing.
+
+    So do strong instruments, a single regression, and products of regressions that are clearly not zero: the ratio of a
+    product to its standard error is below those of its factors.
+    """
+    if verdict.recipe is None:
+        return False
+    if weakest is not None:
+        return weakest.F >= SURE
+    if len(verdict.recipe.steps) == 1:
+        return fitted.n >= FEW
+    effect = isinstance(query, TotalEffect | DirectEffect | PathEffect)
+    return fitted.n >= MANY and (not effect or abs(float(normal.values[0])) > CLEAR * float(normal.errors[0]))
 
 
 def weakest_step(fitted: Fit, query: Query, verdict: Verdict, error: float) -> Strength | None:

@@ -86,8 +86,8 @@ def local_model(land: Landscape, point: Point, bend: Floats | None = None) -> Lo
     )  # fmt: skip
 
 
-def returned(land: Landscape, theta: Floats, level: float, weights: Floats, width: float) -> Point | None:
-    """A point near ``theta`` where the answer is at ``level``; None if there is none in the parameter space."""
+def returned(land: Landscape, theta: Floats, level: float, weights: Floats, close: float) -> Point | None:
+    """A point near ``theta`` where the answer is as close to ``level``; None if there is none in the parameter space."""
     for _ in range(12):
         point = land.at(np.maximum(theta, land.lower))
         if not np.isfinite(point.value):
@@ -95,7 +95,7 @@ def returned(land: Landscape, theta: Floats, level: float, weights: Floats, widt
         gap = level - land.answer(point)
         if not np.isfinite(gap):
             return None
-        if abs(gap) <= 1e-9 * width + 1e-14 * abs(level):
+        if abs(gap) <= close + 1e-14 * abs(level):
             return point
         slope = weights**2 * land.slope(point)
         length = float(slope @ (slope / np.where(weights > 0, weights, 1.0) ** 2))
@@ -110,7 +110,7 @@ def best_at(
     start: Point,
     level: float,
     *,
-    width: float,
+    close: float,
     steps: int = 60,
     bend: Floats | None = None,
     rival: Point | None = None,
@@ -131,9 +131,9 @@ def best_at(
         if model.decrement < small:
             if model.escape is None:
                 break
-            moved = _downhill(land, point, level, model, width)
+            moved = _downhill(land, point, level, model, close)
         else:
-            moved = _line_search(land, point, level, model, width)
+            moved = line_search(land, point, level, model, close)
         if moved is None and model.fresh:
             break
         if moved is None:
@@ -142,7 +142,10 @@ def best_at(
         ahead = local_model(land, moved, model.bend)
         if ahead.decrement > max(0.01 * model.decrement, small):
             ahead = local_model(land, moved)
+        stalled = model.decrement < 1e3 * small and ahead.decrement > 0.5 * model.decrement  # rounding is all there is
         point, model = moved, ahead
+        if stalled:
+            break
     settled = model.decrement < max(1e3 * small, 1e-13) and model.escape is None
     return Held(point, level, model.multiplier, model, settled)
 
@@ -153,36 +156,36 @@ def _close(land: Landscape, point: Point, rival: Point, model: Local) -> bool:
     return bool((apart <= 0.5 * model.weights).all())
 
 
-def _line_search(land: Landscape, point: Point, level: float, model: Local, width: float) -> Point | None:
+def line_search(land: Landscape, point: Point, level: float, model: Local, close: float) -> Point | None:
     """The first point along the step (halved as often as needed) with a value low enough."""
     t = 1.0
     rounding = 1e-15 * (1.0 + abs(point.value))
     for _ in range(HALVINGS):
-        moved = returned(land, point.theta + t * model.step, level, model.weights, width)
+        moved = returned(land, point.theta + t * model.step, level, model.weights, close)
         if moved is not None and moved.value <= point.value - 1e-4 * t * model.decrement + rounding:
             return moved if moved.value < point.value or t == 1.0 else None
         t /= 2.0
     return None
 
 
-def _downhill(land: Landscape, point: Point, level: float, model: Local, width: float) -> Point | None:
+def _downhill(land: Landscape, point: Point, level: float, model: Local, close: float) -> Point | None:
     """Away from a saddle, to the better side."""
     assert model.escape is not None
     tried = [
-        returned(land, point.theta + t * model.escape, level, model.weights, width)
+        returned(land, point.theta + t * model.escape, level, model.weights, close)
         for t in (1.0, -1.0, 0.1, -0.1, 0.01, -0.01)
     ]
     found = [p for p in tried if p is not None and p.value < point.value - 1e-12]
     return min(found, key=lambda p: p.value, default=None)
 
 
-def moved_to(land: Landscape, held: Held, level: float, *, width: float) -> Iterator[Point]:
+def moved_to(land: Landscape, held: Held, level: float, *, close: float) -> Iterator[Point]:
     """Points at another level to begin with: along the path of best points, and with the errors refitted."""
     theta = held.point.theta + (level - held.level) * held.model.path
-    straight = returned(land, theta, level, held.model.weights, width)
+    straight = returned(land, theta, level, held.model.weights, close)
     if straight is not None:
         yield straight
-    refitted = returned(land, land.refit_errors(held.point, theta), level, held.model.weights, width)
+    refitted = returned(land, land.refit_errors(held.point, theta), level, held.model.weights, close)
     if refitted is not None:
         yield refitted
 

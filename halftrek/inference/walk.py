@@ -16,7 +16,7 @@ from halftrek.model import Floats
 
 CLOSE = 1e-7  # how near to the cut a deviance has to come
 FAR = 1e5  # multiples of the first step beyond which an end counts as infinite
-LEVEL = 0.02  # share of the cut that a deviance may still gain where it counts as levelled off
+LEVEL = 0.1  # share of the cut that a deviance may still gain where it counts as levelled off
 BRANCHES = 4  # other ways to reach a value that are tried at an end
 
 
@@ -27,6 +27,11 @@ class Walk:
     land: Landscape
     top: Held
     step: float
+
+    @property
+    def close(self) -> float:
+        """How near to a value the answer is held."""
+        return 1e-9 * self.step
 
     @property
     def estimate(self) -> float:
@@ -43,8 +48,8 @@ class Walk:
 
     def reach(self, held: Held, level: float) -> Held | None:
         """The best point at another level, from one at a level nearby; None if the way there is not found."""
-        for start in moved_to(self.land, held, level, width=self.step):
-            found = best_at(self.land, start, level, width=self.step, bend=held.model.bend)
+        for start in moved_to(self.land, held, level, close=self.close):
+            found = best_at(self.land, start, level, close=self.close, bend=held.model.bend)
             if found.converged:
                 return found
         return None
@@ -122,7 +127,7 @@ def _levelled(walk: Walk, held: Held, side: int, cut: float) -> bool:
     if distance > FAR * walk.step:
         return True
     left = distance * side * walk.climb(held)
-    return distance > 30.0 * walk.step and left < LEVEL * cut and walk.deviance(held) + left < (1.0 - 1e-3) * cut
+    return distance > 10.0 * walk.step and left < LEVEL * cut and walk.deviance(held) + left < (1.0 - 1e-3) * cut
 
 
 def _next_step(walk: Walk, held: Held, side: int, cut: float, distance: float) -> float:
@@ -175,10 +180,10 @@ def _other_branch(walk: Walk, held: Held) -> Held | None:
     for a in order[:BRANCHES] if len(order) > 1 else []:
         alone: Floats = np.zeros(len(top.theta))
         alone[a] = 1.0
-        start = returned(land, top.theta, held.level, alone, walk.step)
+        start = returned(land, top.theta, held.level, alone, walk.close)
         if start is None:
             continue
-        found = best_at(land, start, held.level, width=walk.step, rival=held.point)
+        found = best_at(land, start, held.level, close=walk.close, rival=held.point)
         if found.converged and walk.deviance(found) < walk.deviance(held) - 1e-5:
             return found
     return None
@@ -186,7 +191,8 @@ def _other_branch(walk: Walk, held: Held) -> Held | None:
 
 def return_beyond(walk: Walk, end: Held, side: int, cut: float) -> float | None:
     """Where, beyond an end, the deviance falls under the cut again for good; None if it does not."""
-    held, step, outside = end, walk.step, end
+    held, outside, inside = end, end, None
+    step = 0.05 * side * (end.level - walk.estimate)
     for _ in range(80):
         found = walk.reach(held, held.level + side * step)
         if found is None:
@@ -194,28 +200,18 @@ def return_beyond(walk: Walk, end: Held, side: int, cut: float) -> float | None:
             if step < 1e-6 * walk.step:
                 return None
             continue
-        if walk.deviance(found) >= cut:
-            outside = found
-        elif _levelled(walk, found, side, cut):
-            return _last_crossing(walk, outside, side, cut)
         held = found
+        if walk.deviance(held) >= cut:
+            outside, inside = held, None
+        elif inside is None:
+            inside = held
+        if inside is not None and _levelled(walk, held, side, cut):
+            back = _refine(walk, inside, outside, cut).level
+            return None if np.isnan(back) else back
         distance = side * (held.level - walk.estimate)
         if distance > FAR * walk.step:
             return None
-        step = max(distance, walk.step)
-    return None
-
-
-def _last_crossing(walk: Walk, outside: Held, side: int, cut: float) -> float | None:
-    step = max(side * (outside.level - walk.estimate), walk.step)
-    for _ in range(20):
-        inside = walk.reach(outside, outside.level + side * step)
-        if inside is not None and walk.deviance(inside) < cut:
-            return _refine(walk, inside, outside, cut).level
-        if inside is not None:
-            outside = inside
-        else:
-            step /= 3.0
+        step = min(2.0 * step, distance)
     return None
 
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.constrained import Held, best_at, local_model, moved_to
+from halftrek.inference.constrained import Held, line_search, local_model, moved_to
 from halftrek.inference.districts import district_landscape
-from halftrek.inference.landscape import Landscape, Target
+from halftrek.inference.landscape import Landscape, Point, Target
 from halftrek.model import Floats
 from halftrek.queries import Query
 
 TOO_LOW, TOO_HIGH = 0.6, 1.7  # shares of the nominal deviance within which an interval's end is taken as right
-STEPS = 2
+STEPS = 4
+NEAR = 1e-2  # how near to an end, as a share of the interval, the answer is held; the rest is counted in
 LARGEST = 150  # parameters beyond which a look costs more than it tells
 
 
@@ -60,14 +61,23 @@ def curvature(fit: Fit, query: Query, k: int, ends: Floats, nominal: float) -> C
     if not np.isfinite(point.value):
         return None
     top = Held(point, land.answer(point), 0.0, local_model(land, point), converged=True)
-    low, high = (_deviance(land, top, float(end), float(ends[1] - ends[0])) for end in ends)
+    low, high = (_deviance(land, top, float(end), NEAR * float(ends[1] - ends[0])) for end in ends)
     return Curvature(low, high, nominal) if np.isfinite([low, high]).all() else None
 
 
-def _deviance(land: Landscape, top: Held, level: float, width: float) -> float:
-    """Twice the log-likelihood lost at a level after a few steps: not less than what a full search would find."""
-    found = [
-        best_at(land, start, level, width=width, steps=STEPS, bend=top.model.bend).value
-        for start in moved_to(land, top, level, width=width)
-    ]
-    return land.n * (min(found, default=float("inf")) - top.value)
+def _deviance(land: Landscape, top: Held, level: float, close: float) -> float:
+    """Twice the log-likelihood lost at a level, as the best that a quadratic promises after a step or two."""
+    lost = float("nan")
+    for start in moved_to(land, top, level, close=close):
+        point: Point | None = start
+        for _ in range(STEPS):
+            if point is None:
+                break
+            model = local_model(land, point, top.model.bend)
+            missing = model.multiplier * (level - land.answer(point))
+            here = point.value - top.value + missing
+            if model.decrement < 0.05 * here:
+                return land.n * (here - model.decrement)
+            lost = float(np.fmin(lost, land.n * here))
+            point = line_search(land, point, level, model, close)
+    return lost

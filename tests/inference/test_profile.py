@@ -176,7 +176,7 @@ def dense_deviance(fit: Fit, query: Query, level: float, *, k: int = 0, variance
     start[noise] = np.sqrt(start[noise])
     rng = np.random.default_rng(0)
     best = np.inf
-    for attempt in range(4):
+    for attempt in range(2):
         first = start + (0.1 * attempt) * rng.normal(size=len(start)) * (1 + np.abs(start))
         found = minimize(
             value, first if value(first) < 1e5 else start, method="SLSQP",
@@ -197,7 +197,7 @@ def check_by_dense(fit: Fit, query: Query, cut: float = CUT, **which: object) ->
 
 
 @given(model=models(most=4))
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 def test_random_graphs_agree_with_a_general_optimiser(model):
     fit = ht.fit(model.graph, np.asarray(model.sample(120, random_state=3)), names=model.names)
     if fit.status.code != "converged":
@@ -252,3 +252,152 @@ def test_a_noise_variance_at_zero_does_not_stop_the_walk():
     assert low < evaluate(ErrorCovariance("a", "b"), fit.model) < high
     for end in (low, high):
         assert dense_deviance(fit, ErrorCovariance("a", "b"), end) == pytest.approx(CUT, abs=2e-3)
+
+
+def test_hidden_causes_that_cannot_give_the_covariances_keep_to_what_they_can():
+    """Three causes of two each cannot give three error correlations of 0.7: the maximum lies on a boundary."""
+    S, n = np.full((3, 3), 0.7) + 0.3 * np.eye(3), 60
+    text = "latent U, V, W; U -> {x, y}; V -> {y, z}; W -> {x, z}"
+    fit = ht.fit(text, cov=S, n=n, names=["x", "y", "z"])
+
+    def value(t: np.ndarray) -> float:
+        C = np.array([[t[0], t[1], 0], [0, t[2], t[3]], [t[4], 0, t[5]]])
+        omega = C.T @ C + np.diag(t[6:] ** 2)
+        sign, log = np.linalg.slogdet(omega)
+        return float(log + np.trace(np.linalg.solve(omega, S))) if sign > 0 and log > -20 else 1e3
+
+    rng = np.random.default_rng(0)
+    starts = [np.abs(rng.normal(0.5, 0.2, 9)) for _ in range(8)]
+    top = min(minimize(value, t, options={"gtol": 1e-9}).fun for t in starts)
+    low, high = ends(fit, ErrorCovariance("x", "y"))
+    for end in (low, high):
+        held = {"type": "eq", "fun": lambda t, end=end: t[0] * t[1] - end}
+        found = [minimize(value, t, method="SLSQP", constraints=held, options={"ftol": 1e-13}) for t in starts]
+        best = min(f.fun for f in found if abs(f.x[0] * f.x[1] - end) < 1e-7)
+        assert n * (best - top) == pytest.approx(CUT, abs=5e-3)
+
+
+# -- what must not change the answer ---------------------------------------------------------------
+
+
+def test_ends_move_with_the_units_of_the_data():
+    rows = np.array(instrument_model(0.3).sample(150, random_state=2))
+    plain = ht.fit(INSTRUMENT, rows, names=["z", "x", "y"])
+    scaled = ht.fit(INSTRUMENT, rows * [1e3, 1e-2, 50.0] + [5.0, 0.0, 1e4], names=["z", "x", "y"])
+    effect = np.array(ends(plain, TotalEffect("x", "y")))
+    np.testing.assert_allclose(ends(scaled, TotalEffect("x", "y")), effect * 50.0 / 1e-2, rtol=1e-6)
+    mean = np.array(ends(plain, Interventional(("y",), {"x": 2.0})))
+    np.testing.assert_allclose(ends(scaled, Interventional(("y",), {"x": 2e-2})), mean * 50.0 + 1e4, rtol=1e-6)
+
+
+def test_a_function_of_an_answer_has_the_function_of_its_ends():
+    fit = ht.fit(INSTRUMENT, instrument_model(0.5).sample(80, random_state=6))
+    variance = fit.query("Var(y | do(x=1))", interval="profile").interval
+    spread = fit.query("SD(y | do(x=1))", interval="profile").interval
+    np.testing.assert_allclose(np.sqrt(variance), spread, rtol=1e-6)
+    np.testing.assert_allclose(fit.query("P(y | do(x=1))", interval="profile").variance_interval, variance, rtol=1e-6)
+    double = fit.query("2 * (x ~> y) + 1", interval="profile").interval
+    np.testing.assert_allclose(double, 2.0 * np.array(ends(fit, TotalEffect("x", "y"))) + 1.0, rtol=1e-6)
+
+
+def test_an_unidentified_corner_does_not_matter():
+    rng = np.random.default_rng(3)
+    rows = np.array(instrument_model(0.6).sample(200, random_state=1))
+    corner = rng.normal(size=(200, 2)) @ np.array([[1, 0.5], [0, 1]])
+    plain = ht.fit("z -> x -> y; x <-> y", rows, names=["z", "x", "y"])
+    beside = ht.fit(
+        "z -> x -> y; x <-> y; a -> b; a <-> b; y -> a",
+        np.column_stack([rows, corner]),
+        names=["z", "x", "y", "a", "b"],
+    )
+    for query in (TotalEffect("x", "y"), Interventional(("y",), {"x": 1.0})):
+        np.testing.assert_allclose(ends(beside, query), ends(plain, query), rtol=1e-6)
+    with pytest.raises(ht.NotIdentifiedError):
+        beside.profile("a ~> b")
+
+
+def test_the_level_decides_how_far_an_interval_reaches():
+    fit = ht.fit(INSTRUMENT, instrument_model(0.6).sample(100, random_state=1))
+    narrow, wide = (fit.effect("x", "y", interval="profile", level=level).interval for level in (0.5, 0.99))
+    assert wide[0] < narrow[0] < fit.effect("x", "y").value < narrow[1] < wide[1]
+    assert ends(fit, TotalEffect("x", "y"), cut=float(chi2.ppf(0.99, 1))) == pytest.approx(wide, rel=1e-9)
+
+
+def test_the_literal_algorithm_has_the_profile_of_unit_noise():
+    rows = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.6], [0, 0]]).sample(100, random_state=1)
+    literal = ht.fit("x -> y", rows, method="cgl-go")
+    exact = ht.fit("x -> y", rows, noise="unit")
+    assert literal.effect("x", "y", interval="profile").interval == pytest.approx(
+        ends(exact, TotalEffect("x", "y")), rel=1e-5
+    )
+
+
+# -- missing values --------------------------------------------------------------------------------
+
+
+def test_missing_values_have_the_profile_of_the_observed_ones():
+    rows = np.array(instrument_model(0.6).sample(120, random_state=9))
+    rows[np.random.default_rng(1).random(rows.shape) < 0.15] = np.nan
+    fit = ht.fit(INSTRUMENT, rows, names=["z", "x", "y"])
+    space = make_space(fit.graph, fit.model.names, fit.options)
+    seen = [(np.flatnonzero(~np.isnan(row)), row[~np.isnan(row)]) for row in rows]
+
+    def lost(theta: np.ndarray) -> float:
+        mean, cov = space.moments(theta)
+        if np.linalg.eigvalsh(space.arrays(theta)[1])[0] <= 0:
+            return 1e6
+        total = 0.0
+        for at, row in seen:
+            gap, part = row - mean[at], cov[np.ix_(at, at)]
+            total += np.linalg.slogdet(part)[1] + gap @ np.linalg.solve(part, gap)
+        return float(total)
+
+    start = space.vector(fit.model)
+    at = int(space.T_at[[space.names[v] == "y" for v in space.T_at[:, 1]], 2][0])
+    others = [a for a in range(space.size) if a != at]
+
+    def held(level: float) -> float:
+        def rest(free: np.ndarray) -> float:
+            return lost(np.insert(free, at, level))
+
+        return float(minimize(rest, start[others], options={"gtol": 1e-4}).fun)
+
+    for end in ends(fit, TotalEffect("x", "y")):
+        assert held(end) - lost(start) == pytest.approx(CUT, abs=2e-3)
+
+
+# -- the curve -------------------------------------------------------------------------------------
+
+
+def test_the_curve_is_the_closed_form_of_an_instrument():
+    fit = ht.fit(INSTRUMENT, instrument_model(0.4).sample(200, random_state=1))
+    found = fit.profile("x ~> y", points=21)
+    S = np.asarray(fit.moments.cov)
+    for c, deviance in zip(found.values, found.deviance, strict=True):
+        e = np.array([0.0, -c, 1.0])
+        r2 = (S[0] @ e) ** 2 / (S[0, 0] * (e @ S @ e))
+        assert deviance == pytest.approx(-200 * np.log(1 - r2), abs=1e-6)
+    low, high = found.interval
+    inside = found.deviance < found.cut
+    assert ((found.values > low) & (found.values < high) == inside).all()
+    assert inside.any()
+    assert not inside.all()
+    assert found.estimate == pytest.approx(fit.effect("x", "y").value, rel=1e-6)
+
+
+def test_the_curve_of_an_unbounded_answer_stays_under_the_cut():
+    fit = ht.fit(INSTRUMENT, instrument_model(0.0).sample(100, random_state=1))
+    found = profile_curve(fit, TotalEffect("x", "y"), points=9)
+    assert found.interval == (-np.inf, np.inf)
+    assert np.isfinite(found.values).all()
+    assert found.notes
+
+
+def test_the_curve_refuses_several_outcomes_and_odd_numbers():
+    fit = ht.fit(INSTRUMENT, instrument_model(0.4).sample(50, random_state=1))
+    with pytest.raises(ht.InputError, match="2 outcomes"):
+        fit.profile("P(x, y | do(z=1))")
+    with pytest.raises(ht.InputError, match="points"):
+        fit.profile("x ~> y", points=1)
+    with pytest.raises(ht.InputError, match="level"):
+        fit.profile("x ~> y", level=1.5)
