@@ -11,12 +11,12 @@ import numpy as np
 
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
-from halftrek.estimation.district import Piece, Settings
+from halftrek.estimation.district import Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
-from halftrek.estimation.plan import PAD, Task, make_plan
+from halftrek.estimation.plan import make_plan
 from halftrek.estimation.presented import Presented
 from halftrek.estimation.solve import Solution, solve_plan
-from halftrek.estimation.status import Code, DistrictReport, Status, incomplete, overall
+from halftrek.estimation.status import DistrictReport, Status, incomplete, overall
 from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments import Moments, Patterns, RowReader
@@ -285,7 +285,7 @@ def fit(
     solution = solve_plan(plan, cov, mean, settings)
     _refuse_contradiction(solution)
     model = CGLSCM(names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, graph)
-    reports = _reports(names, solution)
+    reports = reports_of(names, solution)
     loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
     return Fit(graph, data, model, loglik, overall(reports), reports, "em", options)
 
@@ -296,7 +296,7 @@ def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Se
 
     found = fit_incomplete(graph, make_plan(graph, graph.observed, options), patterns, options, settings)
     _refuse_contradiction(found.solution)
-    reports = _reports(graph.observed, found.solution)
+    reports = reports_of(graph.observed, found.solution)
     undetermined = found.flat - sum(r.flat for r in reports)
     status = incomplete(overall(reports), found.converged, undetermined, patterns.apart)
     return Fit(
@@ -310,12 +310,6 @@ def _refuse_contradiction(solution: Solution) -> None:
             "the fixed error covariances and noise variances contradict each other: no covariance matrix has them. "
             "Free some of them"
         )
-
-
-def _reports(names: tuple[str, ...], solution: Solution) -> tuple[DistrictReport, ...]:
-    return tuple(
-        _report(names, task, piece, rows.start) for task, rows, piece in sorted(solution.pieces, key=_by_first)
-    )
 
 
 def _rows_of(data: Moments | Patterns) -> float:
@@ -361,41 +355,6 @@ def _refuse_absent(names: tuple[str, ...], graph: Graph) -> None:
             f"the data have no column {missing[0]!r}, which the graph names.{did_you_mean(missing[0], names)} "
             f"Rename the column, take the variable out of the graph, or declare it latent"
         )
-
-
-def code_of(piece: Piece, i: int) -> Code:
-    """The code of one member of a piece's batch."""
-    if piece.ridge[i]:
-        return "no finite maximum"
-    if not piece.converged[i]:
-        return "not converged"
-    if piece.boundary[i]:
-        return "boundary"
-    return "flat" if piece.flat[i] else "converged"
-
-
-def _by_first(item: tuple[Task, slice, Piece]) -> int:
-    return item[0].variables[0]
-
-
-def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> DistrictReport:
-    runaway = ""
-    if len(piece.t[i]):
-        a = int(np.abs(piece.t[i]).argmax())
-        slot, member = task.slots[a], task.variables[task.shape.column[a]]
-        runaway = (
-            f"{names[slot]} -> {names[member]}" if PAD < slot < len(names) else f"the intercept of {names[member]}"
-        )
-    return DistrictReport(
-        members=tuple(names[v] for v in task.variables),
-        code=code_of(piece, i),
-        iterations=int(piece.iterations[i]),
-        starts=int(piece.starts[i]),
-        agreeing=int(piece.agreeing[i]),
-        flat=int(piece.flat[i]),
-        several=bool(piece.several[i]),
-        runaway=runaway,
-    )
 
 
 def _literal(
