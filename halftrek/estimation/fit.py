@@ -15,6 +15,7 @@ from halftrek.estimation.district import Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.presented import Presented
+from halftrek.estimation.reports import reports_of
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall
 from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key

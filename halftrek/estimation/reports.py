@@ -11,6 +11,7 @@ from halftrek.estimation.status import Code, DistrictReport
 
 
 def reports_of(names: tuple[str, ...], solution: Solution) -> tuple[DistrictReport, ...]:
+    """One report for each district that is not a regression, in the order of the variables."""
     return tuple(
         _report(names, task, piece, rows.start) for task, rows, piece in sorted(solution.pieces, key=_by_first)
     )
