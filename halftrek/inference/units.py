@@ -85,6 +85,7 @@ def estimated_units(
         raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
     mean = np.full((len(outcomes), len(table.values)), np.nan)
     noise, errors = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
     # where the effects of what is held are identified, so is every question of this kind, whatever was seen
     plain = {y for y in outcomes if decide(Interventional((y,), dict.fromkeys(held))).identified}
     for seen, rows in _by_pattern(table, fit.graph):
@@ -103,6 +104,7 @@ def estimated_units(
         factor = joint_factor(fit, stacked, how)
         pieces = [factor.part(slice(k * count, (k + 1) * count)).small() for k in range(len(known))]
         for part, evidence, values in _parts(table, held, seen, rows):
+            _refuse_impossible(found, evidence, part)
             weights = found.weights(evidence, values)
             means = found.means(evidence, values)
             for i, k in enumerate(known):
@@ -214,6 +216,16 @@ def _refuse_impossible(found: UnitMap, evidence: Floats, part: Places) -> None:
             f"row {row} cannot occur in this model: some of its values determine others, which differ. "
             f"Leave those empty"
         )
+
+
+def _warn_of_trouble(fit: Fit, variables: set[str]) -> None:
+    """A table has no place for what to know before trusting it."""
+    involved = fit.graph.ancestors(variables)
+    notes = [r.warning for r in fit.districts if r.warning and involved & set(r.members)]
+    if not fit.converged and not any(r.warning for r in fit.districts):
+        notes.append(f"the fit did not reach a maximum: {fit.status}")
+    for note in notes:
+        warnings.warn(note, stacklevel=5)
 
 
 def _warn_without_means(fit: Fit, gradients: list[list[Gradient]]) -> None:

@@ -18,6 +18,7 @@ from halftrek.inference import How, estimate
 from halftrek.model import CGLSCM
 from halftrek.queries import Counterfactual, Potential, evaluate
 from tests.estimation.strategies import models
+from tests.graph.random_graphs import random_model
 
 few = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -232,6 +233,15 @@ def test_means_that_were_not_given(fitted):
     assert bare.counterfactual(rows, {"x1": 1}, "x4")["se"][0] > 0.0  # all seen: means do not matter
     with pytest.warns(UserWarning, match="deviations"):
         bare.counterfactual({"x2": [0.1]}, {"x1": 1}, "x4")
+
+
+def test_a_fit_that_did_not_converge():
+    graph = ht.graph("x -> m -> y; x <-> y; m -> w; w <-> x; w <-> y")
+    rows = random_model(graph, 1).sample(60, random_state=0)
+    short = ht.fit(graph, rows, max_iter=1, finish=False)
+    assert not short.converged
+    with pytest.warns(UserWarning, match="maximum"):
+        short.counterfactual(rows[:3], {"x": 1}, "y")
 
 
 def test_a_million_units_in_a_second(fitted):
