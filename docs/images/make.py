@@ -1,0 +1,61 @@
+"""Draws the pictures of docs/pictures.md again: python docs/images/make.py."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+
+import halftrek as ht
+from halftrek.reporting import (
+    draw_graph,
+    plot_dose_response,
+    plot_effects,
+    plot_paths,
+    plot_residuals,
+    plot_sensitivity,
+    save,
+)
+from halftrek.reporting.plots import new_figure
+from halftrek.simulation import random_model
+
+FOLDER = Path(__file__).parent
+GRAPH = """
+    z -> x -> m -> y; x <-> y; a -> y
+    a -> b; a <-> b
+    latent F; F -> {m, c, d, e}
+"""
+
+
+def main() -> None:
+    """One picture after the other."""
+    mpl.use("Agg")
+    graph = ht.graph(GRAPH)
+    fit = ht.fit(graph, random_model(graph, random_state=2).sample(3_000, random_state=1))
+    save(draw_graph(fit, cause="x", effect="y").figure, FOLDER / "graph.png", dpi=100)
+    smoking = ht.dataset("front_door")
+    front_door = ht.fit(smoking.graph, smoking.data)
+    save(plot_dose_response(front_door, "smoking", "cancer_risk").figure, FOLDER / "dose.png", dpi=90)
+    effects()
+    air = ht.dataset("airquality")
+    save(plot_residuals(ht.fit(air.graph, air.data, missing="drop")).figure, FOLDER / "residuals.png", dpi=90)
+    mroz = ht.dataset("mroz")
+    ax = plot_sensitivity(mroz.graph, mroz.data, "educ -> lwage", arc=("fatheduc", "lwage"))
+    save(ax.figure, FOLDER / "sensitivity.png", dpi=90)
+
+
+def effects() -> None:
+    """A forest and a decomposition side by side."""
+    study = ht.dataset("tal_or")
+    fit = ht.fit(study.graph, study.data)
+    figure = new_figure(11.0, 2.6, columns=2)
+    answers = {
+        "total": fit.effect("cond", "reaction"),
+        "through presumed influence": fit.effect("cond -> pmi -> reaction"),
+        "direct": fit.query("cond -> reaction"),
+    }
+    plot_effects(answers, ax=figure.axes[0])
+    plot_paths(fit.decompose("cond", "reaction"), ax=figure.axes[1])
+    save(figure, FOLDER / "effects.png", dpi=80)
+
+
+if __name__ == "__main__":
+    main()
