@@ -117,6 +117,12 @@ class Patterns:
 
         return unrestricted(self)
 
+    def little(self) -> tuple[float, int, float]:
+        """Little's test that values are missing completely at random: chi-square, degrees of freedom, p-value."""
+        from halftrek.moments.unrestricted import little_test
+
+        return little_test(self)
+
     def select(self, names: Sequence[str]) -> Moments | Patterns:
         """The same rows with some columns only, in the given order; moments if these are complete."""
         if tuple(names) == self.names:

@@ -1,4 +1,4 @@
-"""The best mean and covariance for rows with holes, restricted by no model; Little's test of missing at random."""
+"""The best mean and covariance for rows with holes, restricted by no model; Little's test of the holes."""
 
 from __future__ import annotations
 
@@ -93,12 +93,15 @@ def little_test(patterns: Patterns) -> tuple[float, int, float]:
     """Little's test that values are missing completely at random: chi-square, degrees of freedom, p-value.
 
     The means of each pattern against those of the unrestricted model. A small p-value says that rows with holes differ,
-    so that dropping them may mislead; it does not say that values are missing at random.
+    so that dropping them may mislead; it does not say that values are missing at random. nan where no unrestricted
+    maximum exists.
     """
     from scipy.special import gammaincc
 
+    df = int(patterns.observed.sum()) - len(patterns.names)
+    if not patterns.unrestricted.converged:
+        return float("nan"), df, float("nan")
     best = patterns.unrestricted.moments
     parts = slices(patterns, best.mean, best.cov)
     chi2 = sum(float(np.einsum("k,ki,kij,kj->", part.n, part.gap, part.K, part.gap)) for part in parts)
-    df = int(patterns.observed.sum()) - len(patterns.names)
     return chi2, df, float(gammaincc(df / 2.0, chi2 / 2.0)) if df else float("nan")

@@ -274,3 +274,11 @@ def test_a_saturated_model_has_no_misfit() -> None:
     assert good.df == 0
     assert good.chi2 == pytest.approx(0.0, abs=1e-5)
     assert good.pvalue is None
+
+
+def test_a_saved_fit_comes_back_with_its_patterns(tmp_path: Path) -> None:
+    found = ht.fit(FRONT_DOOR, holed(200, 11))
+    found.save(tmp_path / "fit.json")
+    again = ht.load(tmp_path / "fit.json")
+    assert again.effect("x", "y").se == pytest.approx(found.effect("x", "y").se, rel=1e-12)
+    assert again.measures() == found.measures()
