@@ -19,7 +19,9 @@ from halftrek.queries import Query
 class Answer:
     """What was asked, whether it can be known, and what it is.
 
-    ``result`` is a number for an effect, a distribution for ``P(...)``.
+    ``result`` is a number, or a distribution for ``P(...)`` of variables. ``outcome`` is the distribution whose mean
+    was asked for: its spread is noise between units, which more data do not reduce, unlike ``se`` and ``interval``.
+    ``n`` is the number of rows behind the estimate.
     """
 
     query: Query
@@ -27,6 +29,8 @@ class Answer:
     verdict: Verdict | None = None
     warnings: tuple[str, ...] = ()
     estimate: Estimate | None = None
+    outcome: Gaussian | None = None
+    n: float | None = None
 
     @property
     def distribution(self) -> Gaussian | None:
@@ -47,9 +51,9 @@ class Answer:
 
     @cached_property
     def variance(self) -> float | Floats | None:
-        """Variance of the outcome, an array for several (see ``cov``); None for an effect."""
+        """Variance of the outcome between units, an array for several (see ``cov``); None for other numbers."""
         if not isinstance(self.result, Gaussian):
-            return None
+            return None if self.outcome is None else float(self.outcome.cov[0, 0])
         return float(self.result.cov[0, 0]) if len(self.result.names) == 1 else self.result.variance
 
     @property
@@ -88,6 +92,12 @@ class Answer:
     def estimand(self) -> str:
         """What the answer is a function of, in text."""
         return "" if self.verdict is None else str(self.verdict.estimand or "")
+
+    def explain(self) -> str:
+        """What was asked, whether and why it can be known, the estimate and what it means, in sentences."""
+        from halftrek.explanation import explain
+
+        return explain(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the answer with its verdict as JSON; ``ht.load`` gives it back to the last bit."""

@@ -28,19 +28,23 @@ from halftrek.inputs import (
     read_rows,
     refuse_with_groups,
 )
-from halftrek.model import CGLSCM
+from halftrek.model import CGLSCM, Gaussian
 from halftrek.moments import Moments, read_moments
 from halftrek.queries import (
+    Composite,
     Counterfactual,
     DirectEffect,
+    Distribution,
     Interventional,
     PathEffect,
     Query,
+    Statistic,
     TotalEffect,
     check_query,
     evaluate,
     variables_of,
 )
+from halftrek.queries.gradients import linearize
 from halftrek.queries.units import unit_query
 from halftrek.trust import doubts
 
@@ -213,7 +217,7 @@ def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
         notes.append(fitted.patterns.sentence)
     if fitted.moments.dropped:
         notes.append(f"{fitted.moments.dropped:,} rows with missing values were left out")
-    if isinstance(query, Interventional | Counterfactual) and not fitted.moments.has_mean:
+    if not fitted.moments.has_mean and _needs_means(query, fitted.model):
         notes.append("no means were given with the covariance, so they count as zero: read means as deviations")
     result = evaluate(query, fitted.model)
     sure = estimate(fitted, query, result, how)
@@ -221,7 +225,22 @@ def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
         notes.append("at these estimates the data carry no information about this answer, so it has no interval")
     notes += [*sure.notes, *_disagreement(fitted, query, verdict, sure)]
     notes += doubts(fitted, query, result, verdict, sure, how)
-    return Answer(query, result, verdict, tuple(notes), sure)
+    return Answer(query, result, verdict, tuple(notes), sure, _outcome(query, fitted.model), fitted.n)
+
+
+def _needs_means(query: Query, model: CGLSCM) -> bool:
+    """True if the answer moves with the means of variables, not with effects and covariances alone."""
+    if isinstance(query, Interventional | Counterfactual | Distribution):
+        return True
+    return isinstance(query, Composite) and bool(np.abs(linearize(query, model).values[0].mean).max() > 1e-12)
+
+
+def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
+    """The distribution whose mean is asked for, if a mean is."""
+    if not (isinstance(query, Statistic) and query.kind == "E"):
+        return None
+    found = evaluate(Distribution(query.of, query.case), model)
+    return found if isinstance(found, Gaussian) else None
 
 
 def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -> list[str]:
@@ -322,7 +341,7 @@ def counterfactual_of(
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
     """The exact answer of a model whose parameters are known."""
     query = read_question(question)
-    return Answer(query, evaluate(query, model))
+    return Answer(query, evaluate(query, model), outcome=_outcome(query, model))
 
 
 @lru_cache(maxsize=512)

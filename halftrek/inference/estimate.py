@@ -18,6 +18,7 @@ from halftrek.inference.profile import profile_intervals
 from halftrek.inference.robust import robust_errors
 from halftrek.model import Floats, Gaussian
 from halftrek.queries import Query
+from halftrek.queries.gradients import Scale, scale_of
 
 Interval = Literal["delta", "robust", "bootstrap", "parametric", "profile"]
 Ends = Literal["percentile", "bca"]
@@ -91,7 +92,7 @@ def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None =
         errors, variance_errors = robust_errors(fit, query)
     else:
         errors, variance_errors = standard_errors(fit, query, information=how.information)
-    found = normal_estimate(values, errors, variances, variance_errors, how)
+    found = normal_estimate(values, errors, variances, variance_errors, how, scale=scale_of(query))
     if how.interval == "profile":
         of_values, of_variances, notes = profile_intervals(
             fit, query, (len(values), len(variances)), how.quantile**2
@@ -128,16 +129,22 @@ def _bootstrap_estimate(
 
 
 def normal_estimate(
-    values: Floats, errors: Floats, variances: Floats, variance_errors: Floats, how: How, notes: tuple[str, ...] = ()
+    values: Floats,
+    errors: Floats,
+    variances: Floats,
+    variance_errors: Floats,
+    how: How,
+    notes: tuple[str, ...] = (),
+    *,
+    scale: Scale = "plain",
 ) -> Estimate:
-    """Intervals from standard errors: symmetric for values, on the scale of logarithms for variances."""
-    reach = how.quantile * errors
+    """Intervals from standard errors: symmetric on the scale of the values, and of logarithms for variances."""
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.exp(how.quantile * np.where(variances > 0, variance_errors / variances, 0.0))
     return Estimate(
         values=values,
         errors=errors,
-        intervals=np.stack([values - reach, values + reach], axis=1),
+        intervals=_ends_on(scale, values, how.quantile * errors),
         variances=variances,
         variance_errors=variance_errors,
         variance_intervals=np.stack([variances / factor, variances * factor], axis=1),
@@ -145,3 +152,29 @@ def normal_estimate(
         kind=how.interval,
         notes=notes,
     )
+
+
+def _ends_on(scale: Scale, values: Floats, reach: Floats) -> Floats:
+    """Values plus and minus their reach, symmetric where they are closer to normal: inside what they can be.
+
+    A value at the border of its range (a probability of 0, no variance) is sure and stays there.
+    """
+    x = np.asarray(values, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        match scale:
+            case "log":
+                factor = np.exp(reach / x)
+                ends = np.stack([x / factor, x * factor], axis=1)
+                inside = x > 0.0
+            case "logit":
+                factor = np.exp(reach / (x * (1.0 - x)))
+                odds = x / (1.0 - x)
+                ends = np.stack([odds / factor / (1.0 + odds / factor), 1.0 / (1.0 + 1.0 / (odds * factor))], axis=1)
+                inside = (x > 0.0) & (x < 1.0)
+            case "atanh":
+                step = reach / (1.0 - x**2)
+                ends = np.tanh(np.stack([np.arctanh(x) - step, np.arctanh(x) + step], axis=1))
+                inside = np.abs(x) < 1.0
+            case _:
+                return np.stack([x - reach, x + reach], axis=1)
+    return np.where(inside[:, None], ends, np.stack([x - reach, x + reach], axis=1))

@@ -43,7 +43,7 @@ from halftrek.queries.types import (
 )
 from halftrek.queries.variants import single
 
-__all__ = ["Gradient", "Linearized", "linearize", "scale_of"]
+__all__ = ["Gradient", "Linearized", "Scale", "linearize", "scale_of"]
 
 
 def scale_of(query: Query) -> Scale:

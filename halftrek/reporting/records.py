@@ -75,6 +75,8 @@ def answer_record(answer: Answer) -> Record:
     record["estimand"] = answer.estimand
     if answer.distribution is None:
         record["value"] = answer.value
+        if answer.outcome is not None:
+            record["outcome"] = gaussian_record(answer.outcome)
     else:
         record["distribution"] = gaussian_record(answer.distribution)
     if answer.estimate is not None:
@@ -83,6 +85,8 @@ def answer_record(answer: Answer) -> Record:
         record["interval"] = answer.interval
         record["variance_interval"] = answer.variance_interval
     record["warnings"] = [str(w) for w in answer.warnings]
+    record["latex"] = answer.query.latex
+    record["explanation"] = answer.explain()
     return record
 
 

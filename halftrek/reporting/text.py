@@ -28,11 +28,20 @@ def parameter_frame(
     fit: Fit,
     *,
     level: float = 0.95,
-    interval: Literal["delta", "robust"] = "delta",
+    interval: Literal["delta", "robust", "bootstrap", "parametric"] = "delta",
     information: Literal["expected", "observed"] | None = None,
+    replicates: int = 1000,
+    random_state: int = 0,
 ) -> Any:
     """All parameters as a tidy frame."""
-    rows = parameter_rows(fit, level=level, interval=interval, information=information)
+    rows = parameter_rows(
+        fit,
+        level=level,
+        interval=interval,
+        information=information,
+        replicates=replicates,
+        random_state=random_state,
+    )
     return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(Parameter)}, fit.frame)
 
 
@@ -133,6 +142,9 @@ def answer_facts(answer: Answer) -> list[tuple[str, str]]:
     if distribution is None:
         pairs.append(("value", number(float(answer.value), 6) + _range(answer.interval)))
         pairs += _error(answer)
+        if answer.outcome is not None:
+            spread = number(float(answer.outcome.sd[0]), 4)
+            pairs.append(("single units", f"standard deviation {spread}; more data do not reduce it"))
     elif len(distribution.names) == 1:
         mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
         pairs.append(("answer", f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})"))

@@ -105,7 +105,7 @@ def _shown(target: Target) -> str:
 
 
 def _change(cursor: Cursor, *, in_subscript: bool) -> tuple[Target, Change]:
-    if in_subscript and has_subscript(cursor):
+    if has_subscript(cursor):
         inner = variant_here(cursor)
         return inner.variable, inner
     name = plain_name(cursor)

@@ -1,0 +1,158 @@
+"""An answer in sentences: what was asked, why it can be known, what was found, what it rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.model import Gaussian
+from halftrek.queries import (
+    Arithmetic,
+    DirectEffect,
+    ErrorCovariance,
+    PathEffect,
+    Probability,
+    Quantile,
+    Standardized,
+    Statistic,
+    ThroughEffect,
+    TotalEffect,
+)
+from halftrek.queries.terms import leaves
+from halftrek.wording import in_words, listed, meaning
+
+if TYPE_CHECKING:
+    from halftrek.answers import Answer
+
+
+def explain(answer: Answer) -> str:
+    """One paragraph on each: question, knowability, estimate, spread, assumptions, warnings."""
+    parts = [
+        f"The question: {answer.query}, that is, {in_words(answer.query)}.",
+        _knowable(answer),
+        _found(answer),
+        *_spread(answer),
+        _assumptions(answer),
+        *(f"Note: {_sentence(w)}" for w in answer.warnings),
+    ]
+    return "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    start = text[0].upper() + text[1:]
+    return start if start.endswith(".") else start + "."
+
+
+def _knowable(answer: Answer) -> str:
+    if answer.verdict is None:
+        return "All parameters of the model are given, so the answer is exact."
+    verdict = answer.verdict
+    if verdict.method == "observed":
+        return "Can it be known? Yes. " + " ".join(verdict.reasons)
+    ground = "the arrows of the graph allow it, whatever the form of the equations"
+    if verdict.scope == "linear":
+        ground = "the graph allows it, given that effects are linear"
+    parts = [f"Can it be known from data like these? Yes: {ground} (method: {verdict.method})."]
+    parts += verdict.reasons
+    if verdict.estimand:
+        parts.append(f"The formula: {verdict.estimand}.")
+    return " ".join(parts)
+
+
+def _found(answer: Answer) -> str:
+    exact = answer.estimate is None
+    start = "The answer" if exact else "The estimate"
+    if isinstance(answer.result, Gaussian):
+        lines = [_outcome_line(answer, answer.result, i) for i in range(len(answer.result.names))]
+        return f"{start}: {'; '.join(lines)}. {_coverage(answer)}".rstrip()
+    value = float(answer.result)
+    sentences = (meaning(answer.query, value), _zero(answer, value), _coverage(answer))
+    return " ".join((f"{start}: {value:.4g}{_range(answer, 0)}.", *(s for s in sentences if s)))
+
+
+def _outcome_line(answer: Answer, found: Gaussian, i: int) -> str:
+    name, mean, sd = found.names[i], found.mean[i], found.sd[i]
+    if sd == 0.0:
+        return f"{name} is {mean:.4g}{_range(answer, i)}"
+    return f"{name} is normally distributed with mean {mean:.4g}{_range(answer, i)} and standard deviation {sd:.4g}"
+
+
+def _range(answer: Answer, i: int) -> str:
+    if answer.estimate is None:
+        return ""
+    if np.isnan(answer.estimate.errors[i]):
+        return " (without an interval: these data carry no information about it)"
+    low, high = answer.estimate.intervals[i]
+    error = answer.estimate.errors[i]
+    return f" ({100 * answer.estimate.level:g}% interval {low:.4g} to {high:.4g}, standard error {error:.3g})"
+
+
+def _coverage(answer: Answer) -> str:
+    if answer.estimate is None or np.isnan(answer.estimate.errors).any():
+        return ""
+    rows = f" from {answer.n:,.0f} rows" if answer.n else ""
+    share = f"{100 * answer.estimate.level:g}"
+    return (
+        f"The interval says how precisely{rows} the number is known: in {share} of 100 studies like this one it would "
+        f"hold the true value."
+    )
+
+
+def _zero(answer: Answer, value: float) -> str:
+    """Whether the data tell an effect or a contrast from nothing."""
+    effect = isinstance(answer.query, DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance)
+    contrast = isinstance(answer.query, Arithmetic) and answer.query.operation == "-"
+    if answer.estimate is None or not (effect or contrast or isinstance(answer.query, Standardized)):
+        return ""
+    low, high = answer.estimate.intervals[0]
+    if np.isnan(low):
+        return ""
+    if low <= 0.0 <= high:
+        return "Zero lies within the interval: these data do not tell it from nothing."
+    return f"Zero lies outside the interval: the data speak for a {'positive' if value > 0 else 'negative'} value."
+
+
+def _spread(answer: Answer) -> list[str]:
+    """How single units differ: noise, which is not what the interval is about."""
+    found = answer.outcome if answer.outcome is not None else answer.distribution
+    if found is None or len(found.names) != 1:
+        return []
+    sd = float(found.sd[0])
+    if sd == 0.0:
+        return ["Every unit that fits the description has the same value; there is no noise left."]
+    low, high = found.mean[0] - 1.96 * sd, found.mean[0] + 1.96 * sd
+    return [
+        f"Single units differ from each other: about 95 of 100 lie between {low:.4g} and {high:.4g} (standard "
+        f"deviation {sd:.4g}). This is noise in the world, which more data would not reduce."
+    ]
+
+
+def _assumptions(answer: Answer) -> str:
+    if answer.verdict is None:
+        return "It is as right as the given model is."
+    graph = answer.verdict.graph
+    pairs = [f"{u} and {v}" for u, v in graph.bidirected]
+    pairs += [listed(kids) for kids in graph.latents.values() if len(kids) > 1]
+    hidden = "nothing hidden affects two of the variables at once"
+    if pairs:
+        hidden = f"hidden causes are shared only where drawn ({'; '.join(pairs)})"
+    words = [f"the graph is right: every effect between the variables is an arrow in it, and {hidden}"]
+    words.append("effects are linear and the same for all units")
+    if _needs_normal(answer):
+        words.append("errors are normal, which matters for this answer itself and not only for its interval")
+    words.append("the rows are independent of each other")
+    return f"What it rests on: {'; '.join(words)}."
+
+
+def _needs_normal(answer: Answer) -> bool:
+    """True if the answer would be another one with errors of another shape."""
+    found = answer.outcome if answer.outcome is not None else answer.distribution
+    if found is not None and not found.sd.any():
+        return False
+    if answer.distribution is not None:
+        return True
+    terms = leaves(answer.query) if isinstance(answer.query, Arithmetic) else (answer.query,)
+    return any(
+        isinstance(t, Probability | Quantile) or (isinstance(t, Statistic) and bool(t.case.given)) for t in terms
+    )
