@@ -137,14 +137,17 @@ class Plan:
 
         return group_tasks(self.tasks)
 
-    def every_task(self) -> Iterator[Task]:
+    @cached_property
+    def every_task(self) -> tuple[Task, ...]:
         """All districts as tasks, those of one variable too."""
+        return (*self._single_tasks(), *self.tasks)
+
+    def _single_tasks(self) -> Iterator[Task]:
         for (_, about_origin), rows in self.singles.items():
             for v, source, slots in rows:
                 held = ((0, self.fixed_noise[v]),) if v in self.fixed_noise else ()
                 shape = Shape(1, (0,) * len(slots), (), () if held else (0,))
                 yield Task(shape, (v,), slots, (source,), (), held, about_origin=about_origin)
-        yield from self.tasks
 
 
 @lru_cache(maxsize=128)

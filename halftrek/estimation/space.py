@@ -110,7 +110,7 @@ class Space:
 def make_space(graph: Graph, names: tuple[str, ...], options: Options) -> Space:
     """The parameters of a graph's model, with what is fixed and what is equal."""
     plan = make_plan(graph, names, options, raw=True)
-    tasks = list(plan.every_task())
+    tasks = list(plan.every_task)
     explicit = tuple(dict.fromkeys(k for task in tasks for k in task.latents))
     p = len(names)
     T0 = plan.fixed_T.copy() if plan.fixed_T.size else np.zeros((p, p))

@@ -26,7 +26,7 @@ def likelihood_trace(fitted: Fit, *, steps: int = 200) -> list[float]:
     plan = make_plan(fitted.graph, data.names, fitted.options)
     centred, about_origin = sources_of(plan, data.cov[None], data.mean[None])
     traces = [
-        _district(task, about_origin if task.about_origin else centred, data.names, steps) for task in plan.every_task()
+        _district(task, about_origin if task.about_origin else centred, data.names, steps) for task in plan.every_task
     ]
     count = max(map(len, traces))
     total = [sum(trace[min(k, len(trace) - 1)] for trace in traces) for k in range(count)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.estimation import BatchFit
 from halftrek.estimation.block import State, directions, evaluate, fisher
@@ -42,10 +43,9 @@ def batch_estimate(batch: BatchFit, options: Options, query: Query, n: Floats) -
         used |= s.T.any(axis=(0, 1)) | s.omega.any(axis=(0, 1)) | s.mean.any(axis=0)
     spread = np.zeros((len(slopes), len(batch)))
     moved = [_move_means(batch, options, s, spread[k]) for k, s in enumerate(slopes)]
-    for block in batch_information(batch, options):
-        if used[list(block.task.variables)].any():
-            for k, (s, intercepts) in enumerate(moved):
-                spread[k] += block.spread(block.pull(s, intercepts))
+    for block in batch_information(batch, options, touching=used):
+        for k, (s, intercepts) in enumerate(moved):
+            spread[k] += block.spread(block.pull(s, intercepts))
     errors = np.sqrt(spread / n).T
     k = found.values.shape[1]
     return BatchEstimate(found.values, errors[:, :k], found.variances, errors[:, k:])
@@ -106,11 +106,15 @@ class BatchInformation:
         return values, vectors, scale
 
 
-def batch_information(batch: BatchFit, options: Options) -> Iterator[BatchInformation]:
-    """The expected information of every district at the fitted parameters of each model."""
+def batch_information(
+    batch: BatchFit, options: Options, *, touching: NDArray[np.bool_] | None = None
+) -> Iterator[BatchInformation]:
+    """The expected information of every district (or of those with a variable in ``touching``) for each model."""
     plan = make_plan(batch.graph, batch.names, options, raw=bool(options.intercepts))
     centred, about_origin = sources_of(plan, batch.cov, batch.mean)
-    for task in plan.every_task():
+    for task in plan.every_task:
+        if touching is not None and not touching[list(task.variables)].any():
+            continue
         G, scale = gather((task,), about_origin if task.about_origin else centred)
         problem = make_problem(task, G, scale)
         full = _fitted(plan, task, batch, scale)

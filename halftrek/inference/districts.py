@@ -156,7 +156,7 @@ def district_landscape(fit: Fit, target: Target, *, explicit: bool = False) -> D
     model = shifted(fit.model, shift)
     parts: list[Part] = []
     start: list[Floats] = []
-    for task in plan.every_task():
+    for task in plan.every_task:
         if not set(task.variables) & set(behind):
             continue
         chosen = task.explicit() if explicit and task.pair_latents else task

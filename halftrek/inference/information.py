@@ -77,7 +77,7 @@ def district_information(
     plan = make_plan(fit.graph, model.names, fit.options, raw=bool(fit.options.intercepts))
     cov, mean = (model.cov, model.mean) if kind == "expected" else (fit.moments.cov, fit.moments.mean)
     centred, about_origin = sources_of(plan, cov[None], mean[None])
-    for task in plan.every_task():
+    for task in plan.every_task:
         if touching is not None and not touching[list(task.variables)].any():
             continue
         G, scale = gather((task,), about_origin if task.about_origin else centred)

@@ -80,7 +80,7 @@ def tangent(fit: Fit) -> Tangent:
     X, at, w, owner = _entries(space, model.B, K, explicit, model.mean, means)
     plan = make_plan(fit.graph, model.names, fit.options, raw=True)
     home = np.zeros(len(model.names), dtype=np.intp)
-    members = [np.array(task.variables, dtype=np.intp) for task in plan.every_task()]
+    members = [np.array(task.variables, dtype=np.intp) for task in plan.every_task]
     for d, variables in enumerate(members):
         home[variables] = d
     by_home = np.argsort(home[at], kind="stable")
