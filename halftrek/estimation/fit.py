@@ -169,8 +169,10 @@ class Fit(Presented):
         self,
         *,
         level: float = 0.95,
-        interval: Literal["delta", "robust"] = "delta",
+        interval: Literal["delta", "robust", "bootstrap", "parametric"] = "delta",
         information: Literal["expected", "observed"] | None = None,
+        replicates: int = 1000,
+        random_state: int = 0,
     ) -> Any:
         """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.
 
@@ -178,7 +180,10 @@ class Fit(Presented):
         """
         from halftrek.reporting import parameter_frame
 
-        return parameter_frame(self, level=level, interval=interval, information=information)
+        return parameter_frame(
+            self, level=level, interval=interval, information=information, replicates=replicates,
+            random_state=random_state,
+        )  # fmt: skip
 
     def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] = False) -> dict[str, Any]:
         """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more.

@@ -16,6 +16,7 @@ from halftrek.inference.delta import gradient_variance
 from halftrek.inference.incomplete import parameter_errors, parameter_scores
 from halftrek.inference.influence import direction, influence, score_forms
 from halftrek.inference.information import DistrictInformation, Kind, district_information
+from halftrek.inference.parameter_draws import draws_of_parameters
 from halftrek.inference.robust import mean_squares, rows_needed
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient
@@ -42,12 +43,20 @@ def parameter_rows(
     fit: Fit,
     *,
     level: float = 0.95,
-    interval: Literal["delta", "robust"] = "delta",
+    interval: Literal["delta", "robust", "bootstrap", "parametric"] = "delta",
     information: Kind | None = None,
+    replicates: int = 1000,
+    random_state: int = 0,
 ) -> list[Parameter]:
     """Coefficients, loadings, error covariances, variances and intercepts, in this order."""
-    if interval not in ("delta", "robust"):
-        raise InputError(f"parameters have intervals of the kinds 'delta' and 'robust', not {interval!r}")
+    if interval not in ("delta", "robust", "bootstrap", "parametric"):
+        raise InputError(f"parameters have intervals 'delta', 'robust', 'bootstrap' and 'parametric', not {interval!r}")
+    if interval == "bootstrap" or interval == "parametric":
+        plain = parameter_rows(fit, level=level)
+        drawn = draws_of_parameters(
+            fit, plain, kind=interval, level=level, replicates=replicates, random_state=random_state
+        )
+        return [_with_error(row, error) for row, error in drawn]
     if fit.patterns is not None:
         rows, intercepts = _incomplete_rows(fit, level, interval, information or "observed")
     else:
@@ -193,8 +202,16 @@ def _row(
     if np.isnan(error):
         nan = float("nan")
         return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or "not determined by data")
-    normal = NormalDist()
-    reach = normal.inv_cdf(0.5 + level / 2.0) * error
-    z = est / error if error else float("nan")
-    p = 2.0 * (1.0 - normal.cdf(abs(z))) if error else float("nan")
-    return Parameter(lhs, op, rhs, float(est), error, z, p, est - reach, est + reach, float(std), note)
+    nan, value = float("nan"), float(est)
+    reach = NormalDist().inv_cdf(0.5 + level / 2.0) * error
+    return _with_error(
+        Parameter(lhs, op, rhs, value, error, nan, nan, value - reach, value + reach, float(std), note), error
+    )
+
+
+def _with_error(row: Parameter, error: float) -> Parameter:
+    """The row with this standard error, and the test that goes with it."""
+    if not error > 0.0:
+        return row
+    z = row.est / error
+    return replace(row, se=error, z=z, p=2.0 * (1.0 - NormalDist().cdf(abs(z))))

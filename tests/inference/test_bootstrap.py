@@ -180,6 +180,21 @@ def test_sandwich_agrees_with_the_bootstrap_on_heavy_tails_and_the_delta_method_
     assert robust.variance_errors[0] > 1.3 * HEAVY.query(question).estimate.variance_errors[0]
 
 
+def test_parameters_have_the_errors_of_their_replicates():
+    factor = ht.fit("latent F; F -> {a, b, c, d}", DATA)
+    for found in (FIT, factor):
+        batch = replicates_of(found, "bootstrap", 500, 3).batch
+        plain = found.params()
+        drawn = found.params(interval="bootstrap", replicates=500, random_state=3, level=0.9)
+        np.testing.assert_array_equal(drawn[["lhs", "op", "rhs", "est"]], plain[["lhs", "op", "rhs", "est"]])
+        np.testing.assert_allclose(drawn.se, plain.se, rtol=0.2)
+        np.testing.assert_allclose(drawn.z, drawn.est / drawn.se)
+        assert ((drawn.ci_low < drawn.est) & (drawn.est < drawn.ci_high)).all()
+        first = drawn[drawn.op == "~1"].iloc[0]
+        assert first.se == pytest.approx(batch.mu[:, 0].std(ddof=1))
+        assert first.ci_low == pytest.approx(np.quantile(batch.mu[:, 0], 0.05))
+
+
 def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula():
     from scipy.stats import norm
 

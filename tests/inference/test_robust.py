@@ -198,5 +198,14 @@ def test_rows_are_asked_for_where_there_are_none():
         ht.fit(MODELS["napkin"][0], moments, cluster="g")
     with pytest.raises(DataError, match="all rows are in one cluster"):
         robust_errors(ht.fit(MODELS["napkin"][0], DATA.assign(g=1), cluster="g"), QUERIES[0])
-    with pytest.raises(InputError, match="'delta' and 'robust', not 'bootstrap'"):
-        found.params(interval="bootstrap")
+    with pytest.raises(InputError, match="'bootstrap' and 'parametric', not 'profile'"):
+        found.params(interval="profile")
+
+
+def test_scaled_tests_need_complete_rows():
+    holed = DATA.copy()
+    holed.loc[3, "a"] = np.nan
+    with pytest.raises(InputError, match=r"measures\(robust=True\) is not available with missing values"):
+        ht.fit(MODELS["napkin"][0], holed).measures(robust=True)
+    found = ht.fit(MODELS["napkin"][0], holed, missing="drop")
+    assert found.measures(robust=True)["n"] == 399
