@@ -45,10 +45,10 @@ def doubt(fit: ht.Fit, question: str = "x ~> y", **uncertainty: object) -> list[
 
 def test_with_a_weak_instrument_the_profile_covers_and_the_standard_error_does_not():
     n, rng = 200, np.random.default_rng(7)
-    model = instrument(np.sqrt(5.0 / n), 0.95)  # a concentration of 5, and strong confounding
+    model = instrument(np.sqrt(3.0 / n), 0.99)  # a concentration of 3, and strong confounding
     graph = ht.graph(INSTRUMENT)
     delta = profile = unbounded = 0
-    runs = 120
+    runs = 60
     for _ in range(runs):
         fit = estimation.fit(graph, drawn(model, n, rng))
         low, high = estimate(fit, EFFECT, evaluate(EFFECT, fit.model)).intervals[0]
@@ -56,8 +56,8 @@ def test_with_a_weak_instrument_the_profile_covers_and_the_standard_error_does_n
         ends = profile_ends(fit, Target(EFFECT), How().quantile ** 2)
         profile += ends.low <= 0.5 <= ends.high
         unbounded += bool(np.isinf([ends.low, ends.high]).any())
-    assert profile >= 0.89 * runs  # 95 % less three standard errors; (-inf, inf) in place of two rays covers more
-    assert delta <= 0.89 * runs
+    assert profile >= 0.866 * runs  # 95 % less three standard errors; (-inf, inf) in place of two rays covers more
+    assert delta <= 0.85 * runs
     assert unbounded >= 0.2 * runs
 
 
@@ -116,15 +116,19 @@ def test_an_instrument_that_the_formula_does_not_use_counts():
     assert doubt(alone)
 
 
-def test_the_napkin_counts_what_enters_its_instrument():
+def test_a_weak_formula_does_not_count_where_the_likelihood_knows_more():
+    """Without z -> x the errors of x and y are independent: a regression has the effect, the napkin's formula not."""
     text = "w -> z -> x -> y; w <-> x; w <-> y"
     T = np.zeros((4, 4))
     T[0, 1], T[1, 2], T[2, 3] = 0.8, 0.05, 0.7
     model = CGLSCM.from_parameters(names=["w", "z", "x", "y"], T=T, omega={("w", "x"): 0.4, ("w", "y"): 0.4})
-    assert doubt(ht.fit(text, model.sample(300, random_state=1)))
-    T[1, 2] = 0.8
-    model = CGLSCM.from_parameters(names=["w", "z", "x", "y"], T=T, omega={("w", "x"): 0.4, ("w", "y"): 0.4})
-    assert not doubt(ht.fit(text, model.sample(300, random_state=1)))
+    fit = ht.fit(text, model.sample(300, random_state=1))
+    alone = weakest_step(fit, EFFECT, ht.identify(text, "x ~> y"), float("inf"))
+    assert alone is not None
+    assert alone.F < 10.0
+    assert not doubt(fit)
+    likelihood, normal = (np.array(fit.effect("x", "y", interval=kind).interval) for kind in ("profile", "delta"))
+    np.testing.assert_allclose(likelihood, normal, atol=0.02)
 
 
 # -- rates -----------------------------------------------------------------------------------------
