@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
-from halftrek.estimation.groups import GroupFits
+from halftrek.estimation.groups import PIECE, GroupFits
 from halftrek.frames import as_frame
 from halftrek.identification import identify
 from halftrek.inference.batch import batch_estimate
 from halftrek.inference.batch_gradients import BATCHED
-from halftrek.inference.invariance import Invariance, cochran, invariance_tests, usable_groups
+from halftrek.inference.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.inference.multiplicity import holm
 from halftrek.inputs import read_question
 from halftrek.model import Floats
@@ -50,16 +50,18 @@ def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any
     return as_frame(columns, fits.frame)
 
 
-def compare_groups(fits: GroupFits, question: Any = None, *, level: float = 0.05) -> Any:
+def compare_groups(
+    fits: GroupFits, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
+) -> Any:
     """Tests that groups are alike, with p-values adjusted by Holm where there are several."""
     if question is None:
-        rows = invariance_tests(fits)
+        rows = invariance_tests(fits, calibrate=calibrate, random_state=random_state)
     else:
         query = _asked(fits, question)
-        values, errors, _ = _estimates(fits, query, list(fits.status))
-        good = usable_groups(fits)
+        if not isinstance(query, BATCHED):
+            raise InputError(f"{query} cannot be compared between groups; ask for an effect or a distribution")
         what = [f"{query}: {v}" for v in _outcomes(query)] or [str(query)]
-        rows = [cochran(f"{w} equal", values[good, k], errors[good, k]) for k, w in enumerate(what)]
+        rows = equal_answers(fits, query, what, calibrate=calibrate, random_state=random_state)
     columns: dict[str, list[Any]] = {f.name: [getattr(r, f.name) for r in rows] for f in fields(Invariance)}
     final = holm(np.array(columns["p"], dtype=float))
     groups = columns.pop("groups")
@@ -90,13 +92,14 @@ def _estimates(fits: GroupFits, query: Query, status: list[str]) -> tuple[Floats
     if isinstance(query, BATCHED):
         k, v = len(_outcomes(query)) or 1, len(_outcomes(query))
         values, errors, variances = (np.full((len(fits), size), np.nan) for size in (k, k, v))
-        if len(rows):
-            found = batch_estimate(fits.batch.take(rows), fits.options, query, fits.groups.n[rows])
-            values[rows], errors[rows], variances[rows] = found.values, found.errors, found.variances
+        for start in range(0, len(rows), PIECE):
+            some = rows[start : start + PIECE]
+            found = batch_estimate(fits.batch.take(some), fits.options, query, fits.groups.n[some])
+            values[some], errors[some], variances[some] = found.values, found.errors, found.variances
     else:
         values, errors, variances = _one_by_one(fits, query, status)
-    for i in rows:
-        if np.isnan(errors[i]).any() and "; " not in status[i]:
+    for i in rows[np.isnan(errors[rows]).any(axis=1)]:
+        if "; " not in status[i]:
             status[i] = f"{status[i]}; {NO_INFORMATION}"
     return values, errors, variances
 

@@ -20,7 +20,7 @@ from halftrek.moments.check import ROUNDING
 from halftrek.moments.groups import GroupMoments
 from halftrek.queries import TotalEffect
 
-PIECE = 20_000  # groups that are fitted at a time, to bound memory
+PIECE = 10_000  # groups that are fitted at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,16 +71,19 @@ class GroupFits:
         """The total effect of ``cause`` on ``effect`` in each group, or the effect along ``"x -> m -> y"``."""
         return self.query(cause if effect is None else TotalEffect(cause, effect), level=level)
 
-    def invariance(self, question: Any = None, *, level: float = 0.05) -> Any:
-        """A tidy frame of tests that the groups are alike: hypothesis test statistic df p p_adjusted groups verdict.
+    def invariance(
+        self, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
+    ) -> Any:
+        """A tidy frame of tests that groups are alike: hypothesis test statistic df inflation p p_adjusted verdict.
 
         Without a question: that all coefficients and error covariances are equal (likelihood ratio), that all
         coefficients are equal whatever the errors (Wald), and the same for each coefficient (Cochran's Q). With a
-        question: that its answer is equal (Cochran's Q).
+        question: that its answer is equal (Cochran's Q). P-values allow for groups with few rows by data drawn from
+        the fitted models, unless ``calibrate=False``: then they are from the chi-square distribution.
         """
         from halftrek.comparison import compare_groups
 
-        return compare_groups(self, question, level=level)
+        return compare_groups(self, question, level=level, calibrate=calibrate, random_state=random_state)
 
     def __getitem__(self, key: Any) -> Fit:
         i = self._place.get(key)

@@ -1,0 +1,273 @@
+"""Groups in one program: the same as each group alone; groups that fail alone; tests that groups are alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+from halftrek.comparison.groups import NO_INFORMATION
+from halftrek.errors import DataError, InputError, NotIdentifiedError
+from halftrek.moments.groups import read_groups
+from halftrek.simulation import random_model
+
+pd = pytest.importorskip("pandas")
+
+FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
+QUESTIONS = [
+    "x ~> y",
+    "x -> m",
+    "x -> m -> y",
+    "w ~> x ~> y",
+    "P(y | do(x=1))",
+    "P(y, m | do(x=2), w=0.5)",
+    "P(y)",
+    "P(y_{x=1} | x=0, w=0.3)",
+]
+
+
+def table(graph: ht.Graph, groups: int = 5, rows: int = 300, seed: int = 0) -> pd.DataFrame:
+    """Groups with models of their own, in shuffled order."""
+    parts = []
+    for g in range(groups):
+        model = random_model(graph, random_state=seed + g)
+        part = pd.DataFrame(np.asarray(model.sample(rows + 10 * g, random_state=seed + 50 + g)), columns=model.names)
+        parts.append(part.assign(segment=f"g{g}"))
+    return pd.concat(parts).sample(frac=1.0, random_state=1).reset_index(drop=True)
+
+
+@pytest.mark.parametrize(
+    ("graph", "options"),
+    [
+        (FRONT_DOOR, {}),
+        (FRONT_DOOR, {"intercepts": {"y": 0.2}}),
+        (FRONT_DOOR, {"coefficients": {"w -> x": "a", "w -> y": "a"}}),
+        (ht.graph("latent f; f -> {a, b, c, x}; x -> y"), {}),
+    ],
+    ids=["front-door", "held intercept", "label", "factor"],
+)
+def test_every_group_is_as_if_fitted_alone(graph, options):
+    frame = table(graph, groups=3)
+    fits = ht.fit(graph, frame, by="segment", **options)
+    question = "x ~> y"
+    found = fits.query(question).set_index("group")
+    assert list(fits) == ["g0", "g1", "g2"]
+    for key, rows in frame.groupby("segment"):
+        alone = ht.fit(graph, rows[list(graph.observed)], **options)
+        i = fits.keys.index(key)
+        assert fits.batch.loglik[i] == pytest.approx(alone.loglik, abs=1e-6)
+        answer = alone.query(question)
+        assert found.loc[key, "estimate"] == pytest.approx(answer.value, abs=1e-5)
+        assert found.loc[key, "se"] == pytest.approx(answer.se, rel=1e-4)
+        assert found.loc[key, ["low", "high"]].to_numpy(float) == pytest.approx(answer.interval, abs=1e-5)
+        assert found.loc[key, "n"] == len(rows)
+        assert fits[key].loglik == pytest.approx(alone.loglik, abs=1e-6)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_kind_of_question_as_alone(question):
+    frame = table(FRONT_DOOR, groups=2)
+    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    found = fits.query(question, level=0.9)
+    for key in fits:
+        answer = fits[key].query(question, level=0.9)
+        mine = found[found["group"] == key]
+        assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-5)
+        if answer.distribution is not None:
+            assert mine["variance"].to_numpy() == pytest.approx(answer.distribution.variance, abs=1e-6)
+            assert mine["outcome"].tolist() == list(map(str, answer.distribution.names))
+
+
+def test_effect_is_the_question():
+    fits = ht.fit(FRONT_DOOR, table(FRONT_DOOR), by="segment")
+    pd.testing.assert_frame_equal(fits.effect("x", "y"), fits.query("x ~> y"))
+
+
+def test_one_corner_that_is_not_identified_spoils_nothing():
+    graph = ht.graph("x -> m -> y; x <-> y; a -> b; a <-> b")
+    fits = ht.fit(graph, table(graph, groups=2), by="segment")
+    assert np.isfinite(fits.query("x ~> y")["se"]).all()
+    with pytest.raises(NotIdentifiedError):
+        fits.query("a -> b")
+    hypotheses = fits.invariance()["hypothesis"].tolist()
+    assert "a -> b equal" not in hypotheses
+    assert "x -> m equal" in hypotheses
+
+
+# -- moments by group -----------------------------------------------------------------------------
+
+
+def test_moments_by_group_are_those_of_each_group():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((150_000, 2)) * [1.0, 1e-3] + [3.0, 1e6], columns=["x", "y"])
+    frame["k"] = rng.integers(0, 40, len(frame))
+    frame["w"] = rng.integers(1, 4, len(frame)).astype(float)
+    for weights in (None, "w"):
+        found = read_groups(frame, "k", ("x", "y"), weights=weights)
+        assert found.keys == tuple(range(40))
+        for i, (_, rows) in enumerate(frame.groupby("k")):
+            w = np.ones(len(rows)) if weights is None else rows["w"].to_numpy()
+            X = rows[["x", "y"]].to_numpy()
+            assert found.n[i] == w.sum()
+            assert found.mean[i] == pytest.approx(np.average(X, axis=0, weights=w), rel=1e-12)
+            # to 1e-9 of the two standard deviations, 1 and 1e-3; the means are 1e9 of the latter from zero
+            assert found.cov[i] == pytest.approx(np.cov((X - X[0]).T, aweights=w, ddof=0), rel=1e-9, abs=1e-12)
+
+
+def test_groups_from_every_source(tmp_path):
+    pl, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    frame = table(FRONT_DOOR, groups=3)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    expected = ht.fit(FRONT_DOOR, frame, by="segment")
+    names = list(FRONT_DOOR.observed)
+    for fits in (
+        ht.fit(FRONT_DOOR, pl.from_pandas(frame), by="segment"),
+        ht.fit(FRONT_DOOR, str(tmp_path / "rows.csv"), by="segment"),
+        ht.fit(FRONT_DOOR, str(tmp_path / "rows.parquet"), by="segment"),
+        ht.fit(FRONT_DOOR, duckdb.from_df(frame), by="segment"),
+        ht.fit(FRONT_DOOR, frame[names].to_numpy(), by=frame["segment"]),
+        ht.fit(FRONT_DOOR, {k: ht.moments(rows[names]) for k, rows in frame.groupby("segment")}),
+    ):
+        assert fits.keys == expected.keys
+        assert pytest.approx(expected.batch.T, abs=1e-6) == fits.batch.T
+    assert type(ht.fit(FRONT_DOOR, pl.from_pandas(frame), by="segment").effect("x", "y")).__module__.startswith(
+        "polars"
+    )
+
+
+def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
+    frame = table(FRONT_DOOR, groups=4)
+    frame.loc[frame["segment"] == "g1", "m"] = 7.1
+    frame = frame[(frame["segment"] != "g2") | (frame.groupby("segment").cumcount() < 3)]
+    frame.loc[frame["segment"] == "g3", "w"] = frame.loc[frame["segment"] == "g3", "x"] * 2.0
+    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    assert fits.status[0] == "converged"
+    assert fits.status[1] == "failed: m constant"
+    assert fits.status[2] == "failed: 3 rows are too few for 4 variables"
+    assert fits.status[3] == "failed: its variables are collinear"
+    found = fits.effect("x", "y").set_index("group")
+    assert np.isfinite(found.loc["g0", "estimate"])
+    assert found.loc[["g1", "g2", "g3"], ["estimate", "se", "low", "high"]].isna().all(axis=None)
+    with pytest.raises(DataError, match="constant"):
+        fits["g1"]
+    with pytest.raises(DataError, match="no group 'north'"):
+        fits["north"]
+    with pytest.raises(DataError, match="two are needed"):
+        fits.invariance()
+
+
+def test_rows_with_holes_are_left_out_and_counted():
+    frame = table(FRONT_DOOR, groups=2)
+    frame.loc[frame.index[frame["segment"] == "g1"][:7], "m"] = np.nan
+    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    assert fits.groups.dropped.tolist() == [0, 7]
+    dropped = ht.fit(FRONT_DOOR, frame.dropna(), by="segment")
+    assert pytest.approx(dropped.batch.T) == fits.batch.T
+    assert "7" in " ".join(fits["g1"].query("x ~> y").warnings)
+    with pytest.raises(DataError, match="'m' has missing values"):
+        ht.fit(FRONT_DOOR, frame, by="segment", missing="error")
+
+
+def test_no_information_is_said():
+    """An instrument without any strength in one group, exactly: that group has no interval."""
+    graph = ht.graph("z -> x -> y; x <-> y")
+    model = random_model(graph, random_state=1)
+    cov = np.array(model.cov)
+    dead = cov.copy()
+    i = model.names.index("z")
+    dead[i, :] = dead[:, i] = 0.0
+    dead[i, i] = 1.0
+    found = ht.fit(graph, {k: ht.Moments(model.names, 100, model.mean, c) for k, c in (("a", cov), ("b", dead))})
+    rows = found.query("x -> y").set_index("group")
+    assert np.isfinite(rows.loc["a", "se"])
+    assert np.isnan(rows.loc["b", "se"])
+    assert NO_INFORMATION in rows.loc["b", "status"]
+
+
+@pytest.mark.parametrize("option", [{"cluster": "segment"}, {"method": "cgl-go"}, {"names": ["x"]}])
+def test_options_of_one_fit_are_refused(option):
+    with pytest.raises(InputError, match="groups"):
+        ht.fit(FRONT_DOOR, table(FRONT_DOOR, groups=2), by="segment", **option)
+
+
+def test_a_group_column_that_is_a_variable_or_missing_is_refused():
+    frame = table(FRONT_DOOR, groups=2)
+    with pytest.raises(DataError, match="variable of the graph"):
+        ht.fit(FRONT_DOOR, frame, by="w")
+    with pytest.raises(DataError, match="segmnt"):
+        ht.fit(FRONT_DOOR, frame, by="segmnt")
+    with pytest.raises(DataError, match="by goes with rows"):
+        ht.fit(FRONT_DOOR, ht.moments(frame[list(FRONT_DOOR.observed)]), by="segment")
+
+
+# -- are groups alike? ----------------------------------------------------------------------------
+
+
+def alike(seed: int, n: tuple[int, ...], scale: float = 1.0) -> dict[str, ht.Moments]:
+    """Groups of one model with means of their own; the last one's errors may be scaled."""
+    model = random_model(FRONT_DOOR, random_state=7)
+    groups = {}
+    for g, rows in enumerate(n):
+        X = np.asarray(model.sample(rows, random_state=1000 * seed + g)) + 10.0 * g
+        X = X * (scale if g == len(n) - 1 else 1.0)
+        groups[f"g{g}"] = ht.Moments(model.names, rows, X.mean(axis=0), np.cov(X.T, ddof=0))
+    return groups
+
+
+def test_the_likelihood_ratio_by_hand():
+    """One covariance for all groups: the pooled one within groups, with the means of each."""
+    groups = alike(0, (200, 300))
+    fits = ht.fit(FRONT_DOOR, groups)
+    pooled = sum(m.n * m.cov for m in groups.values()) / 500
+    together = ht.fit(FRONT_DOOR, cov=pooled, n=500, names=next(iter(groups.values())).names)
+    apart = sum(fits[k].loglik for k in fits)
+    row = fits.invariance(calibrate=False).iloc[0]
+    assert row["hypothesis"] == "everything equal"
+    assert row["statistic"] == pytest.approx(2.0 * (apart - together.loglik), abs=1e-5)
+    assert row["df"] == 9  # four coefficients, four variances, one covariance
+
+
+def test_cochran_by_hand():
+    fits = ht.fit(FRONT_DOOR, alike(1, (200, 300, 250)))
+    rows = fits.query("x ~> y")
+    w = 1.0 / rows["se"] ** 2
+    middle = (w * rows["estimate"]).sum() / w.sum()
+    found = fits.invariance("x ~> y")
+    assert found["statistic"][0] == pytest.approx((w * (rows["estimate"] - middle) ** 2).sum())
+    assert found["df"][0] == 2
+
+
+def test_scaled_groups_differ_in_errors_and_not_in_coefficients():
+    found = ht.fit(FRONT_DOOR, alike(2, (800, 800), scale=2.0)).invariance().set_index("hypothesis")
+    assert found.loc["everything equal", "p"] < 1e-6
+    assert found.loc["all coefficients equal", "p"] > 0.01
+    assert found.loc["everything equal", "verdict"] == "groups differ"
+
+
+def test_one_coefficient_that_differs_is_found():
+    groups = alike(3, (800, 800))
+    model = random_model(FRONT_DOOR, random_state=7)
+    T = np.array(model.T)
+    T[model.names.index("x"), model.names.index("m")] += 0.5
+    other = ht.CGLSCM(model.names, T, model.C, model.mu, model.W, graph=FRONT_DOOR)
+    X = np.asarray(other.sample(800, random_state=5))
+    groups["other"] = ht.Moments(model.names, 800, X.mean(axis=0), np.cov(X.T, ddof=0))
+    found = ht.fit(FRONT_DOOR, groups).invariance().set_index("hypothesis")
+    assert found.loc["x -> m equal", "p_adjusted"] < 1e-6
+    assert found.loc["m -> y equal", "p_adjusted"] > 0.05
+    assert found.loc["all coefficients equal", "p"] < 1e-6
+
+
+@pytest.mark.parametrize("question", [None, "x ~> y"], ids=["all", "one answer"])
+def test_p_values_hold_for_many_small_groups(question):
+    """600 groups of 15 rows: the plain chi-square is certain that groups which are alike differ."""
+    found = [ht.fit(FRONT_DOOR, alike(seed, (15,) * 600)) for seed in range(6)]
+    p = np.array([fits.invariance(question)["p"].iloc[0] for fits in found])
+    assert p.min() > 1e-3
+    assert 0.1 < p.mean() < 0.9
+    plain = found[0].invariance(question, calibrate=False)
+    assert plain["inflation"].iloc[0] == 1.0
+    if question is None:
+        assert plain["p"].iloc[0] < 1e-10
