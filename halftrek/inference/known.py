@@ -20,6 +20,7 @@ from halftrek.inference.legs import Leg, PathSum, edges_of, leg
 from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
 
 MOST = 1.0  # seconds for the hardest step of one question
+NAMED = 30  # variables up to which an effect is called by the name of its best-known method
 ABSENT = "no path"
 EDGES = "edge by edge"
 
@@ -84,15 +85,24 @@ class Knowledge:
             return Settled("identified", ABSENT)
         if edges == [ends]:
             return self._ask(DirectEffect(*ends), None, until)
-        others = sorted(one.around)
-        found = from_the_arrows(self.graph, Interventional((one.effect,), dict.fromkeys((one.cause, *others))))
-        if isinstance(found, Finding):
-            return Settled("identified", found.method)
-        if all(self.leg(leg(self.graph, u, v, set(self.graph.observed)), until).identified for u, v in edges):
-            return Settled("identified", EDGES)
+        attempts = (self._named, self._edge_by_edge)
+        for attempt in attempts if len(self.graph) <= NAMED else reversed(attempts):
+            method = attempt(one, edges, until)
+            if method:
+                return Settled("identified", method)
         if not one.around:
             return self._ask(TotalEffect(*ends), PathSum((((1.0, (one,)),),)), until)
         return self._difference(one, until)
+
+    def _named(self, one: Leg, edges: list[tuple[str, str]], until: float) -> str:
+        """The best-known method that identifies it from the arrows alone, if one does."""
+        held = dict.fromkeys((one.cause, *sorted(one.around)))
+        found = from_the_arrows(self.graph, Interventional((one.effect,), held))
+        return found.method if isinstance(found, Finding) else ""
+
+    def _edge_by_edge(self, one: Leg, edges: list[tuple[str, str]], until: float) -> str:
+        every = frozenset(self.graph.observed)
+        return EDGES if all(self.leg(leg(self.graph, u, v, every), until).identified for u, v in edges) else ""
 
     def _difference(self, one: Leg, until: float) -> Settled:
         """The total effect less what enters the others, by the first of them that a path visits."""
