@@ -92,7 +92,12 @@ def read_groups(
         raise DataError("there are no rows, so there are no groups")
     keys = [int(k) if isinstance(k, float) and k.is_integer() else k for k in codes]
     order = _sorted(keys)
-    n, mean, squares, dropped = state.n[order], state.mean[order], state.squares[order], state.dropped[order]
+    n, mean, squares, dropped = (
+        state.n[order],
+        (state.origin + state.mean)[order],
+        state.squares[order],
+        state.dropped[order],
+    )
     cov = squares / np.maximum(n, 1e-300)[:, None, None]
     return GroupMoments(tuple(keys[i] for i in order), wanted, n, mean, (cov + cov.transpose(0, 2, 1)) / 2.0, dropped)
 
@@ -105,11 +110,14 @@ def _sorted(keys: list[Any]) -> list[int]:
 
 
 class _Groups:
-    """Number, mean and centred squares of every group so far; blocks are merged as in Chan, Golub and LeVeque."""
+    """Number, mean and centred squares of every group so far; blocks are merged as in Chan, Golub and LeVeque.
+
+    Means are kept as differences from the group's first row, which keeps the digits of those that are far from zero.
+    """
 
     def __init__(self, p: int) -> None:
         self.n, self.dropped = np.zeros(0), np.zeros(0, dtype=np.int64)
-        self.mean, self.squares = np.zeros((0, p)), np.zeros((0, p, p))
+        self.mean, self.squares, self.origin = np.zeros((0, p)), np.zeros((0, p, p)), np.zeros((0, p))
 
     def add(
         self, values: Floats, code: NDArray[np.int64], weights: Floats | None, holes: NDArray[np.bool_], groups: int
@@ -129,8 +137,10 @@ class _Groups:
         who = code[starts]
         n = np.add.reduceat(w, starts)
         size = np.diff(np.r_[starts, len(code)])
-        origin = np.repeat(values[starts], size, axis=0)  # sums of differences keep the digits of far means
-        mean = values[starts] + np.add.reduceat((values - origin) * w[:, None], starts) / n[:, None]
+        new = self.n[who] == 0.0
+        self.origin[who[new]] = values[starts[new]]
+        values = values - np.repeat(self.origin[who], size, axis=0)
+        mean = np.add.reduceat(values * w[:, None], starts) / n[:, None]
         centred = values - np.repeat(mean, size, axis=0)
         squares = np.empty((len(who), values.shape[1], values.shape[1]))
         for i in range(values.shape[1]):
@@ -146,6 +156,7 @@ class _Groups:
             self.n = np.r_[self.n, np.zeros(more)]
             self.dropped = np.r_[self.dropped, np.zeros(more, dtype=np.int64)]
             self.mean = np.concatenate([self.mean, np.zeros((more, p))])
+            self.origin = np.concatenate([self.origin, np.zeros((more, p))])
             self.squares = np.concatenate([self.squares, np.zeros((more, p, p))])
 
     def _merge(self, who: NDArray[np.int64], n: Floats, mean: Floats, squares: Floats) -> None:

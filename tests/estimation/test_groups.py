@@ -111,8 +111,7 @@ def test_moments_by_group_are_those_of_each_group():
             X = rows[["x", "y"]].to_numpy()
             assert found.n[i] == w.sum()
             assert found.mean[i] == pytest.approx(np.average(X, axis=0, weights=w), rel=1e-12)
-            # to 1e-9 of the two standard deviations, 1 and 1e-3; the means are 1e9 of the latter from zero
-            assert found.cov[i] == pytest.approx(np.cov((X - X[0]).T, aweights=w, ddof=0), rel=1e-9, abs=1e-12)
+            assert found.cov[i] == pytest.approx(np.cov((X - X[0]).T, aweights=w, ddof=0), rel=1e-9, abs=1e-14)
 
 
 def test_groups_from_every_source(tmp_path):
@@ -263,7 +262,7 @@ def test_one_coefficient_that_differs_is_found():
 @pytest.mark.parametrize("question", [None, "x ~> y"], ids=["all", "one answer"])
 def test_p_values_hold_for_many_small_groups(question):
     """600 groups of 15 rows: the plain chi-square is certain that groups which are alike differ."""
-    found = [ht.fit(FRONT_DOOR, alike(seed, (15,) * 600)) for seed in range(6)]
+    found = [ht.fit(FRONT_DOOR, alike(seed, (15,) * 600)) for seed in range(4)]
     p = np.array([fits.invariance(question)["p"].iloc[0] for fits in found])
     assert p.min() > 1e-3
     assert 0.1 < p.mean() < 0.9
