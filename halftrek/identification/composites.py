@@ -200,13 +200,13 @@ def effects_behind_variant(graph: Graph, v: Variant) -> list[Plain]:
 def _as_effect(study: Study, query: Composite, decide: Decide) -> Verdict | None:
     """A verdict through one effect, if the question is a fixed multiple of it whatever the parameters are."""
     graph = study.graph
+    if _is_zero(study, query):
+        reason = "By the graph it is zero, whatever the coefficients are."
+        return Verdict(query, graph, "identified", "no path", "linear", "0", "0", 1, reasons=(reason,))
     for effect in _candidates(graph, query):
         factor = _factor(study, query, effect)
         if factor is None:
             continue
-        if factor == 0:
-            reason = "By the graph it is zero: nothing that is changed has an effect on what is asked."
-            return Verdict(query, graph, "identified", "no path", "linear", "0", "0", 1, reasons=(reason,))
         found = decide(effect, "linear")
         if not found.identified:
             return None
@@ -262,14 +262,19 @@ def _candidates(graph: Graph, query: Composite) -> Iterator[Plain]:
             seen |= set(found)
 
 
+def _is_zero(study: Study, query: Composite) -> bool:
+    points = (random_point(study.table, PrimeField(p), 211 + seed) for seed, p in enumerate(PRIMES))
+    return all(int(functionals(query, point).values[0]) == 0 for point in points)
+
+
 def _factor(study: Study, query: Composite, effect: Plain) -> Fraction | None:
     """The number that the question is as a multiple of an effect, checked modulo two primes; None if there is none."""
     values = np.random.default_rng(7).uniform(0.5, 1.5, study.table.count)
     here = Point(study.table, Reals(), values)
     asked, base = (float(functionals(q, here).values[0]) for q in (query, effect))
-    if base == 0.0 and asked != 0.0:
+    if base == 0.0:
         return None
-    factor = Fraction(0) if abs(asked) < 1e-12 else Fraction(asked / base).limit_denominator(10**6)
+    factor = Fraction(asked / base).limit_denominator(10**6)
     for seed, prime in enumerate(PRIMES):
         field = PrimeField(prime)
         point = random_point(study.table, field, 211 + seed)

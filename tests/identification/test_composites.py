@@ -1,0 +1,199 @@
+"""Verdicts on composite questions: by hand, and against gradients and witnesses on random graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrek.errors import QueryError
+from halftrek.graph import Graph
+from halftrek.identification import identify, solve
+from halftrek.identification.fields import Reals
+from halftrek.identification.functionals import functionals
+from halftrek.identification.parameters import Point, parameters_of
+from halftrek.identification.pieces import is_rational
+from halftrek.identification.smooth import filled, model_at, smooth_dual
+from halftrek.identification.witness import moves_freely, starting_values
+from halftrek.queries import Composite, Distribution, evaluate
+from halftrek.syntax import parse_graph, parse_question
+from tests.queries.composites import Maker
+
+BOW = "x -> y; x <-> y"
+IV = "z -> x -> y; x <-> y"
+MEDIATOR = "x -> m -> y; x -> y"
+
+
+@pytest.mark.parametrize(
+    ("graph", "question", "status", "method"),
+    [
+        (IV, "E[y | do(x=1)] - E[y | do(x=0)]", "identified", "instrument"),
+        (BOW, "E[y | do(x=1)] - E[y | do(x=0)]", "not identified", "jacobian"),
+        (IV, "E[y_{x=1} - y_{x=0}]", "identified", "instrument"),
+        (IV, "E[y_{x=1} - y_{x=0} | x=0, y=2]", "identified", "instrument"),
+        (BOW, "E[y_{x=1} - y_{x=0} | x=0]", "not identified", "jacobian"),
+        (BOW, "E[y_{x=1} | x=1]", "identified", "IDC*"),  # consistency: it is E[y | x=1]
+        (IV, "P(y > 2 | do(x=1))", "identified", "instrument"),
+        (BOW, "P(y > 2 | do(x=1))", "not identified", "jacobian"),
+        (BOW, "P(y > 2 | x=1)", "identified", "observed"),
+        (BOW, "Corr[x, y]", "identified", "observed"),
+        (IV, "P(y_{x=0} < 2 | x=1, y > 2)", "identified", "instrument"),
+        (BOW, "P(y_{x=0} < 2 | x=1, y > 2)", "not identified", "jacobian"),
+        (BOW, "Var[y | do(x += 1)]", "identified", "observed"),  # a shift moves no variance
+        (BOW, "E[y | do(x += 1)] - E[y]", "not identified", "jacobian"),
+        (IV, "E[y | do(x += 1)] - E[y]", "identified", "instrument"),
+        (IV, "Var[y | do(x *= 2)]", "identified", "instrument"),
+        (BOW, "Var[y | do(x *= 2)]", "not identified", "jacobian"),
+        (IV, "E[y | do(x ~ N(0, 1))]", "identified", "instrument"),
+        (BOW, "SD[y | do(x ~ N(0, 1))]", "not identified", "jacobian"),
+        (IV, "E[y | do(x -> y = 1)]", "identified", "instrument"),
+        (BOW, "E[y | do(x -> y = 1)]", "not identified", "jacobian"),
+        (MEDIATOR, "E[y_{x=1, m_{x=0}} - y_{x=0}]", "identified", "regression"),
+        (MEDIATOR, "E[y_{x=0, m_{x=1}} - y_{x=0}]", "identified", "regression"),
+        (MEDIATOR + "; m <-> y", "E[y_{x=1, m_{x=0}} - y_{x=0}]", "not identified", "jacobian"),
+        (IV, "std(x ~> y)", "identified", "instrument"),
+        (BOW, "std(x ~> y)", "not identified", "jacobian"),
+        (BOW, "(x ~> y) - (x -> y)", "identified", "no path"),
+        ("x -> y; x <-> y; w -> y", "E[y | do(x=1, w=2)] - E[y | do(x=1, w=0)]", "identified", "elimination"),
+        ("y -> x", "E[y | do(x=1)] - E[y | do(x=0)]", "identified", "no path"),
+    ],
+)  # fmt: skip
+def test_verdicts(graph, question, status, method):
+    found = identify(parse_graph(graph), parse_question(question))
+    if method == "elimination":
+        assert found.identified
+    else:
+        assert (found.status, found.method) == (status, method)
+    assert (found.witness is not None) == (status == "not identified")
+    assert found.explain()
+    assert found.to_dict()["status"] == status
+
+
+def test_a_contrast_is_its_effect_with_formula_and_recipe():
+    found = identify(parse_graph(IV), parse_question("E[y | do(x=3)] - E[y | do(x=1)]"))
+    assert found.estimand == "2 · [x ~> y] where [x ~> y] = Cov(z, y) / Cov(z, x)"
+    assert found.latex.startswith("2 \\cdot ")
+    assert "2 times the total effect x ~> y" in found.reasons[0]
+    cov = np.array([[1.0, 0.5, 0.3], [0.5, 2.0, 0.9], [0.3, 0.9, 3.0]])
+    assert solve(found.recipe, cov, ("z", "x", "y")) == pytest.approx(0.6)
+
+
+def test_an_effect_of_w_survives_a_hopeless_effect_of_x():
+    """Only the effect of w is needed, though the two means themselves cannot be known."""
+    graph = parse_graph("x -> y; x <-> y; w -> y")
+    assert not identify(graph, parse_question("E[y | do(x=1, w=2)]"), witness=False).identified
+    contrast = identify(graph, parse_question("E[y | do(x=1, w=2)] - E[y | do(x=1, w=0)]"))
+    assert contrast.identified
+    assert "w ~> y" in contrast.estimand
+
+
+def test_the_bow_has_two_models_that_answer_differently():
+    asked = parse_question("P(y > 1 | do(x=1))")
+    found = identify(parse_graph(BOW), asked)
+    first, second = found.witness
+    np.testing.assert_allclose(first.cov, second.cov, atol=1e-10)
+    np.testing.assert_allclose(first.mean, second.mean, atol=1e-10)
+    answers = [evaluate(asked, model) for model in found.witness]
+    assert answers == pytest.approx(list(found.witness.answers))
+    assert abs(answers[0] - answers[1]) > 0.04
+    assert found.helps
+
+
+def test_without_linearity():
+    graph = parse_graph("x -> m -> y; x <-> y")
+    found = identify(graph, parse_question("E[y | do(x=1)] - E[y | do(x=0)]"), scope="nonparametric")
+    assert (found.status, found.scope, found.method) == ("identified", "nonparametric", "front-door")
+    assert identify(parse_graph(IV), parse_question("E[y | do(x=1)]"), scope="nonparametric").status == "not identified"
+    contrast = parse_question("E[y | do(x=1)] - E[y | do(x=0)]")
+    assert identify(parse_graph(IV), contrast, scope="nonparametric").status in ("not identified", "undecided")
+    with pytest.raises(QueryError, match="means nothing without them"):
+        identify(graph, parse_question("E[y | do(x += 1)]"), scope="nonparametric")
+    assert identify(graph, parse_question("E[y_{x=1} - y_{x=0}]"), scope="nonparametric").identified
+
+
+def test_values_may_be_left_out():
+    assert identify(parse_graph(IV), parse_question("E[y | do(x), z]")).identified
+    assert not identify(parse_graph(BOW), parse_question("P(y > 1 | do(x))")).identified
+    assert not identify(parse_graph(BOW), parse_question("E[y_{x} | x]")).identified
+
+
+@st.composite
+def small_graphs(draw):
+    size = draw(st.integers(2, 4))
+    names = "abcd"[:size]
+    pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
+    arrows = [p for p in pairs if draw(st.booleans())]
+    arcs = [p for p in pairs if draw(st.integers(0, 3)) == 0]
+    return Graph(arrows, arcs, {}, tuple(names))
+
+
+def question(graph, seed):
+    rng = np.random.default_rng(seed)
+    maker = Maker(graph.observed, graph.directed, rng, left_out=rng.random() < 0.3)
+    while True:
+        query = maker.distribution() if rng.random() < 0.2 else maker.expression(1)
+        if isinstance(query, Composite):
+            return query
+
+
+@given(graph=small_graphs(), seed=st.integers(0, 10**5))
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_exact_pieces_equal_the_answer_of_the_model(graph, seed):
+    """The same number and derivatives by path sums with dual numbers, and by matrices."""
+    query = question(graph, seed)
+    table = parameters_of(graph)
+    point = Point(table, Reals(), starting_values(table, np.random.default_rng(seed)))
+    try:
+        found = functionals(query, point)
+        answer = evaluate(filled(query), model_at(point, means=True))
+    except QueryError:
+        return
+    if isinstance(query, Distribution):
+        means = [v for t, v in zip(found.texts, found.values, strict=True) if t.startswith("the mean")]
+        np.testing.assert_allclose(means, answer.mean, atol=1e-9)
+    elif is_rational(query):
+        assert found.values[0] == pytest.approx(answer, rel=1e-8, abs=1e-8)
+        np.testing.assert_allclose(found.duals[0], smooth_dual(query, point), rtol=1e-7, atol=1e-7)
+    else:
+        assert found.values[0] == answer
+
+
+@given(graph=small_graphs(), seed=st.integers(0, 10**5))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_verdicts_agree_with_gradients_and_witnesses(graph, seed):
+    query = question(graph, seed)
+    try:
+        found = identify(graph, query, budget=0.5)
+    except QueryError:
+        return
+    try:
+        moves = moves_freely(graph, query)
+    except QueryError:
+        return
+    if found.identified:
+        assert not moves
+    if found.status == "not identified":
+        assert moves or is_rational(query) or isinstance(query, Distribution)
+        if found.witness is not None and not isinstance(query, Distribution):
+            answers = [evaluate(filled(query), model) for model in found.witness]
+            assert answers == pytest.approx(list(found.witness.answers), rel=1e-6, abs=1e-8)
+            assert found.witness.largest_difference < 1e-9
+
+
+@given(graph=small_graphs(), seed=st.integers(0, 10**5))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_identified_effects_make_their_counterfactuals_identified(graph, seed):
+    """``E[y_x - y | e]`` for any evidence, once the total effect of x on y is identified in the linear model."""
+    rng = np.random.default_rng(seed)
+    x, y, *rest = (str(v) for v in rng.permutation(graph.observed))
+    effect = identify(graph, parse_question(f"{x} ~> {y}"), witness=False, budget=0.5)
+    evidence = ", ".join(f"{v}={rng.integers(-2, 3)}" for v in (x, y, *rest) if rng.random() < 0.7)
+    behind = f" | {evidence}" if evidence else ""
+    for text in (f"E[{y}_{{{x}=1}} - {y}{behind}]", f"P({y}_{{{x}=1}} - {y} > 0{behind})", f"E[{y}_{{{x}=1}}{behind}]"):
+        try:
+            found = identify(graph, parse_question(text), witness=False, budget=0.5)
+        except QueryError:
+            continue
+        if effect.identified:
+            assert found.identified
