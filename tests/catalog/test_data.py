@@ -1,4 +1,4 @@
-"""The bundled data sets: what they hold, that they say where they are from, and that they give the published numbers."""
+"""The bundled data sets: what they hold, where they are from, and that they give the published numbers."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from halftrek.inference.bootstrap import acceleration, replicates_of
 from halftrek.inference.replicates import values_of
 from halftrek.inference.resample import draw_model, draw_rows
 from halftrek.model import Gaussian
-from halftrek.queries import TotalEffect, evaluate
+from halftrek.queries import evaluate
 from halftrek.syntax import parse_question
 
 NAPKIN = "a -> b -> c -> d; a <-> c; a <-> d"
