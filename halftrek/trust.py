@@ -15,8 +15,17 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.identification.fields import Reals
-from halftrek.identification.recipe import Combination, LinearStep, Recipe, Step, SumStep, inputs_of, prune, run
-from halftrek.identification.recipe import variables_used
+from halftrek.identification.recipe import (
+    Combination,
+    LinearStep,
+    Recipe,
+    Step,
+    SumStep,
+    inputs_of,
+    prune,
+    run,
+    variables_used,
+)
 from halftrek.inference import Estimate, How, estimate
 from halftrek.inference.weak import curvature
 from halftrek.model import Floats, Gaussian
@@ -27,7 +36,7 @@ UNSURE = 100.0  # below, what enters the instruments from earlier steps is count
 SURE = 100.0  # from which on an interval from a standard error is right
 FEW, MANY = 30, 100  # rows from which on a regression, and products of regressions, are no cause for doubt
 CLEAR = 4.0  # standard errors from zero
-MOST = 12  # variables of a formula that are looked at
+MOST = 8  # variables of a formula that are looked at
 OUTCOMES = 3  # values of an answer that are looked at
 
 
@@ -84,8 +93,8 @@ def _plain(fitted: Fit, query: Query, verdict: Verdict, weakest: Strength | None
     So do strong instruments, a single regression, and products of regressions that are clearly not zero: the ratio of a
     product to its standard error is below those of its factors.
     """
-    if verdict.recipe is None:
-        return False
+    if verdict.recipe is None:  # with no formula to look at: plain if the arrows alone identify it
+        return verdict.scope == "nonparametric" and fitted.n >= MANY
     if weakest is not None:
         return weakest.F >= SURE
     if len(verdict.recipe.steps) == 1:
@@ -133,9 +142,7 @@ def _strength(recipe: Recipe, step: Step, sigma: Floats, names: Sequence[str], n
     if F < UNSURE and any(c.minus for c in (*step.rows, *step.columns)):
         base = _log_determinant(recipe, step, shared, sigma, names)
         if np.isfinite(base):
-            slope = _slope(
-                lambda S: _log_determinant(recipe, step, shared, S, names), sigma, _places(recipe, names)
-            )
+            slope = _slope(lambda S: _log_determinant(recipe, step, shared, S, names), sigma, _places(recipe, names))
             F = _as_F(_spread(slope, sigma), n, len(step.rows))
     return Strength(F, tuple(c.variable for c in rows), tuple(c.variable for c in columns))
 

@@ -87,7 +87,7 @@ def local_model(land: Landscape, point: Point, bend: Floats | None = None) -> Lo
 
 
 def returned(land: Landscape, theta: Floats, level: float, weights: Floats, close: float) -> Point | None:
-    """A point near ``theta`` where the answer is as close to ``level``; None if there is none in the parameter space."""
+    """A point near ``theta`` with the answer as close to ``level``; None if there is none in the parameter space."""
     for _ in range(12):
         point = land.at(np.maximum(theta, land.lower))
         if not np.isfinite(point.value):
