@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.identification.verdict import in_lines
 from halftrek.model import Gaussian
 from halftrek.queries import (
     Arithmetic,
@@ -54,10 +55,10 @@ def _knowable(answer: Answer) -> str:
     if verdict.scope == "linear":
         ground = "the graph allows it, given that effects are linear"
     parts = [f"Can it be known from data like these? Yes: {ground} (method: {verdict.method})."]
-    parts += verdict.reasons
-    if verdict.estimand:
-        parts.append(f"The formula: {verdict.estimand}.")
-    return " ".join(parts)
+    linear = [r for r in verdict.reasons if r.startswith("In a linear model ")]
+    parts += [r for r in verdict.reasons if r not in linear]
+    formulas = linear or ([f"The formula: {verdict.estimand}"] if verdict.estimand else [])
+    return "\n".join([" ".join(parts), *map(in_lines, formulas)])
 
 
 def _found(answer: Answer) -> str:

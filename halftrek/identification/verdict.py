@@ -53,7 +53,7 @@ class Verdict:
             parts.append(self.witness.explain())
         if self.helps:
             parts += ["What would help (any one of these):", *(f"  - {change}" for change in self.helps)]
-        return "\n".join(_in_lines(part) for part in parts)
+        return "\n".join(in_lines(part) for part in parts)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -90,7 +90,7 @@ class Verdict:
         return f"Verdict({self})"
 
 
-def _in_lines(text: str) -> str:
+def in_lines(text: str) -> str:
     """A formula with its "where" clauses on lines of their own."""
     head, where, tail = text.partition(" where [")
     return head + "\n  where [" + tail.replace("; [", "\n  and [") if where else text

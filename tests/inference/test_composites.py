@@ -189,7 +189,7 @@ def test_explanations_are_sentences_for_readers_without_the_language(fit):
         "The question: P(y > 1 | do(x=1)), that is, the probability that y is above 1 if x were set to 1."
     )
     assert "hidden causes are shared only where drawn (x and y)" in lines[-1]
-    assert "of 100 units" in lines[2]
+    assert "of 100 units" in text
     assert "Zero lies outside the interval: the data speak for a positive value." in fit.effect("x", "y").explain()
     nothing = ht.fit("a -> b", np.random.default_rng(0).normal(size=(50, 2))).query("a ~> b")
     assert "Zero lies within the interval" in nothing.explain()
