@@ -67,7 +67,7 @@ def modifications(fit: Fit) -> list[Modification]:
             )
             numbers = (float(x[u, v]) for x in (mi, epc, std, p))
             rows.append(Modification(edge, lhs, op, rhs, *numbers))
-    return sorted(rows, key=lambda r: -r.mi)
+    return sorted(rows, key=lambda r: -float(f"{r.mi:.6e}"))  # edges that data cannot tell apart: arrows first
 
 
 def edge_scores(fit: Fit) -> tuple[Scores, Scores]:

@@ -151,7 +151,7 @@ def _orthonormal(base: Tangent, part: Part) -> Floats:
     vectors, values = part.directions()
     left, right = base.cov @ np.linalg.solve(base.B, part.X.T), base.B[part.at].T
     moved = part.sum_up(np.einsum("ia,ja->aij", left, right))
-    moved = np.einsum("ak,aij->kij", vectors / np.sqrt(values), moved)
+    moved = ((vectors / np.sqrt(values)).T @ moved.reshape(len(moved), -1)).reshape(-1, *moved.shape[1:])
     return np.asarray(moved + moved.transpose(0, 2, 1))
 
 
