@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from halftrek.inference import parameter_rows
+from halftrek.queries import Interventional
 from halftrek.reporting.plots import GREEN, GREY, VERMILION
 from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.tables import Cell, count, number
@@ -70,8 +71,17 @@ def verdict_html(verdict: Verdict) -> str:
     parts = [_pairs([("question", f"<code>{escape(str(verdict.query))}</code>"), ("verdict", line)])]
     parts += [f'<div style="white-space:pre-wrap;max-width:60em">{escape(verdict.explain())}</div>']
     if len(verdict.graph) <= _MANY:
-        parts.append(graph_svg(verdict.graph))
+        cause, effect = _ends(verdict.query)
+        parts.append(graph_svg(verdict.graph, cause=cause, effect=effect))
     return _block(parts)
+
+
+def _ends(query: object) -> tuple[str | None, str | None]:
+    """The variables to colour: what acts and what is acted on, where the question has one of each."""
+    if isinstance(query, Interventional):
+        return (*query.do, None)[0], query.outcomes[0]
+    ends = getattr(query, "cause", None), getattr(query, "effect", None)
+    return ends if all(isinstance(v, str) for v in ends) else (None, None)
 
 
 def _marked(name: str, value: str) -> str:

@@ -19,15 +19,15 @@ _SPECIAL = {
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
 }  # fmt: skip
 _STYLES = (
-    f"variable/.style={{draw, rounded corners={HEIGHT / 2:g}cm, minimum height={HEIGHT:g}cm, inner sep=0pt}}",
-    "hidden/.style={variable, dashed, teal}",
-    "cause/.style={variable, fill=blue!60!cyan, text=white}",
-    "effect/.style={variable, fill=orange!85!red, text=white}",
+    f"observed/.style={{draw, rounded corners={HEIGHT / 2:g}cm, minimum height={HEIGHT:g}cm, inner sep=0pt}}",
+    "hidden/.style={observed, dashed, teal}",
+    "cause/.style={observed, fill=blue!60!cyan, text=white}",
+    "effect/.style={observed, fill=orange!85!red, text=white}",
     "hub/.style={circle, fill=teal, inner sep=1.5pt}",
     "arrow/.style={->, >=latex, semithick}",
     "shared/.style={arrow, dashed, teal}",
-    "arc/.style={shared, <->}",
-    "unknown/.style={dotted, gray}",
+    "covary/.style={shared, <->}",
+    "untold/.style={dotted, gray}",
     "weight/.style={fill=white, inner sep=1pt, font=\\footnotesize}",
 )
 
@@ -49,7 +49,7 @@ def to_tikz(
     lines += [_node(node, key[node.name], roles.get(node.name)) for node in drawing.nodes]
     lines += [_edge(stroke, key) for stroke in drawing.strokes]
     for label in drawing.labels:
-        colour = ", gray" if not label.known else ", teal" if label.dashed else ""
+        colour = ", text=gray" if not label.known else ", text=teal" if label.dashed else ""
         text = label.text.replace("−", "-")
         lines.append(f"  \\node[weight{colour}] at {_point(label.x, label.y)} {{${text}$}};")
     return "\n".join([*lines, "\\end{tikzpicture}", ""])
@@ -58,14 +58,16 @@ def to_tikz(
 def _node(node: Node, key: str, role: str | None) -> str:
     if node.hub:
         return f"  \\node[hub] ({key}) at {_point(node.x, node.y)} {{}};"
-    style = "hidden" if node.hidden else role or "variable"
+    style = "hidden" if node.hidden else role or "observed"
     name = "".join(_SPECIAL.get(letter, letter) for letter in node.name)
     return f"  \\node[{style}, minimum width={node.width:.2f}cm] ({key}) at {_point(node.x, node.y)} {{{name}}};"
 
 
 def _edge(stroke: Stroke, key: dict[str, str]) -> str:
     u, kind, v = stroke.edge
-    style = ("arc" if kind == "<->" else "shared" if stroke.dashed else "arrow") + ("" if stroke.known else ", unknown")
+    style = ("covary" if kind == "<->" else "shared" if stroke.dashed else "arrow") + (
+        "" if stroke.known else ", untold"
+    )
     if stroke.straight:
         return f"  \\draw[{style}] ({key[u]}) -- ({key[v]});"
     steps = np.linspace(0, len(stroke.line) - 1, 9).round().astype(int)

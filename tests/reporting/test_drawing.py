@@ -85,7 +85,7 @@ def test_tikz_names_every_node_once_and_joins_them() -> None:
     assert text.startswith("\\begin{tikzpicture}[\n")
     assert text.rstrip().endswith("\\end{tikzpicture}")
     assert re.findall(r"\\node\[(\w+),.*\{(.*)\};", text) == [("cause", "a\\_b"), ("effect", "50\\%"), ("hidden", "U")]
-    assert len(re.findall(r"\\draw\[(arrow|shared|arc)\]", text)) == 3
+    assert len(re.findall(r"\\draw\[(arrow|shared|covary)\]", text)) == 3
     assert text.count("{") == text.count("}")
     assert ht.graph("x -> y").to_tikz() == to_tikz(ht.graph("x -> y"))
     assert "\\draw[arrow] (n1) -- (n2);" in ht.graph("x -> y").to_tikz()
