@@ -69,11 +69,14 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     reach = max(0.1, float(np.abs(gap).max()))
     shown = np.where(np.tri(p, k=-1, dtype=bool), gap, np.nan)[1:, :-1] if p > 1 else np.zeros((1, 1))
     image = ax.imshow(shown, cmap="PuOr_r", vmin=-reach, vmax=reach)
-    ax.set_xticks(range(len(names) - 1), names[:-1], rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
-    ax.set_yticks(range(len(names) - 1), names[1:], parse_math=False)
+    crowded = p > _MANY
+    turn = {"rotation": 90} if crowded else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    letters = "x-small" if crowded else "medium"
+    ax.set_xticks(range(p - 1), names[:-1], fontsize=letters, parse_math=False, **turn)
+    ax.set_yticks(range(p - 1), names[1:], fontsize=letters, parse_math=False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    if p <= _MANY:
+    if not crowded:
         for (i, j), value in np.ndenumerate(shown):
             if np.isfinite(value):
                 ink = "white" if abs(value) > 0.6 * reach else INK
@@ -113,7 +116,7 @@ def plot_constraints(tests: Any, *, level: float = 0.05, ax: Axes | None = None,
     ax.set_yticks(places, [_constraint(labels[i], found[i]) for i in keep], fontsize="small", parse_math=False)
     ax.set_ylim(-0.6, len(keep) - 0.4)
     adjusted = "adjusted " if "p_adjusted" in columns else ""
-    ax.set_xlabel(f"{adjusted}p-value (below {level:g} the data contradict the graph)")
+    ax.set_xlabel(f"{adjusted}p-value, level {level:g}")
     tidy_axes(ax, title, left=False)
     return ax
 
