@@ -134,7 +134,8 @@ def residual_variances(base: Tangent, S: Floats) -> Floats:
     ``M_ij`` is the pair itself less what the parameters follow, ``sum_k d_k[i, j] H_k``, with ``d_k`` orthonormal
     directions of Sigma in the metric of the information, ``H_k = Sigma^-1 d_k Sigma^-1 / 2``; var tr(M E) = 2 tr(MSMS).
     """
-    directions = np.concatenate([_orthonormal(base, part) for part in base.parts])
+    reach = base.B.T @ base.omega
+    directions = np.concatenate([_orthonormal(base, part, reach) for part in base.parts])
     count, p = len(directions), len(S)
     inverse = np.linalg.inv(base.cov)
     H = 0.5 * (inverse @ directions @ inverse)
@@ -146,10 +147,10 @@ def residual_variances(base: Tangent, S: Floats) -> Floats:
     return np.asarray(np.outer(np.diag(S), np.diag(S)) + S**2 - crossed + twice)
 
 
-def _orthonormal(base: Tangent, part: Part) -> Floats:
-    """How a part's parameters move Sigma, as directions that carry one unit of information each."""
+def _orthonormal(base: Tangent, part: Part, reach: Floats) -> Floats:
+    """How a part's parameters move Sigma, as directions that carry one unit of information each; reach is B' Omega."""
     vectors, values = part.directions()
-    left, right = base.cov @ np.linalg.solve(base.B, part.X.T), base.B[part.at].T
+    left, right = reach @ part.X.T, base.B[part.at].T
     moved = part.sum_up(np.einsum("ia,ja->aij", left, right))
     moved = ((vectors / np.sqrt(values)).T @ moved.reshape(len(moved), -1)).reshape(-1, *moved.shape[1:])
     return np.asarray(moved + moved.transpose(0, 2, 1))

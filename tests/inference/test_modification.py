@@ -110,7 +110,7 @@ def test_equals_lavaan(found, expected, complete):
 
 def test_largest_first_and_nothing_that_is_there_already():
     rows = modifications(political())
-    assert [r.mi for r in rows] == sorted((r.mi for r in rows), reverse=True)
+    assert all(a.mi >= b.mi * (1 - 1e-6) for a, b in pairwise(rows))  # ties are equal but for rounding
     assert {r.edge for r in rows}.isdisjoint({"x1 -> y1", "y1 <-> y2", "y5 -> y1", "y6 -> y2"})
 
 
