@@ -140,7 +140,7 @@ def best_at(
             model = local_model(land, point)
             continue
         ahead = local_model(land, moved, model.bend)
-        if ahead.decrement > max(0.01 * model.decrement, small):
+        if ahead.decrement > max(0.01 * model.decrement, small) and ahead.bend.any():
             ahead = local_model(land, moved)
         stalled = model.decrement < 1e3 * small and ahead.decrement > 0.5 * model.decrement  # rounding is all there is
         point, model = moved, ahead
@@ -182,12 +182,11 @@ def _downhill(land: Landscape, point: Point, level: float, model: Local, close: 
 def moved_to(land: Landscape, held: Held, level: float, *, close: float) -> Iterator[Point]:
     """Points at another level to begin with: along the path of best points, and with the errors refitted."""
     theta = held.point.theta + (level - held.level) * held.model.path
-    straight = returned(land, theta, level, held.model.weights, close)
-    if straight is not None:
-        yield straight
-    refitted = returned(land, land.refit_errors(held.point, theta), level, held.model.weights, close)
-    if refitted is not None:
-        yield refitted
+    tries = [theta, land.refit_errors(held.point, theta)]
+    for tried in sorted(tries, key=lambda t: land.at(np.maximum(t, land.lower)).value):
+        point = returned(land, tried, level, held.model.weights, close)
+        if point is not None:
+            yield point
 
 
 def peak(land: Landscape, start: Point, *, steps: int = 100) -> Point:
