@@ -155,5 +155,6 @@ def _needs_normal(answer: Answer) -> bool:
         return True
     terms = leaves(answer.query) if isinstance(answer.query, Arithmetic) else (answer.query,)
     return any(
-        isinstance(t, Probability | Quantile) or (isinstance(t, Statistic) and bool(t.case.given)) for t in terms
+        isinstance(t, Probability | Quantile) or (isinstance(t, Statistic) and bool(t.case.given or t.case.events))
+        for t in terms
     )

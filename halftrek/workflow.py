@@ -237,7 +237,7 @@ def _needs_means(query: Query, model: CGLSCM) -> bool:
 
 def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
     """The distribution whose mean is asked for, if a mean is."""
-    if not (isinstance(query, Statistic) and query.kind == "E"):
+    if not (isinstance(query, Statistic) and query.kind == "E") or query.case.events:
         return None
     found = evaluate(Distribution(query.of, query.case), model)
     return found if isinstance(found, Gaussian) else None

@@ -156,7 +156,7 @@ def _distributions(term: Asked) -> Iterator[Part]:
     drawn = any(isinstance(c, Draw) for c in case.do.values())
     if drawn:
         outcomes, given = [*outcomes, *given], {}
-    separate = isinstance(term, Statistic) and term.kind == "E" and not drawn
+    separate = isinstance(term, Statistic) and term.kind == "E" and not drawn and not case.events
     for group in [[p] for p in outcomes] if separate else [outcomes]:
         if group:
             yield Part(_question(list(dict.fromkeys(group)), given))

@@ -252,8 +252,8 @@ def is_rational(expression: Expression | Composite) -> bool:
     match expression:
         case Arithmetic(_, left, right):
             return is_rational(left) and is_rational(right)
-        case Statistic("E" | "Var" | "Cov", _, _):
-            return True
+        case Statistic("E" | "Var" | "Cov", _, case):
+            return not case.events
         case Statistic() | Probability() | Quantile() | Standardized() | Distribution():
             return False
     return True
@@ -304,7 +304,7 @@ def _summands(expression: Expression | Composite, sign: float) -> Iterator[tuple
 def _collect_moments(s: Structure, term: Asked, parts: Parts) -> None:
     given = Given(s, term)
     count = len(given.sums)
-    if isinstance(term, Probability | Quantile | Distribution):
+    if isinstance(term, Probability | Quantile | Distribution) or term.case.events:
         for i in range(count):
             parts.texts.append(f"the mean of {given.sums[i]} in {term}")
             parts.values.append(given.mean(i))

@@ -142,10 +142,10 @@ def _check_term(term: Query, graph: Graph) -> None:
         raise QueryError(f"{term}: the level of a quantile lies between 0 and 1, for instance Q(0.9, y)")
     if isinstance(term, Statistic) and len(term.of) != (2 if term.kind in ("Cov", "Corr") else 1):
         raise QueryError(f"{term}: Cov and Corr take two outcomes, E, Var and SD one")
-    if case_of(term).events and not isinstance(term, Probability):
+    if case_of(term).events and isinstance(term, Quantile | Distribution):
         raise QueryError(
-            f"{term}: an event as a condition is understood in probabilities only; condition on a value, "
-            f"or ask P(... > ... | ...)"
+            f"{term}: given an event, outcomes are no longer normal; ask for E[...], Var[...] or a probability, "
+            f"or condition on a value"
         )
 
 

@@ -40,21 +40,21 @@ class Box:
 
 def box_probability(mean: Floats, root: Floats, low: Floats, high: Floats) -> float:
     """The probability that all variables with this mean and covariance ``root'root`` lie between their ends."""
-    return _measure(_box(mean, root, low, high))
+    return _measure(direction_box(mean, root, low, high))
 
 
 def box_gradient(mean: Floats, root: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Derivatives of the probability in means and (symmetric) covariances."""
     count = len(mean)
     by_mean, by_cov = np.zeros(count), np.zeros((count, count))
-    box = _box(mean, root, low, high)
+    box = direction_box(mean, root, low, high)
     if box.empty:
         return by_mean, by_cov
     spread = np.linalg.norm(root, axis=0)
     for k, (a, b) in enumerate(zip(box.low, box.high, strict=True)):
         for end, side in ((b, 1.0), (a, -1.0)):
             if np.isfinite(end.at):
-                slope = side * end.sign * _density(end.at) * _measure(_given(box, ((k, end.at),)))
+                slope = side * end.sign * density(end.at) * _measure(_given(box, ((k, end.at),)))
                 own = end.sign * end.at  # the end on the owner's own scale
                 by_mean[end.owner] -= slope / spread[end.owner]
                 by_cov[end.owner, end.owner] -= slope * own / (2.0 * spread[end.owner] ** 2)
@@ -70,7 +70,8 @@ def box_gradient(mean: Floats, root: Floats, low: Floats, high: Floats) -> tuple
     return by_mean, by_cov
 
 
-def _box(mean: Floats, root: Floats, low: Floats, high: Floats) -> Box:
+def direction_box(mean: Floats, root: Floats, low: Floats, high: Floats) -> Box:
+    """Standard normal variables along different directions, each with the narrowest interval that events leave it."""
     spread = np.linalg.norm(root, axis=0)
     fixed = spread == 0.0
     if ((mean <= low) | (mean >= high))[fixed].any():
@@ -121,7 +122,7 @@ def _given(box: Box, values: tuple[tuple[int, float], ...]) -> Box:
     mean = np.array([x for _, x in values]) @ slope
     cov = box.correlations[np.ix_(rest, rest)] - box.correlations[np.ix_(rest, on)] @ slope
     low, high = np.array([box.low[k].at for k in rest]), np.array([box.high[k].at for k in rest])
-    return _box(mean, _root(cov), low, high)
+    return direction_box(mean, _root(cov), low, high)
 
 
 def _root(cov: Floats) -> Floats:
@@ -130,7 +131,8 @@ def _root(cov: Floats) -> Floats:
     return np.asarray((vectors * np.sqrt(values)).T)
 
 
-def _density(at: float) -> float:
+def density(at: float) -> float:
+    """The standard normal density."""
     return float(np.exp(-0.5 * at * at) / np.sqrt(2.0 * pi))
 
 
@@ -186,7 +188,7 @@ def _three(box: Box) -> float:
     if low >= high:
         return 0.0
     value, _ = quad(
-        lambda x: _density(x) * _measure(_given(box, ((k, x),))), low, high, epsabs=1e-11, epsrel=1e-9, limit=200
+        lambda x: density(x) * _measure(_given(box, ((k, x),))), low, high, epsabs=1e-11, epsrel=1e-9, limit=200
     )
     return float(value)
 

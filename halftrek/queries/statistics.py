@@ -13,6 +13,7 @@ from halftrek.queries.conditional import Conditional, numbers_seen
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.events import box_gradient, box_probability
 from halftrek.queries.terms import Distribution, Probability, Quantile, Statistic, case_of, sums_of
+from halftrek.queries.truncated import Truncated, truncated
 from halftrek.queries.variants import Event, single
 
 Asked = Statistic | Probability | Quantile
@@ -46,8 +47,10 @@ def term_value(term: Asked, model: CGLSCM) -> float:
     """The number that a term is in a model."""
     found = conditional_of(term, model)
     match term:
-        case Statistic(kind, _, _):
-            return _statistic(term, kind, found)
+        case Statistic():
+            cut = _cut(term, found)
+            mean, cov = (found.mean, found.cov) if cut is None else cut.moments()
+            return _statistic(term, mean, cov)
         case Quantile(level, _, _):
             return float(found.mean[0] + NormalDist().inv_cdf(level) * np.sqrt(found.cov[0, 0]))
         case Probability():
@@ -58,26 +61,44 @@ def term_value(term: Asked, model: CGLSCM) -> float:
 def term_gradient(term: Asked, model: CGLSCM) -> Gradient:
     """How the number moves with the parameters."""
     found = conditional_of(term, model)
-    by_mean, by_cov = np.zeros(found.count), np.zeros((found.count, found.count))
     match term:
-        case Statistic("E", _, _):
-            by_mean[0] = 1.0
-        case Statistic("Var", _, _):
-            by_cov[0, 0] = 1.0
-        case Statistic("SD", _, _):
-            by_cov[0, 0] = _half_inverse(found.cov[0, 0])
-        case Statistic("Cov", _, _):
-            by_cov[0, 1] = by_cov[1, 0] = 0.5
-        case Statistic("Corr", _, _):
-            r = _statistic(term, "Corr", found)
-            by_cov[0, 1] = by_cov[1, 0] = 0.5 / np.sqrt(found.cov[0, 0] * found.cov[1, 1])
-            by_cov[0, 0], by_cov[1, 1] = -r / (2.0 * found.cov[0, 0]), -r / (2.0 * found.cov[1, 1])
+        case Statistic():
+            cut = _cut(term, found)
+            if cut is None:
+                return found.pull(*_slopes(term, found.mean, found.cov, found.count))
+            return found.pull(*cut.pull(*_slopes(term, *cut.moments(), len(term.of))))
         case Quantile(level, _, _):
-            by_mean[0] = 1.0
+            by_mean, by_cov = np.ones(1), np.zeros((1, 1))
             by_cov[0, 0] = NormalDist().inv_cdf(level) * _half_inverse(found.cov[0, 0])
+            return found.pull(by_mean, by_cov)
         case Probability():
-            by_mean, by_cov = _ratio_gradient(term, found)
-    return found.pull(by_mean, by_cov)
+            return found.pull(*_ratio_gradient(term, found))
+
+
+def _cut(term: Statistic, found: Conditional) -> Truncated | None:
+    """The sums given the events behind the bar; None if there are none, or if they surely happen."""
+    if not term.case.events:
+        return None
+    return truncated(found.mean, found.root, len(term.of), *_ends(term.case.events), term)
+
+
+def _slopes(term: Statistic, mean: Floats, cov: Floats, count: int) -> tuple[Floats, Floats]:
+    """Derivatives of a statistic in means and covariances."""
+    by_mean, by_cov = np.zeros(count), np.zeros((count, count))
+    match term.kind:
+        case "E":
+            by_mean[0] = 1.0
+        case "Var":
+            by_cov[0, 0] = 1.0
+        case "SD":
+            by_cov[0, 0] = _half_inverse(cov[0, 0])
+        case "Cov":
+            by_cov[0, 1] = by_cov[1, 0] = 0.5
+        case "Corr":
+            r = _statistic(term, mean, cov)
+            by_cov[0, 1] = by_cov[1, 0] = 0.5 / np.sqrt(cov[0, 0] * cov[1, 1])
+            by_cov[0, 0], by_cov[1, 1] = -r / (2.0 * cov[0, 0]), -r / (2.0 * cov[1, 1])
+    return by_mean, by_cov
 
 
 def _half_inverse(variance: float) -> float:
@@ -85,11 +106,10 @@ def _half_inverse(variance: float) -> float:
     return 0.5 / float(np.sqrt(variance)) if variance > 0.0 else 0.0
 
 
-def _statistic(term: Statistic, kind: str, found: Conditional) -> float:
-    cov = found.cov
-    match kind:
+def _statistic(term: Statistic, mean: Floats, cov: Floats) -> float:
+    match term.kind:
         case "E":
-            return float(found.mean[0])
+            return float(mean[0])
         case "Var":
             return float(cov[0, 0])
         case "SD":

@@ -98,7 +98,7 @@ class Maker:
         if kind == "std":
             u, v = self.rng.choice(self.names, 2, replace=False)
             return Standardized(DirectEffect(*self.edges[0]) if self.edges else TotalEffect(str(u), str(v)))
-        case, worlds, held = self.case(events=kind == "P")
+        case, worlds, held = self.case(events=kind != "Q")
         free = [v for v in self.names if v not in held]
         if not free:
             return self.term()

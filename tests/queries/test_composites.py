@@ -62,6 +62,22 @@ def box(mean, cov, events):
     return quad(rest, *ends, limit=500, points=None)[0] if ends[0] < ends[1] else 0.0
 
 
+def cut(mean, cov, event):
+    """Moments of all but the last variable, which lies in an interval: integrated over its values."""
+    from scipy.integrate import quad
+
+    sd = sqrt(cov[-1, -1])
+    normal = NormalDist(mean[-1], sd)
+    ends = max(event.low, mean[-1] - 9 * sd), min(event.high, mean[-1] + 9 * sd)
+    whole, first, second = (
+        quad(lambda x, k=k: normal.pdf(x) * x**k, *ends, epsabs=1e-13, epsrel=1e-12)[0] for k in range(3)
+    )
+    there, spread = first / whole, second / whole - (first / whole) ** 2
+    slope = cov[:-1, -1] / cov[-1, -1]
+    inside = cov[:-1, :-1] - np.outer(slope, cov[-1, :-1])
+    return mean[:-1] + slope * (there - mean[-1]), inside + np.outer(slope, slope) * spread
+
+
 def oracle(query, model):
     match query:
         case float():
@@ -74,6 +90,8 @@ def oracle(query, model):
             return evaluate(effect, model) * sqrt(model.cov[i, i] / model.cov[j, j])
         case Statistic(kind, _, _):
             mean, cov = conditional(query, model)
+            if query.case.events:
+                mean, cov = cut(mean, cov, query.case.events[0])
             return {
                 "E": lambda: mean[0],
                 "Var": lambda: cov[0, 0],
@@ -257,7 +275,9 @@ def test_scales():
         ("E[y | x]", "'x' has no value"),
         ("E[y | do(y -> x = 1)]", "no edge y -> x"),
         ("E[y_{m=1, x -> m = 2}]", "does nothing"),
-        ("E[y | x > 1]", "in probabilities only"),
+        ("Q(0.5, y | x > 1)", "no longer normal"),
+        ("E[y | x > 1, m < 0]", "several events"),
+        ("E[y | x > 1000]", "probability zero"),
         ("Corr[x, y | do(x ~ N(1, 0))]", "no correlation"),
         ("E[y] / (x ~> y - x ~> y)", "the divisor is zero"),
         ("P(y > 1 | x > 1000)", "probability zero"),
