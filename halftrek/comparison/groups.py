@@ -31,17 +31,16 @@ def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any
     query = _asked(fits, question)
     outcomes = _outcomes(query)
     status = list(fits.status)
-    values, errors, variances = _estimates(fits, query, status)
+    values, errors, variances, ends = _estimates(fits, query, status, level)
     k = len(outcomes) or 1
-    reach = NormalDist().inv_cdf(0.5 + level / 2.0) * errors
     columns: dict[str, list[Any]] = {"group": [key for key in fits.keys for _ in range(k)]}
     if outcomes:
         columns["outcome"] = outcomes * len(fits)
     columns |= {
         "estimate": values.ravel().tolist(),
         "se": errors.ravel().tolist(),
-        "low": (values - reach).ravel().tolist(),
-        "high": (values + reach).ravel().tolist(),
+        "low": ends[..., 0].ravel().tolist(),
+        "high": ends[..., 1].ravel().tolist(),
     }
     if variances.shape[1]:
         columns["variance"] = variances.ravel().tolist()
@@ -86,8 +85,8 @@ def _outcomes(query: Query) -> list[str]:
     return [str(v) for v in query.outcomes] if isinstance(query, Counterfactual) else []
 
 
-def _estimates(fits: GroupFits, query: Query, status: list[str]) -> tuple[Floats, Floats, Floats]:
-    """Values, errors and variances, nan for groups without; ``status`` is completed."""
+def _estimates(fits: GroupFits, query: Query, status: list[str], level: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Values, errors, variances, ends of intervals; nan for groups without. ``status`` is completed."""
     rows = fits.fitted
     if isinstance(query, BATCHED):
         k, v = len(_outcomes(query)) or 1, len(_outcomes(query))
@@ -96,24 +95,29 @@ def _estimates(fits: GroupFits, query: Query, status: list[str]) -> tuple[Floats
             some = rows[start : start + PIECE]
             found = batch_estimate(fits.batch.take(some), fits.options, query, fits.groups.n[some])
             values[some], errors[some], variances[some] = found.values, found.errors, found.variances
+        reach = NormalDist().inv_cdf(0.5 + level / 2.0) * errors
+        ends = np.stack([values - reach, values + reach], axis=2)
     else:
-        values, errors, variances = _one_by_one(fits, query, status)
+        values, errors, variances, ends = _one_by_one(fits, query, status, level)
     for i in rows[np.isnan(errors[rows]).any(axis=1)]:
         if "; " not in status[i]:
             status[i] = f"{status[i]}; {NO_INFORMATION}"
-    return values, errors, variances
+    return values, errors, variances, ends
 
 
-def _one_by_one(fits: GroupFits, query: Query, status: list[str]) -> tuple[Floats, Floats, Floats]:
+def _one_by_one(
+    fits: GroupFits, query: Query, status: list[str], level: float
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Questions that are made of others: through the fit of each group."""
-    values, errors = np.full((len(fits), 1), np.nan), np.full((len(fits), 1), np.nan)
+    values, errors, ends = (np.full((len(fits), *size), np.nan) for size in ((1,), (1,), (1, 2)))
     for i in fits.fitted:
         try:
-            found = answer(fits[fits.keys[i]], query)
+            found = answer(fits[fits.keys[i]], query, level=level)
         except NotIdentifiedError:
             raise
         except HalftrekError as error:
             status[i] = f"{status[i]}; {error}"
             continue
-        values[i], errors[i] = np.asarray(found.value).ravel()[:1], np.asarray(found.se, dtype=float).ravel()[:1]
-    return values, errors, np.zeros((len(fits), 0))
+        values[i], errors[i] = np.asarray(found.value, dtype=float), np.asarray(found.se, dtype=float)
+        ends[i] = np.asarray(found.interval, dtype=float)
+    return values, errors, np.zeros((len(fits), 0)), ends

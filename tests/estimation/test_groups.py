@@ -23,6 +23,9 @@ QUESTIONS = [
     "P(y, m | do(x=2), w=0.5)",
     "P(y)",
     "P(y_{x=1} | x=0, w=0.3)",
+    "E[y | do(x=1)] - E[y | do(x=0)]",
+    "P(y > 1 | do(x=1))",
+    "std(x ~> y)",
 ]
 
 
@@ -74,6 +77,7 @@ def test_every_kind_of_question_as_alone(question):
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
         assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-5)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(answer.interval), abs=1e-5)
         if answer.distribution is not None:
             assert mine["variance"].to_numpy() == pytest.approx(answer.distribution.variance, abs=1e-6)
             assert mine["outcome"].tolist() == list(map(str, answer.distribution.names))
