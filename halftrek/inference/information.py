@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -59,13 +60,19 @@ class DistrictInformation:
         """Asymptotic variance (times n) that this district adds; nan if the gradient needs what data do not tell."""
         if not pulled.any():
             return 0.0
-        scale = np.sqrt(np.maximum(np.diag(self.matrix), 1e-300))
-        values, vectors = np.linalg.eigh(self.matrix / np.outer(scale, scale))
+        scale, values, vectors = self._axes
         along = vectors.T @ (pulled / scale)
         told = values > FLAT * values[-1]
         if np.abs(along[~told]).max(initial=0.0) > LEAK * np.abs(along).max():
             return float("nan")
         return float((along[told] ** 2 / values[told]).sum())
+
+    @cached_property
+    def _axes(self) -> tuple[Floats, Floats, Floats]:
+        """Scale, eigenvalues and eigenvectors of the information: every parameter of a large district asks for them."""
+        scale = np.sqrt(np.maximum(np.diag(self.matrix), 1e-300))
+        values, vectors = np.linalg.eigh(self.matrix / np.outer(scale, scale))
+        return scale, values, vectors
 
 
 def district_information(

@@ -71,12 +71,12 @@ def verdict_html(verdict: Verdict) -> str:
     parts = [_pairs([("question", f"<code>{escape(str(verdict.query))}</code>"), ("verdict", line)])]
     parts += [f'<div style="white-space:pre-wrap;max-width:60em">{escape(verdict.explain())}</div>']
     if len(verdict.graph) <= _MANY:
-        cause, effect = _ends(verdict.query)
+        cause, effect = question_ends(verdict.query)
         parts.append(graph_svg(verdict.graph, cause=cause, effect=effect))
     return _block(parts)
 
 
-def _ends(query: object) -> tuple[str | None, str | None]:
+def question_ends(query: object) -> tuple[str | None, str | None]:
     """The variables to colour: what acts and what is acted on, where the question has one of each."""
     if isinstance(query, Interventional):
         return (*query.do, None)[0], query.outcomes[0]

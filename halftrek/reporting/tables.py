@@ -1,13 +1,32 @@
-"""Numbers and tables in plain text, at most 80 columns wide."""
+"""Numbers and tables in plain text, at most 80 columns wide, or as wide as the page is set."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 WIDTH = 80
 Cell = str | float | int | None
+
+_width: ContextVar[int] = ContextVar("width", default=WIDTH)
+
+
+def page_width() -> int:
+    """Columns of the page that is written for."""
+    return _width.get()
+
+
+@contextmanager
+def page(width: int) -> Iterator[None]:
+    """Text made inside is for a page of that width, for instance a narrow terminal."""
+    token = _width.set(width)
+    try:
+        yield
+    finally:
+        _width.reset(token)
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -33,20 +52,23 @@ def count(value: float) -> str:
 def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int = 2, digits: int = 4) -> str:
     """Aligned columns: words to the left, numbers to the right with one number of decimals per column.
 
-    Too wide for the page: the widest column of words is folded.
+    Too wide for the page: the widest column of words is folded. A narrow page that still does not hold the columns
+    gets the rows one below the other.
     """
     for row in rows:
         if len(row) != len(headers):
             raise ValueError(f"a row of {len(row)} cells under {len(headers)} headers: {row!r}")
-    columns = [_column([row[j] for row in rows], digits) for j in range(len(headers))]
+    columns = [column_texts([row[j] for row in rows], digits) for j in range(len(headers))]
     numeric = [any(isinstance(row[j], (int, float)) for row in rows) for j in range(len(headers))]
     widths = [max(map(len, (head, *column))) for head, column in zip(headers, columns, strict=True)]
-    spare = WIDTH - indent - 2 * (len(headers) - 1)
+    spare = page_width() - indent - 2 * (len(headers) - 1)
     while sum(widths) > spare and not all(numeric):
         widest = max((j for j, n in enumerate(numeric) if not n), key=lambda j: widths[j])
         if widths[widest] <= 12:
             break
         widths[widest] = max(12, widths[widest] - (sum(widths) - spare))
+    if sum(widths) > spare and page_width() < WIDTH:
+        return _stacked(headers, columns, indent)
     lines = _fold(headers, widths, numeric, indent)
     lines.append(" " * indent + "  ".join("-" * w for w in widths))
     for i in range(len(rows)):
@@ -57,7 +79,10 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int
 def paragraph(text: str, *, indent: int = 0) -> str:
     """Text folded to the page, its own line breaks kept."""
     margin = " " * indent
-    folded = (textwrap.wrap(line, WIDTH - indent, break_long_words=False) or [""] for line in text.splitlines())
+    folded = (
+        textwrap.wrap(line, max(20, page_width() - indent), break_long_words=False) or [""]
+        for line in text.splitlines()
+    )
     return "\n".join((margin + line).rstrip() for lines in folded for line in lines)
 
 
@@ -72,6 +97,12 @@ def facts(pairs: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
     return "\n".join(lines)
 
 
+def _stacked(headers: Sequence[str], columns: Sequence[Sequence[str]], indent: int) -> str:
+    """Each row as a small list of names and values; empty cells are left out."""
+    rows = [list(zip(headers, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    return "\n\n".join(facts([(head, cell) for head, cell in row if cell], indent=indent) for row in rows)
+
+
 def _fold(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool], indent: int) -> list[str]:
     pieces = [textwrap.wrap(cell, w) or [""] for cell, w in zip(cells, widths, strict=True)]
     lines = []
@@ -84,8 +115,8 @@ def _fold(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool], 
     return lines
 
 
-def _column(cells: Sequence[Cell], digits: int) -> list[str]:
-    """One number of decimals for the column, unless a small entry would lose its digits."""
+def column_texts(cells: Sequence[Cell], digits: int) -> list[str]:
+    """The cells as text: one number of decimals for the column, unless a small entry would lose its digits."""
     floats = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c) and c != 0.0]
     decimals = 0
     together = False
