@@ -31,7 +31,9 @@ LAST_ROUNDS = 4  # at a boundary, where each inner fit is long and little is lef
 EM_STEPS = 500  # where Newton has no place
 FEASIBLE = 1e-6  # a lower log-likelihood than Newton's by more than this: Newton has left the model
 SETTLED = 1e-8  # derivative per row, in units of each parameter's information
+SETTLED_CRAWLING = 1e-6  # the same where there is no Hessian: a step that shows in no digit of a likelihood
 FLAT = 1e-9  # eigenvalue of the scaled information that counts as none
+HEAVY = 5e8  # patterns x entries squared x variables from which on a Hessian costs more than many gradients
 COPY = 1e-11  # distance of a correlation from one that is rounding
 FLOOR = 1e-10  # of a noise variance, as a share of the variable's variance
 
@@ -129,6 +131,8 @@ class _Search:
         theta = self.space.vector(model)
         lower = self._floors()
         point = evaluate(self.space, self.patterns, np.maximum(theta, lower))
+        if self.heavy and point is not None:
+            return self._crawl(point, lower)
         for _ in range(self.settings.max_iter):
             if point is None:
                 return None
@@ -137,6 +141,43 @@ class _Search:
                 return point
             point = moved
         return point
+
+    @property
+    def heavy(self) -> bool:
+        """True if Hessians cost too much."""
+        p, size = len(self.plan.names), self.space.size
+        return len(self.patterns) * min(size**2 * p, p**4) > HEAVY
+
+    def _crawl(self, point: Point, lower: Floats) -> Point:
+        """Quasi-Newton steps, on the scale of the information that complete rows would have."""
+        from scipy.optimize import minimize
+
+        matrix = self._complete_information(point)
+        scale, n = _scale(matrix), self.patterns.total
+        values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+        told = values > FLAT
+        root = vectors[:, told] / np.sqrt(values[told]) / scale[:, None]  # a unit step is one standard error
+
+        def objective(x: Floats) -> tuple[float, Floats]:
+            found = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ x, lower))
+            if found is None:
+                return 1e3 * n, np.zeros_like(x)  # so high that the search turns back
+            return point.value - found.value, -(root.T @ found.gradient)
+
+        gtol = SETTLED / 10.0 * np.sqrt(n)
+        patience = {"maxiter": self.settings.max_iter, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
+        with np.errstate(all="ignore"):
+            end = minimize(objective, np.zeros(int(told.sum())), jac=True, method="L-BFGS-B", options=patience)
+        best = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ end.x, lower))
+        return point if best is None or best.value < point.value else best
+
+    def _complete_information(self, point: Point) -> Floats:
+        """The expected information of as many complete rows."""
+        mean, cov = self.space.moments(point.theta)
+        p, n = len(mean), np.array([self.patterns.total])
+        whole = np.ones((1, p), dtype=bool)
+        rows = Patterns(self.patterns.names, whole, np.array([2]), n, mean[None].copy(), cov[None].copy())
+        return information(self.space, rows, point, "expected")
 
     def _floors(self) -> Floats:
         """Lower bounds: those of noise variances."""
@@ -194,12 +235,14 @@ class _Search:
         flat = 0
         point = evaluate(self.space, self.patterns, self.space.vector(model)) if self.settings.finish else None
         if point is not None:
-            matrix = information(self.space, self.patterns, point)
+            heavy = self.heavy
+            matrix = self._complete_information(point) if heavy else information(self.space, self.patterns, point)
             pinned = (point.theta <= self._floors() * (1.0 + 1e4)) & (point.gradient < 0.0)
             scale = _scale(matrix)
             left = np.abs(point.gradient / scale)[~pinned].max(initial=0.0) / np.sqrt(self.patterns.total)
-            settled = bool(left < SETTLED)
-            flat = int((np.linalg.eigvalsh(_free(matrix / np.outer(scale, scale), pinned)) < FLAT).sum())
+            settled = bool(left < (SETTLED_CRAWLING if heavy else SETTLED))
+            if not heavy:
+                flat = int((np.linalg.eigvalsh(_free(matrix / np.outer(scale, scale), pinned)) < FLAT).sum())
         return Incomplete(solution, model, moments, value, settled, flat, path)
 
 

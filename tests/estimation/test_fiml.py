@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import halftrek as ht
 from halftrek.errors import DataError, InputError
-from halftrek.estimation import Fit, fit
+from halftrek.estimation import Fit, fiml, fit
 from halftrek.estimation.district import Settings
 from halftrek.estimation.fiml import fit_incomplete
 from halftrek.estimation.incomplete import _by_entries, _by_moments, _directions, evaluate, information
@@ -162,6 +162,22 @@ def test_the_likelihood_never_falls_on_the_way(model: ht.CGLSCM, seed: int) -> N
         found = fit_incomplete(graph, plan, patterns, options, Settings(finish=finish, max_iter=30))
         assert (np.diff(found.path) > -1e-9 * abs(found.loglik)).all()
         assert found.loglik == pytest.approx(loglik(patterns, found.model.mean, found.model.cov), rel=1e-12)
+
+
+def test_without_hessians_the_maximum_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large problems take quasi-Newton steps instead."""
+    rng = np.random.default_rng(14)
+    table = rng.normal(size=(300, 4)) @ np.triu(rng.normal(size=(4, 4)) + np.eye(4))
+    table[rng.random(table.shape) < 0.3] = np.nan
+    graph = ht.graph("a -> b -> c -> d; b <-> d")
+    patterns = patterns_of(table, graph)
+    exact = fit(graph, patterns)
+    monkeypatch.setattr(fiml, "HEAVY", 0.0)
+    other = fit(graph, patterns)
+    assert other.converged
+    assert other.loglik == pytest.approx(exact.loglik, abs=1e-8)
+    np.testing.assert_allclose(other.model.T, exact.model.T, atol=1e-5)
+    assert gradient_left(other) < 1e-6
 
 
 def test_em_alone_arrives_at_the_same_maximum() -> None:
