@@ -34,7 +34,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class _Layout:
+class Layout:
     """Index arrays into flattened matrices, made once for a shape.
 
     Parameters of W move ``s (e_f e_j' + e_j e_f')``: pairs with ``s = 1``, variances with ``s = 1/2`` and ``f = j``.
@@ -59,14 +59,14 @@ class _Layout:
 
 
 @lru_cache(maxsize=1024)
-def _layout(shape: Shape) -> _Layout:
+def layout_of(shape: Shape) -> Layout:
     at, m, d = shape.at, shape.slots, shape.size
     f, j = np.concatenate([at.first, at.noisy]), np.concatenate([at.second, at.noisy])
     s = np.concatenate([np.ones(len(at.first)), np.full(len(at.noisy), 0.5)])
     pairs = np.zeros((d, d))
     pairs[at.first, at.second] = pairs[at.second, at.first] = 1.0
     size = shape.parameters
-    return _Layout(
+    return Layout(
         shape=shape,
         saturated=len(shape.pairs) == d * (d - 1) // 2,
         column=at.column,
@@ -93,21 +93,21 @@ def fits_alone(shape: Shape) -> bool:
 
 def newton_single(shape: Shape, G: Floats) -> Found | None:
     """The maximum from the regressions' start, if Newton steps lead straight to it; otherwise None."""
-    way = _layout(shape)
+    way = layout_of(shape)
     try:
         return _descend(way, G)
     except np.linalg.LinAlgError:
         return None
 
 
-def _descend(way: _Layout, G: Floats) -> Found | None:
+def _descend(way: Layout, G: Floats) -> Found | None:
     m = way.shape.slots
     Gzz, Gzy, Gyy = G[:m, :m], G[:m, m:], G[m:, m:]
     t, W = _start(way, Gzz, Gzy, Gyy)
     point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
     for taken in range(1, STEPS + 1):
         value, _, K, V, R = point
-        slope, H = _derivatives(way, Gzz, K, V, R)
+        slope, H = derivatives(way, Gzz, K, V, R)
         damped = H * way.ridge
         move = np.linalg.solve(damped, slope)
         gain = 0.5 * float(slope @ move)
@@ -133,7 +133,7 @@ def _descend(way: _Layout, G: Floats) -> Found | None:
     return None
 
 
-def _start(way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats, Floats]:
+def _start(way: Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats, Floats]:
     """As ``starts.regression_start``: least squares, the residuals' covariances as far as they fit, once more."""
     d = way.shape.size
     column = way.column
@@ -153,14 +153,14 @@ def _start(way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats,
     return np.linalg.solve(left, (Gzy * Kc).sum(axis=1)), W
 
 
-def _residuals(way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats) -> tuple[Floats, Floats]:
+def _residuals(way: Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats) -> tuple[Floats, Floats]:
     T = np.zeros(Gzy.shape)
     T.ravel()[way.t_at] = t
     GA = Gzy - Gzz @ T
     return GA, Gyy - Gzy.T @ T - T.T @ GA
 
 
-def _errors(way: _Layout, w: Floats) -> Floats:
+def _errors(way: Layout, w: Floats) -> Floats:
     d = way.shape.size
     W = np.zeros((d, d))
     flat = W.ravel()
@@ -170,7 +170,7 @@ def _errors(way: _Layout, w: Floats) -> Floats:
 
 
 def _evaluate(
-    way: _Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats, W: Floats
+    way: Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats, W: Floats
 ) -> tuple[float, Floats, Floats, Floats, Floats]:
     """F, the root of W, its inverse K, the residuals' moments with the slots times K, and their own."""
     GA, R = _residuals(way, Gzz, Gzy, Gyy, t)
@@ -181,7 +181,7 @@ def _evaluate(
     return 2.0 * float(np.log(root.diagonal()).sum()) + float((K * R).sum()), root, K, GA @ K, R
 
 
-def _derivatives(way: _Layout, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:
+def derivatives(way: Layout, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:
     """Gradient and Hessian of F (MATHEMATICS, section 4)."""
     m, f, j = way.shape.slots, way.f, way.j
     KRK = K @ R @ K

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 
 from halftrek.estimation import fit, fit_batch
 from halftrek.graph import Graph
-from halftrek.inference import standard_errors
+from halftrek.inference import district_information, standard_errors
+from halftrek.inference.delta import gradient_variance, gradient_variances
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments
 from halftrek.queries import DirectEffect, ErrorCovariance, Interventional, TotalEffect, evaluate
@@ -199,3 +200,19 @@ def test_observed_errors_equal_liml(name):
     query = DirectEffect(case["treatment"], case["outcome"])
     error = standard_errors(found, query, information="observed")[0][0]
     assert error == pytest.approx(case["liml_se"][case["treatment"]], rel=1e-3)
+
+
+@given(model=models(most=5, bows=True))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_the_short_way_of_plain_districts_is_the_long_one(model):
+    data = Moments(model.names, 300, np.array(model.mean), np.array(model.cov))
+    found = fit(model.graph, data)
+    cause, effect = model.names[0], model.names[-1]
+    gradients = [
+        g
+        for q in (TotalEffect(cause, effect), Interventional((effect,), {cause: 1.0}))
+        for g in (*linearize(q, found.model).values, *linearize(q, found.model).variances)
+    ]
+    blocks = list(district_information(found))
+    long = np.array([gradient_variance(found, g, blocks) for g in gradients])
+    np.testing.assert_allclose(gradient_variances(found, gradients, "expected"), long, rtol=1e-6, atol=1e-12)
