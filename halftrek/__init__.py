@@ -9,37 +9,38 @@ Can this effect be known at all, what is it, how sure are we, and if it can't be
     ht.fit(g, "data.csv").query("P(cancer | do(smoking=1))").mean
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from halftrek.answers import Answer
-from halftrek.catalog import catalog, dataset
-from halftrek.errors import (
-    ConvergenceError,
-    DataError,
-    GraphError,
-    GraphSyntaxError,
-    HalftrekError,
-    InputError,
-    MissingExtraError,
-    ModelError,
-    NotIdentifiedError,
-    OutputError,
-    QueryError,
-    QuestionSyntaxError,
-)
-from halftrek.estimation import BatchFit, Fit, Status
-from halftrek.estimation.groups import GroupFits
-from halftrek.graph import Graph
-from halftrek.identification import Verdict, solve
-from halftrek.model import CGLSCM, GLSCM, Gaussian, cgl_edge
-from halftrek.moments import Moments
-from halftrek.storage import load, save
-from halftrek.syntax import format_graph, parse_question
-from halftrek.workflow import fit, fit_batch, fit_groups, graph, identify, moments
-
 if TYPE_CHECKING:
+    from halftrek.answers import Answer
+    from halftrek.catalog import catalog, dataset
     from halftrek.comparison import Comparison, compare
+    from halftrek.errors import (
+        ConvergenceError,
+        DataError,
+        GraphError,
+        GraphSyntaxError,
+        HalftrekError,
+        InputError,
+        MissingExtraError,
+        ModelError,
+        NotIdentifiedError,
+        OutputError,
+        QueryError,
+        QuestionSyntaxError,
+    )
+    from halftrek.estimation import BatchFit, Fit, Status
+    from halftrek.estimation.groups import GroupFits
+    from halftrek.graph import Graph
+    from halftrek.identification import Verdict, solve
+    from halftrek.model import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.moments import Moments
+    from halftrek.storage import load, save
+    from halftrek.syntax import format_graph, parse_question
+    from halftrek.workflow import fit, fit_batch, fit_groups, graph, identify, moments
 
 __version__ = "0.1.0"
 
@@ -85,8 +86,61 @@ __all__ = [
     "solve",
 ]
 
+_HOMES = {  # loaded when first used, so that the command line and small scripts start at once
+    "answers": ("Answer",),
+    "catalog": ("catalog", "dataset"),
+    "errors": (
+        "ConvergenceError",
+        "DataError",
+        "GraphError",
+        "GraphSyntaxError",
+        "HalftrekError",
+        "InputError",
+        "MissingExtraError",
+        "ModelError",
+        "NotIdentifiedError",
+        "OutputError",
+        "QueryError",
+        "QuestionSyntaxError",
+    ),
+    "estimation": ("BatchFit", "Fit", "Status"),
+    "estimation.groups": ("GroupFits",),
+    "graph": ("Graph",),
+    "identification": ("Verdict", "solve"),
+    "model": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
+    "moments": ("Moments",),
+    "storage": ("load", "save"),
+    "syntax": ("format_graph", "parse_question"),
+    "workflow": ("fit", "fit_batch", "fit_groups", "graph", "identify", "moments"),
+    "comparison": ("Comparison", "compare"),
+}
+_ROOMS = (
+    "answers", "comparison", "errors", "estimation", "identification", "inference", "inputs", "model", "queries",
+    "reporting", "simulation", "storage", "syntax", "workflow",
+)  # fmt: skip
+_HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
+
+
+class _Package(ModuleType):
+    """The package: ``ht.graph``, ``ht.moments`` and ``ht.catalog`` are functions, not the rooms of these names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME_OF and isinstance(value, ModuleType)):  # importing a room would put it in the way
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("Comparison", "compare"):  # loaded when first used
-        return getattr(import_module("halftrek.comparison"), name)
+    if name in _HOME_OF:
+        found = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = found
+        return found
+    if name in _ROOMS:
+        return import_module(f"halftrek.{name}")
     raise AttributeError(f"module 'halftrek' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

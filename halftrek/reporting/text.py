@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,8 +46,8 @@ def parameter_frame(
     return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(Parameter)}, fit.frame)
 
 
-def summarize_fit(fit: Fit) -> str:
-    """What was fitted to what, how it ended, and every parameter."""
+def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
+    """What was fitted to what, how it ended, and every parameter (``rows``: with another kind of interval)."""
     graph, model = fit.graph, fit.model
     head = facts(
         [
@@ -63,7 +64,7 @@ def summarize_fit(fit: Fit) -> str:
         shown: list[tuple[Cell, ...]] = [(f"{u} {kind} {v}", w) for (u, kind, v), w in weights.items()]
         parts.append("Edges\n" + table(("edge", "weight"), shown))
     else:
-        parts += _parameter_tables(fit)
+        parts += _parameter_tables(fit, parameter_rows(fit) if rows is None else rows)
     searched = [d for d in fit.districts if len(d.members) > 1]
     if searched:
         found = [(", ".join(d.members), d.iterations, f"{d.agreeing} of {d.starts}") for d in searched]
@@ -71,9 +72,8 @@ def summarize_fit(fit: Fit) -> str:
     return "\n\n".join(parts)
 
 
-def _parameter_tables(fit: Fit) -> list[str]:
+def _parameter_tables(fit: Fit, rows: Sequence[Parameter]) -> list[str]:
     """Every parameter with its standard error; what data do not determine is marked, not estimated."""
-    rows = parameter_rows(fit)
     titles = {"~": "Effects", "=~": "Loadings of hidden causes", "~~": "Covariances of the errors"}
     parts = []
     for op, title in titles.items():

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halftrek.reporting.tables import WIDTH, table
+from halftrek.reporting.tables import page_width, table
 
 if TYPE_CHECKING:
     from halftrek.identification import Verdict
@@ -23,7 +23,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
     rows = [(str(v.query), _status(v), v.method) for v in verdicts]
     headers = ("query", "verdict", "method")
     used = sum(max(map(len, column)) + 2 for column in zip(headers, *rows, strict=True))
-    room = WIDTH - _INDENT - used
+    room = page_width() - _INDENT - used
     if room >= _LEAST_FORMULA:
         formulas = [_shortened(v.estimand or "", room) for v in verdicts]
         text = table((*headers, "formula"), [(*row, f) for row, f in zip(rows, formulas, strict=True)], indent=_INDENT)
