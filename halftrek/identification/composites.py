@@ -69,6 +69,10 @@ def decide_composite(study: Study, query: Composite, scope: Scope, decide: Decid
         found = _as_effect(study, query, decide)
         if found is not None:
             return found
+    if not parts:
+        reason = "It follows from the observed distribution and from what the question itself sets."
+        formulas = (str(query), query.latex)
+        return Verdict(query, graph, "identified", "observed", "linear", *formulas, 1, reasons=(reason,))
     verdicts = []
     for part in parts:
         verdicts.append(decide(part.query, "linear"))

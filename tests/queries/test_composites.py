@@ -306,3 +306,23 @@ def test_identities():
     assert evaluate(parse_question("Var[y_{x=1} - y_{x=0} | x=0]"), MODEL) == 0.0
     assert evaluate(parse_question("Q(0.5, y | do(x=1))"), MODEL) == evaluate(parse_question("E[y | do(x=1)]"), MODEL)
     assert inf > evaluate(parse_question("Q(0.975, x)"), MODEL) == pytest.approx(0.3 + 1.959963984540054)
+
+
+def test_boxes_against_known_values():
+    """Orthants with equal correlations of one half have probability 1 / (n + 1); pairs have arcsines and tails."""
+    from halftrek.queries.events import box_probability
+
+    def orthant(n, r):
+        root = np.linalg.cholesky(np.full((n, n), r) + (1 - r) * np.eye(n)).T
+        return box_probability(np.zeros(n), root, np.full(n, -inf), np.zeros(n))
+
+    for n, tolerance in ((2, 1e-14), (3, 1e-10), (4, 5e-6), (5, 5e-6)):
+        assert orthant(n, 0.5) == pytest.approx(1 / (n + 1), abs=tolerance)
+    for r in (-0.999999, -0.7, 0.0, 0.3, 0.999):
+        assert orthant(2, r) == pytest.approx(0.25 + np.arcsin(r) / (2 * np.pi), abs=1e-13)
+    tail = 1 - NormalDist().cdf(5.0)
+    independent = box_probability(np.zeros(2), np.eye(2), np.array([5.0, 5.0]), np.array([inf, inf]))
+    assert independent == pytest.approx(tail**2, rel=1e-9)
+    root = np.array([[1.0, 0.9], [0.0, sqrt(0.19)]])
+    whole = box_probability(np.zeros(2), root, np.array([-inf, 12.0]), np.array([inf, inf]))
+    assert whole == pytest.approx(1.776482112077679e-33, rel=1e-9)
