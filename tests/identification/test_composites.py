@@ -197,3 +197,33 @@ def test_identified_effects_make_their_counterfactuals_identified(graph, seed):
             continue
         if effect.identified:
             assert found.identified
+
+
+@given(graph=small_graphs(), seed=st.integers(0, 10**5))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_what_the_arrows_alone_identify_is_identified_in_linear_models(graph, seed):
+    """ID and ID* formulas hold in linear models too, so the linear verdict must not be weaker."""
+    rng = np.random.default_rng(seed)
+    x, y, *rest = (str(v) for v in rng.permutation(graph.observed))
+    evidence = ", ".join(f"{v}={rng.integers(-2, 3)}" for v in (x, *rest) if rng.random() < 0.5)
+    behind = f" | {evidence}" if evidence else ""
+    asked = parse_question(
+        str(
+            rng.choice(
+                [
+                    f"E[{y}_{{{x}=1}} - {y}_{{{x}=0}}{behind}]",
+                    f"P({y}_{{{x}=1}} > 0{behind})",
+                    f"SD[{y}_{{{x}=1}}{behind}]",
+                ]
+            )
+        )
+    )
+    try:
+        arrows = identify(graph, asked, scope="nonparametric", witness=False)
+    except QueryError:
+        return
+    linear = identify(graph, asked, witness=False, budget=0.5)
+    if arrows.identified:
+        assert linear.identified
+    if arrows.identified and linear.scope == "nonparametric":
+        assert linear.method == arrows.method
