@@ -19,7 +19,7 @@ from halftrek.estimation import Fit
 from halftrek.graph import Graph
 from halftrek.inference.incomplete import unit_scores
 from halftrek.inference.influence import Forms, informed, score_forms
-from halftrek.inference.information import district_information, refuse_holes
+from halftrek.inference.information import district_information
 from halftrek.inference.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
 from halftrek.inference.robust import NUMBERS, cluster_correction, mean_squares, rows_needed, sums_by
 from halftrek.model import Floats
@@ -56,7 +56,6 @@ class RobustMeasures:
 
 def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures | None = None) -> RobustMeasures:
     """The scaled test of a fit, and the indices that follow from it; one more pass over the rows."""
-    refuse_holes(fit, "measures(robust=True)")
     rows_needed(fit, "measures(robust=True)")
     plain = measures(fit) if plain is None else plain
     chi2, df, n = plain.chi2, plain.df, plain.n

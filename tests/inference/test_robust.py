@@ -202,10 +202,13 @@ def test_rows_are_asked_for_where_there_are_none():
         found.params(interval="profile")
 
 
-def test_scaled_tests_need_complete_rows():
+def test_scaled_tests_with_a_missing_value_are_near_those_without_its_row():
+    """With missing values the test of Satorra and Bentler needs complete rows; see test_incomplete for the other."""
     holed = DATA.copy()
     holed.loc[3, "a"] = np.nan
-    with pytest.raises(InputError, match=r"measures\(robust=True\) is not available with missing values"):
-        ht.fit(MODELS["napkin"][0], holed).measures(robust=True)
-    found = ht.fit(MODELS["napkin"][0], holed, missing="drop")
-    assert found.measures(robust=True)["n"] == 399
+    whole, found = (ht.fit(MODELS["napkin"][0], holed, missing=m) for m in ("drop", "fiml"))
+    usual, here = whole.measures(robust=True), found.measures(robust=True)
+    assert (usual["n"], here["n"]) == (399, 400)
+    assert here["scaling"] == pytest.approx(usual["scaling"], rel=0.02)
+    with pytest.raises(InputError, match="yuan-bentler"):
+        robust_measures(found, "satorra-bentler")
