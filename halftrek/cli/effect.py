@@ -45,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     """Verdict first; the data are opened only if there is something to learn from them."""
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.reporting.records import answer_record, fit_record, to_json
-    from halftrek.reporting.text import describe_answer, describe_verdict
+    from halftrek.reporting.text import describe_answer
+    from halftrek.reporting.verdicts import describe_verdict
     from halftrek.workflow import answer, identify
 
     question = _question(args.question)

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def _run_one(args: argparse.Namespace) -> int:
     from halftrek.cli.inputs import read_graph
     from halftrek.reporting.records import to_json
-    from halftrek.reporting.text import describe_verdict
+    from halftrek.reporting.verdicts import describe_verdict
     from halftrek.workflow import identify
 
     with _patient() as progress:

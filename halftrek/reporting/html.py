@@ -12,7 +12,8 @@ from halftrek.queries import Interventional
 from halftrek.reporting.plots import GREEN, GREY, VERMILION
 from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.tables import Cell, count, number
-from halftrek.reporting.text import answer_facts, arrow_of, joint_rows, verdict_line
+from halftrek.reporting.text import answer_facts, arrow_of, joint_rows
+from halftrek.reporting.verdicts import verdict_line
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrek.inference import parameter_rows
-
 if TYPE_CHECKING:
     from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
     from halftrek.graph import Graph
+    from halftrek.inference import Parameter
     from halftrek.model import Gaussian
 
 Record = dict[str, Any]
@@ -54,14 +53,16 @@ def graph_record(graph: Graph) -> Record:
     }
 
 
-def fit_record(fit: Fit) -> Record:
-    """A fit: how it ended, and every parameter."""
+def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
+    """A fit: how it ended, and every parameter (``rows``: with another kind of interval)."""
+    from halftrek.inference import parameter_rows
+
     return {
         "n": fit.n,
         "loglik": fit.loglik,
         "converged": bool(fit.converged),
         "status": {"code": str(fit.status.code), "message": str(fit.status)},
-        "parameters": [asdict(row) for row in parameter_rows(fit)],
+        "parameters": [asdict(row) for row in (parameter_rows(fit) if rows is None else rows)],
         "districts": [
             {"members": list(d.members), "iterations": d.iterations, "starts": d.starts, "agreeing": d.agreeing}
             for d in fit.districts

@@ -1,4 +1,4 @@
-"""Fits, verdicts and answers in words and tables."""
+"""Fits and answers in words and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from halftrek.reporting.tables import Cell, count, facts, number, paragraph, tab
 if TYPE_CHECKING:
     from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
-    from halftrek.identification import Verdict
     from halftrek.model import Floats
 
 _MANY = 200  # edges from which on a summary leaves out standard errors
@@ -110,12 +109,6 @@ def _numbers(row: Parameter) -> tuple[Cell, ...]:
     return (row.est, row.se, row.ci_low, row.ci_high, row.note)
 
 
-def describe_verdict(verdict: Verdict) -> str:
-    """May it be known from data of this graph, how, and why."""
-    head = facts([("question", str(verdict.query)), ("verdict", verdict_line(verdict))])
-    return head + "\n\n" + paragraph(verdict.explain(), indent=2)
-
-
 def describe_answer(answer: Answer) -> str:
     """The question, the number or the distribution, and what to know before trusting it."""
     text = facts(answer_facts(answer))
@@ -170,13 +163,3 @@ def _error(answer: Answer) -> list[tuple[str, str]]:
         return []
     level = f"{100 * answer.estimate.level:g}%"
     return [("standard error", f"{number(float(answer.estimate.errors[0]), 4)} (ranges are {level} intervals)")]
-
-
-def verdict_line(verdict: Verdict) -> str:
-    """The status with how it was found."""
-    line = str(verdict.status)
-    if verdict.status == "finite" and verdict.degree:
-        line += f": up to {verdict.degree} values fit equally well"
-    elif verdict.method:
-        line += f" ({verdict.method})"
-    return line

@@ -1,4 +1,4 @@
-"""Many verdicts on one graph as a table."""
+"""Verdicts in words, and many verdicts on one graph as a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halftrek.reporting.tables import page_width, table
+from halftrek.reporting.tables import facts, page_width, paragraph, table
 
 if TYPE_CHECKING:
     from halftrek.identification import Verdict
@@ -14,6 +14,22 @@ if TYPE_CHECKING:
 _ORDER = ("identified", "finite", "not identified", "undecided")
 _INDENT = 2
 _LEAST_FORMULA = 12  # narrower, a formula says nothing and is left out
+
+
+def describe_verdict(verdict: Verdict) -> str:
+    """May it be known from data of this graph, how, and why."""
+    head = facts([("question", str(verdict.query)), ("verdict", verdict_line(verdict))])
+    return head + "\n\n" + paragraph(verdict.explain(), indent=2)
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """The status with how it was found."""
+    line = str(verdict.status)
+    if verdict.status == "finite" and verdict.degree:
+        line += f": up to {verdict.degree} values fit equally well"
+    elif verdict.method:
+        line += f" ({verdict.method})"
+    return line
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
