@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
@@ -22,6 +22,31 @@ class Presented:
         from halftrek.storage import save
 
         return save(self, path, rows=rows)
+
+    def report(  # type: ignore[misc]
+        self: Fit,
+        path: str | os.PathLike[str],
+        questions: Any = (),
+        *,
+        title: str | None = None,
+        level: float = 0.95,
+        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] = "delta",
+        information: Literal["expected", "observed"] | None = None,
+        replicates: int = 1000,
+        ends: Literal["percentile", "bca"] = "percentile",
+        random_state: int = 0,
+        overwrite: bool = True,
+    ) -> Path:
+        """Write a report on the fit, one HTML file that needs nothing else, and return its path.
+
+        ``questions`` is one question or a list. One that is not identified does not stop the report, which then shows
+        why there is no number and what would help. For the options of uncertainty see ``query``.
+        """
+        from halftrek.inference import How
+        from halftrek.reporting.report import write_report
+
+        how = How(interval, level, information, replicates, ends, random_state)
+        return write_report(self, path, questions, title=title, how=how, overwrite=overwrite)
 
     def _repr_html_(self: Fit) -> str:  # type: ignore[misc]
         """What a notebook shows."""

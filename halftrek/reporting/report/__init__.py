@@ -1,0 +1,98 @@
+"""One file that tells an analysis from question to data: self-contained HTML that prints well."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halftrek.errors import InputError, OutputError
+from halftrek.inference import How
+from halftrek.queries import Query, variables_of
+from halftrek.reporting.files import whole_file
+from halftrek.reporting.html import question_ends
+from halftrek.reporting.report.assumptions import assumption_sentences
+from halftrek.reporting.report.checks import checks_section
+from halftrek.reporting.report.data import data_section
+from halftrek.reporting.report.model import effects_section, graph_section, parameters_of, parameters_section
+from halftrek.reporting.report.page import Markup, Section, bullets, notice, page, text
+from halftrek.reporting.report.questions import Asked, ask, question_section, read_questions, short, warnings_of
+from halftrek.reporting.report.reproduce import reproduce_section
+from halftrek.reporting.tables import count
+
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+
+__all__ = ["report_html", "write_report"]
+
+
+def write_report(
+    fit: Fit,
+    path: str | os.PathLike[str],
+    questions: Any = (),
+    *,
+    title: str | None = None,
+    how: How | None = None,
+    overwrite: bool = True,
+) -> Path:
+    """Writes the report, whole or not at all, and gives its path."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
+    if target.exists() and not overwrite:
+        raise OutputError(f"{str(target)!r} is there already; choose another name, or overwrite=True")
+    with whole_file(target) as unfinished:  # before the work: a folder that cannot be written to is told at once
+        unfinished.write_text(
+            report_html(fit, questions, title=title, how=how, name=target.name), encoding="utf-8", newline="\n"
+        )
+    return target
+
+
+def report_html(
+    fit: Fit, questions: Any = (), *, title: str | None = None, how: How | None = None, name: str = "report.html"
+) -> str:
+    """The report as text; a question that is not identified is shown as refused, with the reason."""
+    how = How() if how is None else how
+    queries = read_questions(questions, fit.graph)
+    asked = [ask(fit, query, how) for query in queries]
+    focus = _focus(queries)
+    parameters = parameters_of(fit, how)
+    checks, found = checks_section(fit)
+    head = title or _title(queries, fit)
+    sections = [
+        graph_section(fit, parameters, question_ends(queries[0]) if queries else (None, None)),
+        Section("assumptions", "What the numbers rest on", (bullets(assumption_sentences(fit, how, focus)),)),
+        *(question_section(fit, one, k, how) for k, one in enumerate(asked, 1)),
+        effects_section(fit, how, focus),
+        parameters_section(fit, parameters, how),
+        checks,
+        data_section(fit),
+        reproduce_section(fit, [str(q) for q in queries], head, name, how),
+    ]
+    warnings = [*_trouble(fit), *warnings_of(asked), *found]
+    subtitle = f"A linear model of {len(fit.graph.observed)} variables, fitted to {count(fit.n)} rows with halftrek"
+    return page(head, subtitle, [_short(asked), notice(list(dict.fromkeys(warnings)), "Before you trust these numbers")], sections)
+
+
+def _short(asked: Sequence[Asked]) -> Markup:
+    if not asked:
+        return text("No question was asked; all effects are listed below.")
+    return "<ul>\n" + "\n".join(f"<li>{short(one)}</li>" for one in asked) + "\n</ul>"
+
+
+def _focus(queries: Sequence[Query]) -> tuple[str, ...]:
+    """The variables that questions name, in their order."""
+    return tuple(dict.fromkeys(v for query in queries for v in sorted(variables_of(query))))
+
+
+def _title(queries: Sequence[Query], fit: Fit) -> str:
+    if len(queries) == 1:
+        return f"Report on {queries[0]}"
+    names = ", ".join(fit.graph.observed[:4]) + ("…" if len(fit.graph.observed) > 4 else "")
+    return f"Report on a model of {names}"
+
+
+def _trouble(fit: Fit) -> list[str]:
+    """How the fit ended, unless all went well."""
+    return [] if fit.status.code == "converged" else [str(fit.status)[0].upper() + str(fit.status)[1:]]

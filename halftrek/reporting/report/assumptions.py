@@ -1,0 +1,116 @@
+"""What a report's numbers rest on, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from halftrek.graph import parse_edge_key
+from halftrek.inference import How
+from halftrek.reporting.tables import count, number
+from halftrek.wording import listed
+
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+    from halftrek.graph import Graph
+
+_NAMED = 12  # pairs that are named; of more the rest is counted
+_NORMAL = {
+    "delta": "Intervals and tests are from normal theory: they hold for errors that are close to normal, or large n with "
+    "light tails; interval=\"robust\" does without.",
+    "robust": "Intervals do not need normal errors; the tests of fit in this report do.",
+    "bootstrap": "Intervals do not need normal errors; the tests of fit in this report do.",
+    "parametric": "Intervals are from data drawn with normal errors, and the tests of fit need them too.",
+    "profile": "Intervals and tests are from the likelihood of normal errors.",
+}
+
+
+def assumption_sentences(fit: Fit, how: How, focus: Sequence[str]) -> list[str]:
+    """One sentence for each assumption; pairs with a variable of ``focus``, what the questions are about, come first."""
+    graph = fit.graph
+    return [
+        *_absent(graph, focus),
+        *_hidden(graph),
+        "Effects are linear, and the same for all units: no interactions, no thresholds, no feedback loops.",
+        "Every variable is recorded as it acts: errors of measurement count as part of the variable unless a hidden cause "
+        "stands for the true one.",
+        f"Errors are normal where a question is about a distribution, a probability or a quantile, or conditions on what "
+        f"was seen. Means, effects and contrasts do not need it. {_NORMAL[how.interval]}",
+        _rows(fit),
+        *_missing(fit),
+        *_held(fit),
+    ]
+
+
+def _absent(graph: Graph, focus: Sequence[str]) -> list[str]:
+    order = {v: i for i, v in enumerate(graph.observed)}
+    pairs = [(u, v) for u, v in combinations(graph.observed, 2)]
+    pairs.sort(key=lambda e: (-sum(v in focus for v in e), order[e[0]], order[e[1]]))
+    linked = {frozenset(e) for e in graph.directed}
+    open_pairs = {frozenset(e) for e in graph.bidirected}
+    for kids in graph.latents.values():
+        open_pairs |= {frozenset(e) for e in combinations(kids, 2)}
+    apart = [e for e in pairs if frozenset(e) not in linked]
+    closed = [e for e in pairs if frozenset(e) not in open_pairs]
+    sentences = []
+    if apart:
+        sentences.append(
+            f"Absent arrows are claims. Neither acts on the other, except through variables in between: {_named(apart)}."
+        )
+    if closed and len(closed) == len(pairs) and pairs:
+        sentences.append("Nothing hidden affects two of the variables at once.")
+    elif closed:
+        sentences.append(f"Nothing hidden affects both at once: {_named(closed)}.")
+    return sentences
+
+
+def _hidden(graph: Graph) -> list[str]:
+    sentences = []
+    if graph.bidirected:
+        sentences.append(f"Hidden common causes are allowed for {_named(list(graph.bidirected))}.")
+    for u, kids in graph.latents.items():
+        sentences.append(f"{u} is hidden and may act on {listed(kids)}.")
+    return sentences
+
+
+def _named(pairs: Sequence[tuple[str, str]]) -> str:
+    shown = "; ".join(f"{u} and {v}" for u, v in pairs[:_NAMED])
+    more = len(pairs) - _NAMED
+    return f"{shown}; and {count(more)} more pairs" if more > 1 else f"{shown}; and one more pair" if more == 1 else shown
+
+
+def _rows(fit: Fit) -> str:
+    if fit.rows is not None and fit.rows.cluster is not None:
+        return "Clusters of rows are independent of each other; rows within one need not be (robust intervals and bootstrap)."
+    return "Rows are independent of each other, and all from the same model."
+
+
+def _missing(fit: Fit) -> list[str]:
+    if fit.patterns is not None:
+        return [
+            "Values are missing at random: whether a value is missing may depend on values that are there, not on the "
+            "missing value itself (full-information maximum likelihood)."
+        ]
+    if fit.moments.dropped:
+        rows = "One row" if fit.moments.dropped == 1 else f"{count(fit.moments.dropped)} rows"
+        return [f"{rows} with missing values are left out: the rest must be like them in what the graph describes."]
+    return []
+
+
+def _held(fit: Fit) -> list[str]:
+    sentences = []
+    fixed = {key: value for key, value in fit.graph.coefficients.items() if not isinstance(value, str)}
+    if fixed:
+        sentences.append(f"Held, not estimated: {'; '.join(f'{key} at {number(float(v))}' for key, v in fixed.items())}.")
+    labels: dict[str, list[str]] = {}
+    for key, value in fit.graph.coefficients.items():
+        if isinstance(value, str):
+            labels.setdefault(value, []).append(" ".join(parse_edge_key(key)))
+    sentences += [f"Equal by assumption: {listed(edges)}." for edges in labels.values() if len(edges) > 1]
+    for what, values in (("variance of the error", fit.options.noise), ("intercept", fit.options.intercepts)):
+        if values:
+            held = "; ".join(f"of {v} at {number(x) if x else '0'}" for v, x in values[:_NAMED])
+            more = f"; and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
+            sentences.append(f"The {what} is held, not estimated: {held}{more}.")
+    return sentences

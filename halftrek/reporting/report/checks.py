@@ -1,0 +1,184 @@
+"""Does the model fit? The chapter of measures, tests, residuals and edges that the data ask for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.inference import measures
+from halftrek.inference.constraints import constraint_tests
+from halftrek.inference.modification import modifications
+from halftrek.inference.multiplicity import holm
+from halftrek.inference.residuals import explained, residuals
+from halftrek.reporting.check_plots import plot_constraints, plot_residuals
+from halftrek.reporting.report.figures import drawn
+from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
+from halftrek.reporting.tables import Cell, count, number
+
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+    from halftrek.inference.measures import Measures
+
+LEVEL = 0.05  # of the tests
+_TESTS = 30
+_HINTS = 10
+_PAIRS = 12
+_HEAT = 40  # variables beyond which no heat map is drawn
+
+
+def checks_section(fit: Fit) -> tuple[Section, list[str]]:
+    """The chapter, and what of it a reader must not miss."""
+    warnings: list[str] = []
+    parts = _overall(fit, warnings)
+    if fit.patterns is None:
+        parts += [*_tests(fit, warnings), *_residuals(fit), *_hints(fit)]
+    else:
+        parts += [
+            heading("What the graph implies"),
+            soft(
+                'Tests of single claims, residual correlations and edges that the data ask for need complete rows: fit with '
+                'missing="drop" to see them.'
+            ),
+        ]
+    return Section("checks", "Does the model fit the data?", (*parts, *_explained(fit)), apart=True), warnings
+
+
+def _overall(fit: Fit, warnings: list[str]) -> list[Markup]:
+    found = measures(fit)
+    parts = [heading("Overall")]
+    if not found.df:
+        parts.append(text("The model has no degrees of freedom: it fits any data, so data cannot contradict it."))
+    elif found.pvalue is not None:
+        bad = found.pvalue < LEVEL
+        verdict = "contradict the graph as a whole" if bad else "do not contradict the graph as a whole"
+        parts.append(
+            text(
+                f"Likelihood-ratio test against the model that says nothing: χ² = {number(found.chi2)} with {found.df} "
+                f"degrees of freedom, p {_p(found.pvalue)}. At the {100 * LEVEL:g}% level the data {verdict}."
+            )
+        )
+        if bad:
+            warnings.append(
+                f"The data contradict the graph as a whole (χ² = {number(found.chi2)}, {found.df} degrees of freedom, "
+                f"p {_p(found.pvalue)}): see what fails under “Does the model fit the data?”."
+            )
+    return [*parts, table(("measure", "value", "meaning"), _measures(found))]
+
+
+def _measures(found: Measures) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = [
+        ("log-likelihood", number(found.loglik, 8).replace("-", "−"), ""),
+        ("parameters", count(found.parameters), "that the data determine"),
+        ("AIC", number(found.aic, 8), "smaller is better, among models of the same data"),
+        ("BIC", number(found.bic, 8), "the same, with a larger price for each parameter"),
+    ]
+    if found.df and not math.isnan(found.cfi):
+        low, high = number(found.rmsea_low, 3), number(found.rmsea_high, 3)
+        rows += [
+            ("CFI", f"{found.cfi:.3f}", "1 is perfect; above 0.95 counts as good"),
+            ("TLI", f"{found.tli:.3f}", "the same, with a price for parameters"),
+            ("RMSEA", number(found.rmsea, 3), f"0 is perfect; below 0.06 counts as good (90% interval {low} to {high})"),
+            ("SRMR", number(found.srmr, 3), "mean residual correlation; below 0.08 counts as good"),
+        ]
+    return rows
+
+
+def _tests(fit: Fit, warnings: list[str]) -> list[Markup]:
+    found = constraint_tests(fit)
+    parts = [heading("What the graph implies, tested")]
+    if not found:
+        return [*parts, text("The graph implies nothing that data could contradict.")]
+    p = holm(np.array([c.p for c in found], dtype=float))
+    order = sorted(range(len(found)), key=lambda i: (math.isnan(p[i]), p[i], found[i].p))
+    failed = [found[i].constraint for i in order if p[i] < LEVEL]
+    many = f"{len(found):,} claims" if len(found) > 1 else "One claim"
+    result = f"{len(failed)} of them are contradicted" if failed else "none is contradicted"
+    if len(found) == 1:
+        result = "it is contradicted" if failed else "it is not contradicted"
+    parts.append(
+        text(
+            f"{many}, tested one by one; {result} at the {100 * LEVEL:g}% level, with p-values adjusted for their number "
+            f"(Holm)."
+        )
+    )
+    if failed:
+        more = f" (and {len(failed) - 3:,} more)" if len(failed) > 3 else ""
+        warnings.append(f"The data contradict what the graph implies: {'; '.join(failed[:3])}{more}.")
+    headers = ("claim", "found", "test", "statistic", "df", "p", "p adjusted", "")
+    rows = [
+        (c.constraint, c.estimate, c.test, c.statistic, c.df, p_value(c.p), p_value(float(p[i])), c.note or _mark(p[i]))
+        for i in order
+        for c in (found[i],)
+    ]
+    parts.append(table(headers, rows, digits=3, most=_TESTS, more="fit.tests() has all."))
+    if 1 < len(found) <= _TESTS:
+        columns = {
+            "constraint": [found[i].constraint for i in order],
+            "p_adjusted": [float(p[i]) for i in order],
+            "estimate": [found[i].estimate for i in order],
+        }
+        parts.append(
+            drawn(
+                "claims",
+                lambda ax: plot_constraints(columns, level=LEVEL, ax=ax),
+                (7.2, 1.1 + 0.32 * len(found)),
+                "Adjusted p-values; in brackets what is zero where the claim holds.",
+            )
+        )
+    return parts
+
+
+def _mark(p: float) -> str:
+    return "contradicted" if p < LEVEL else ""
+
+
+def _residuals(fit: Fit) -> list[Markup]:
+    found = residuals(fit)
+    parts = [heading("Residual correlations")]
+    if max((abs(r.residual) for r in found), default=0.0) < 1e-6:
+        return [*parts, text("The model reproduces every correlation.")]
+    p = len(fit.graph.observed)
+    if p <= _HEAT:
+        side = min(7.0, 2.0 + 0.42 * p)
+        parts.append(
+            drawn(
+                "residuals",
+                lambda ax: plot_residuals(fit, ax=ax),
+                (side + 0.6, side),
+                "Observed less implied correlation of each pair.",
+            )
+        )
+    rows = [(f"{r.lhs} and {r.rhs}", r.observed, r.implied, r.residual, r.z, p_value(r.p)) for r in found]
+    headers = ("pair", "observed", "implied", "residual", "z", "p")
+    return [*parts, table(headers, rows, digits=3, most=_PAIRS, more="fit.residuals() has all.")]
+
+
+def _hints(fit: Fit) -> list[Markup]:
+    found = [m for m in modifications(fit) if m.p < LEVEL]
+    parts = [heading("Edges that the data ask for")]
+    if not found:
+        return [*parts, text("None: no single edge would improve the fit noticeably.")]
+    parts.append(
+        text(
+            "How much χ² would fall if one edge were added, and the weight that it would have. Edges that data cannot tell "
+            "apart have the same number; which of them to add is for your knowledge to say."
+        )
+    )
+    rows = [(m.edge, m.mi, m.epc, m.std, p_value(m.p)) for m in found]
+    headers = ("edge", "fall of χ²", "weight", "standardised", "p (not adjusted)")
+    return [*parts, table(headers, rows, digits=3, most=_HINTS, more="fit.modifications() has all.")]
+
+
+def _explained(fit: Fit) -> list[Markup]:
+    found = explained(fit)
+    if not found:
+        return []
+    rows = [(r.variable, r.r2, r.error_variance, r.variance, r.note) for r in found]
+    headers = ("variable", "R²", "error variance", "variance", "note")
+    return [heading("How much each equation explains"), table(headers, rows, most=60, more="fit.r2() has all.")]
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

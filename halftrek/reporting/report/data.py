@@ -1,0 +1,137 @@
+"""The data behind a report: how many rows, their means and spreads, what is missing, and a digest to know them by."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.reporting.report.page import Markup, Section, facts, heading, p_value, soft, table, text
+from halftrek.reporting.tables import Cell, count
+
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+    from halftrek.model import Floats
+    from halftrek.moments import Patterns
+
+_COLUMNS = 80
+_PATTERNS = 12
+
+
+def data_section(fit: Fit) -> Section:
+    """Rows, columns, holes."""
+    parts = [text(_sentence(fit))]
+    if fit.patterns is None:
+        moments = fit.moments
+        sd = np.sqrt(np.diag(moments.cov))
+        means: list[Cell] = [float(m) if moments.has_mean else None for m in moments.mean]
+        rows = [(v, count(moments.n), m, float(s)) for v, m, s in zip(moments.names, means, sd, strict=True)]
+        parts.append(table(("variable", "rows", "mean", "standard deviation"), rows, most=_COLUMNS))
+        if not moments.has_mean:
+            parts.append(soft("Only a covariance matrix was given, without means."))
+    else:
+        parts += _holes(fit.patterns)
+    parts.append(soft("Standard deviations have the number of rows as divisor, as maximum likelihood has."))
+    return Section("data", "The data", tuple(parts))
+
+
+def _sentence(fit: Fit) -> str:
+    if fit.patterns is not None:
+        return f"{fit.patterns.sentence}."
+    weights = fit.rows is not None and fit.rows.weights is not None
+    what = f"{count(fit.n)} {'rows by the sum of their weights' if weights else 'rows'}"
+    if fit.moments.dropped:
+        return f"{what}; {count(fit.moments.dropped)} more with missing values were left out."
+    return f"{what}, without missing values."
+
+
+def _holes(patterns: Patterns) -> list[Markup]:
+    mean, variance = patterns.available
+    there = patterns.rows @ patterns.observed
+    total = int(patterns.rows.sum())
+    rows: list[tuple[Cell, ...]] = [
+        (v, int(k), int(total - k), f"{100 * (total - k) / total:.1f}%", float(m), float(np.sqrt(s)))
+        for v, k, m, s in zip(patterns.names, there, mean, variance, strict=True)
+    ]
+    headers = ("variable", "values", "missing", "share missing", "mean", "standard deviation")
+    order = np.argsort(-patterns.rows, kind="stable")
+    several: list[tuple[Cell, ...]] = []
+    for k in order:
+        lacking = [v for v, seen in zip(patterns.names, patterns.observed[k], strict=True) if not seen]
+        several.append((", ".join(lacking) or "nothing (complete rows)", int(patterns.rows[k])))
+    parts = [table(headers, rows, most=_COLUMNS), soft("Means and standard deviations are of the values that are there.")]
+    parts += [heading("Which values are missing together"), table(("missing", "rows"), several, most=_PATTERNS)]
+    return [*parts, *_little(patterns)]
+
+
+def _little(patterns: Patterns) -> list[Markup]:
+    """Are values missing completely at random? Left out where the test has no degrees of freedom."""
+    if patterns.apart or not patterns.unrestricted.converged:
+        return []
+    chi2, df, p = patterns.little()
+    if not df:
+        return []
+    shown = p_value(p)
+    told = f"p {shown}" if str(shown).startswith("<") else f"p = {shown}"
+    means = "speaks against" if p < 0.05 else "does not speak against"
+    return [
+        text(
+            f"Little's test that values are missing completely at random: χ² = {chi2:.2f} with {df} degrees of freedom, "
+            f"{told}. This {means} it; the estimates need only missing at random."
+        )
+    ]
+
+
+def digests(fit: Fit) -> Markup:
+    """What the data are known by."""
+    pairs = [("digest of the moments", f"<code>{moments_digest(fit)}</code>")]
+    path = source_file(fit)
+    if path is not None:
+        pairs.insert(0, (f"digest of {path.name}", f"<code>{file_digest(path)}</code>"))
+    return facts(pairs)
+
+
+def source_file(fit: Fit) -> Path | None:
+    """The file that the rows came from, if it is one and still there."""
+    if fit.rows is None or not isinstance(fit.rows.source, (str, os.PathLike)):
+        return None
+    path = Path(fit.rows.source)
+    try:
+        return path if path.is_file() else None
+    except OSError:
+        return None
+
+
+def file_digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
+
+
+def moments_digest(fit: Fit) -> str:
+    """A digest of what the fit used of the data, variables by name; rounding in the tenth digit does not change it."""
+    data = fit.moments if fit.patterns is None else fit.patterns
+    order = np.argsort(np.array(data.names))
+    hashed = hashlib.sha256("\n".join(data.names[i] for i in order).encode())
+    if fit.patterns is None:
+        _add_moments(hashed.update, fit.moments.n, fit.moments.mean[order], fit.moments.cov[np.ix_(order, order)])
+    else:
+        patterns = fit.patterns
+        keys = [patterns.observed[k, order].tobytes() for k in range(len(patterns))]
+        for k in sorted(range(len(patterns)), key=lambda k: keys[k]):
+            hashed.update(keys[k])
+            cov = patterns.cov[k][np.ix_(order, order)] if k < len(patterns.cov) else np.zeros((len(order),) * 2)
+            _add_moments(hashed.update, float(patterns.n[k]), patterns.mean[k, order], cov)
+    return f"sha256:{hashed.hexdigest()}"
+
+
+def _add_moments(add: Callable[[bytes], object], n: float, mean: Floats, cov: Floats) -> None:
+    """In units of standard deviations, so that a mean of zero within rounding is zero."""
+    sd = np.sqrt(np.diag(cov))
+    scale = np.where(sd > 0.0, sd, 1.0)
+    lower = (cov / np.outer(scale, scale))[np.tril_indices(len(sd), -1)]
+    add(" ".join(f"{x:.8e}" for x in (n, *sd)).encode())
+    add(" ".join(f"{round(float(x), 9) + 0.0:.9f}" for x in (*(mean / scale), *lower)).encode())

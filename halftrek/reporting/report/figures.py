@@ -1,0 +1,55 @@
+"""Pictures inside a page: SVG without a library for graphs, matplotlib's SVG, tidied, for everything else."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING
+
+from halftrek.errors import InputError, MissingExtraError
+from halftrek.reporting.plots import new_figure
+from halftrek.reporting.report.page import Markup, soft
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_NAMESPACES = re.compile(r'\s+xmlns(?::\w+)?="[^"]*"')
+
+
+def figure(svg: Markup, caption: str) -> Markup:
+    """A picture with what it shows."""
+    return f"<figure>\n{svg}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
+
+
+def drawn(name: str, draw: Callable[[Axes], object], size: tuple[float, float], caption: str) -> Markup:
+    """What ``draw`` puts on axes; a remark where pictures cannot be drawn here, nothing where there is none to draw.
+
+    ``name`` sets the picture's anchors apart from those of the others on the page.
+    """
+    try:
+        canvas = new_figure(*size)
+    except MissingExtraError as error:
+        return soft(f"A picture is left out here: {error}.")
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}):
+        try:
+            draw(canvas.axes[0])
+        except InputError:
+            return ""
+        buffer = io.StringIO()
+        canvas.savefig(buffer, format="svg", metadata=_METADATA)
+    return figure(_inline(buffer.getvalue(), name, caption), caption)
+
+
+def _inline(svg: str, name: str, caption: str) -> Markup:
+    """The element alone, with anchors of its own and no name of a place elsewhere."""
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = _NAMESPACES.sub("", svg)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", svg)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)

@@ -1,0 +1,164 @@
+"""The fitted model in a report: its graph, every effect, every parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from halftrek.inference import How, parameter_rows
+from halftrek.inference.effects import Effect, effect_rows
+from halftrek.reporting.effect_plots import plot_effects
+from halftrek.reporting.report.figures import drawn, figure
+from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
+from halftrek.reporting.report.uncertainty import for_tables
+from halftrek.reporting.svg import graph_svg
+from halftrek.reporting.text import arrow_of
+
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+    from halftrek.graph import Graph
+    from halftrek.inference import Parameter
+
+_DRAWN = 60  # variables beyond which a graph is not drawn
+_EDGES = 240  # edges beyond which it is not
+_EFFECTS = 60  # lines of a table of effects
+_FOREST = 24  # lines of a forest
+_PARAMETERS = 80  # lines of a table of parameters
+
+
+def parameters_of(fit: Fit, how: How) -> list[Parameter]:
+    """All parameters with the report's kind of interval."""
+    use = for_tables(how)
+    assert use.interval != "profile"
+    return parameter_rows(
+        fit,
+        level=use.level,
+        interval=use.interval,
+        information=use.information,
+        replicates=use.replicates,
+        random_state=use.random_state,
+    )
+
+
+def graph_section(fit: Fit, rows: Sequence[Parameter], ends: tuple[str | None, str | None]) -> Section:
+    """The picture with the estimated weights."""
+    graph = fit.graph
+    size = f"{len(graph.observed)} observed variables" + (f", {len(graph.latents)} hidden" if graph.latents else "")
+    parts = [text(f"{size}, {len(graph.edges())} edges.")]
+    if len(graph) > _DRAWN or len(graph.edges()) > _EDGES:
+        parts.append(soft("It is too large to be drawn; the edges are in the table of parameters."))
+    else:
+        known = known_edges(graph, rows)
+        caption = "Numbers are estimated weights, in the units of the variables."
+        if graph.bidirected or graph.latents:
+            caption += " Dashed: hidden causes, and covariances of errors that they make."
+        if not all(known.values()):
+            caption += " Dotted, with a question mark: data do not determine the weight."
+        if ends[0] is not None and ends[1] is not None:
+            caption += f" Filled: {ends[0]} and {ends[1]}, which the first question is about."
+        svg = graph_svg(graph, fit.model, identified=known, cause=ends[0], effect=ends[1])
+        parts.append(figure(svg, caption))
+    return Section("graph", "The graph", tuple(parts))
+
+
+def known_edges(graph: Graph, rows: Sequence[Parameter]) -> dict[str, bool]:
+    """Which weights the data determine; those that were held are known."""
+    known = {arrow_of(r): not math.isnan(r.est) for r in rows if r.op != "~1" and r.lhs != r.rhs}
+    held = {key for key, value in graph.coefficients.items() if not isinstance(value, str)}
+    found = {}
+    for u, kind, v in graph.edges():
+        names = {f"{u} {kind} {v}", f"{v} {kind} {u}"} if kind == "<->" else {f"{u} {kind} {v}"}
+        found[f"{u} {kind} {v}"] = any(known.get(name, False) for name in names) or bool(names & held)
+    return found
+
+
+def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
+    """Every effect with its interval, and the forest of the total ones."""
+    rows = effect_rows(fit, for_tables(how))
+    if not rows:
+        return Section("effects", "All effects", (text("The graph has no arrow between observed variables."),))
+    chosen, note = _chosen(rows, focus)
+    unknown = sum(math.isnan(r.est) for r in rows)
+    parts = [
+        text(
+            "Direct: the arrow. Total: over all directed paths. Indirect: total less direct. Each is the change of the "
+            "effect, in its units, for one unit more of the cause."
+        ),
+        text(f"{unknown} of {len(rows)} effects are not identified and have no number.") if unknown else "",
+        soft(note) if note else "",
+        _table(chosen, how.level),
+    ]
+    forest = _largest([r for r in rows if r.kind == "total" and not math.isnan(r.ci_low)])
+    if forest:
+        cut = ", the largest ones" if len(forest) == _FOREST else ""
+        columns = {
+            "label": [f"{r.cause} ~> {r.effect}" for r in forest],
+            "est": [r.std for r in forest],
+            "ci_low": [_scaled(r, r.ci_low) for r in forest],
+            "ci_high": [_scaled(r, r.ci_high) for r in forest],
+        }
+        parts += [
+            heading("Total effects side by side"),
+            drawn(
+                "forest",
+                lambda ax: plot_effects(columns, ax=ax).set_xlabel("standard deviations of the effect for one of the cause"),
+                (7.2, 0.9 + 0.3 * len(forest)),
+                f"Total effects{cut}, in standard deviations (taken as known) so that they compare, with their "
+                f"{100 * how.level:g}% intervals. Open dots: zero is within.",
+            ),
+        ]
+    return Section("effects", "All effects", tuple(parts), apart=True)
+
+
+def _chosen(rows: list[Effect], focus: Sequence[str]) -> tuple[list[Effect], str]:
+    """All rows if they are few; else the total effects, those with ends that questions name first, then the largest."""
+    if len(rows) <= _EFFECTS:
+        return rows, ""
+    totals = [r for r in rows if r.kind == "total"]
+    named = set(focus)
+    totals.sort(key=lambda r: (-len({r.cause, r.effect} & named), math.isnan(r.std), -abs(r.std or 0.0)))
+    first = "those of the variables asked about first, then " if named else ""
+    return totals[:_EFFECTS], (
+        f"Of {len(rows):,} effects {min(_EFFECTS, len(totals))} total ones are shown, {first}the largest; fit.effects() "
+        f"has all."
+    )
+
+
+def _table(rows: Sequence[Effect], level: float) -> Markup:
+    headers = ("cause", "effect", "kind", "estimate", "std. error", "low", "high", "p", "standardised", "known by", "note")
+    cells = [
+        (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, r.method, r.note) for r in rows
+    ]
+    return table(headers, cells) + soft(f"Low and high are the ends of {100 * level:g}% intervals.")
+
+
+def _largest(rows: list[Effect]) -> list[Effect]:
+    keep = set(map(id, sorted(rows, key=lambda r: -abs(r.std))[:_FOREST]))
+    return [r for r in rows if id(r) in keep]
+
+
+def _scaled(row: Effect, end: float) -> float:
+    return end * (row.std / row.est) if row.est else end
+
+
+def parameters_section(fit: Fit, rows: Sequence[Parameter], how: How) -> Section:
+    """Every parameter; what data do not determine is named."""
+    parts: list[Markup] = []
+    titles = {"~": "Effects", "=~": "Loadings of hidden causes", "~~": "Covariances of the errors"}
+    headers = ("edge", "estimate", "std. error", "low", "high", "p", "standardised", "note")
+    for op, title in titles.items():
+        chosen = [r for r in rows if r.op == op and r.lhs != r.rhs]
+        cells = [(arrow_of(r), r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, r.note) for r in chosen]
+        if cells:
+            parts += [heading(title), table(headers, cells, most=_PARAMETERS, more="fit.params() has all.")]
+    for op, title in (("~~", "Variances of the errors"), ("~1", "Intercepts")):
+        chosen = [r for r in rows if r.op == op and (op == "~1" or r.lhs == r.rhs)]
+        cells = [(r.lhs, r.est, r.se, r.ci_low, r.ci_high, r.note) for r in chosen]
+        if cells:
+            top = ("variable", "estimate", "std. error", "low", "high", "note")
+            parts += [heading(title), table(top, cells, most=_PARAMETERS, more="fit.params() has all.")]
+    if any(r.op == "=~" for r in rows):
+        parts.append(soft("The sign of a hidden cause is free: all its loadings may be turned at once."))
+    parts.append(soft(f"Low and high are the ends of {100 * how.level:g}% intervals."))
+    return Section("parameters", "Parameters", tuple(parts))

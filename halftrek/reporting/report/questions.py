@@ -1,0 +1,238 @@
+"""One question of a report: may it be known, by which formula or why not, the number, what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halftrek.errors import NotIdentifiedError, QueryError
+from halftrek.inference import How
+from halftrek.inputs import read_question
+from halftrek.queries import Query, TotalEffect, check_query
+from halftrek.reporting.drawing import edge_weights
+from halftrek.reporting.report.answers import densities, paths
+from halftrek.reporting.report.page import (
+    Markup,
+    Section,
+    badge,
+    bullets,
+    code,
+    facts,
+    formula,
+    heading,
+    notice,
+    prose,
+    soft,
+    table,
+    text,
+)
+from halftrek.reporting.tables import Cell, number
+from halftrek.reporting.text import joint_rows
+from halftrek.reporting.verdicts import verdict_line
+from halftrek.wording import in_words
+from halftrek.workflow import answer, identify
+
+if TYPE_CHECKING:
+    from halftrek.answers import Answer
+    from halftrek.estimation.fit import Fit
+    from halftrek.graph import Graph
+    from halftrek.identification import Verdict
+    from halftrek.identification.witness import Witness
+
+KINDS = {
+    "delta": "normal theory: from the information, by the delta method",
+    "robust": "robust: from the sandwich, also right for data that are not normal",
+    "bootstrap": "bootstrap: rows drawn again",
+    "parametric": "parametric bootstrap: rows drawn from the fitted model",
+    "profile": "profile likelihood",
+}
+_MOST = 40  # edges of the two models of a witness that are listed
+_LONG = 90  # characters of a question in a heading
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question with its verdict; ``answer`` is None where there is no number, and ``obstacle`` says why."""
+
+    query: Query
+    verdict: Verdict
+    answer: Answer | None = None
+    obstacle: str = ""
+
+
+def read_questions(questions: Any, graph: Graph) -> tuple[Query, ...]:
+    """One question or several, as text or not; raises for text that is none and for unknown variables."""
+    several = (questions,) if isinstance(questions, (str, Query)) else tuple(questions)
+    found = tuple(read_question(q) for q in several)
+    for query in found:
+        check_query(query, graph)
+    return found
+
+
+def ask(fit: Fit, query: Query, how: How) -> Asked:
+    """The answer, or the refusal: a question that is not identified has no number."""
+    try:
+        found = answer(fit, query, **options_of(how))
+    except NotIdentifiedError as refusal:
+        return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.")
+    except QueryError as error:  # values that were left out: identification is all that was asked
+        return Asked(query, identify(fit.graph, query), None, f"There is a verdict and no number: {error}.")
+    assert found.verdict is not None  # of a fit there always is one
+    return Asked(query, found.verdict, found)
+
+
+def options_of(how: How) -> dict[str, Any]:
+    """The options of uncertainty as keywords."""
+    return asdict(how)
+
+
+def short(asked: Asked) -> Markup:
+    """The question with its answer in one line."""
+    if asked.answer is None:
+        found = escape(verdict_line(asked.verdict) if not asked.verdict.identified else "identified, no value asked")
+        return f"{code(str(asked.query))}: {badge(found, good=asked.verdict.identified)}"
+    return f"{code(str(asked.query))}: {_headline(asked.answer)}"
+
+
+def question_section(fit: Fit, asked: Asked, k: int, how: How) -> Section:
+    """Everything on one question."""
+    words = in_words(asked.query)
+    canonical = str(asked.query)
+    shown = canonical if len(canonical) <= _LONG else canonical[: _LONG - 1] + "…"
+    parts = [
+        f"<p>{code(canonical)}</p>",
+        text(f"In words: {words}."),
+        f"<p>Can it be known? {badge(verdict_line(asked.verdict), good=asked.verdict.identified)}</p>",
+    ]
+    if asked.answer is None:
+        parts += _refused(asked) if not asked.verdict.identified else [soft(asked.obstacle), *_formula(asked.verdict)]
+    else:
+        parts += _answered(fit, asked.answer, asked.verdict, k, how)
+    return Section(f"question-{k}", f"Question {k}: {shown}", tuple(parts))
+
+
+# -- with a number -------------------------------------------------------------------------------
+
+
+def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How) -> list[Markup]:
+    parts = [f'<p class="answer">{_headline(found)}</p>', notice([_sentence(w) for w in found.warnings])]
+    parts.append(_numbers(found))
+    parts += _formula(verdict)
+    parts += [heading("In sentences"), prose(_explanation(found))]
+    parts += densities(fit, found, f"q{k}")
+    if isinstance(found.query, TotalEffect):
+        parts += paths(fit, found.query, f"q{k}", how)
+    return parts
+
+
+def _headline(found: Answer) -> Markup:
+    """The number with its interval."""
+    distribution = found.distribution
+    if distribution is None:
+        return f"<b>{_figure(float(found.value))}</b>{_interval(found, 0)}"
+    pieces = [
+        f"{escape(v)}: mean <b>{_figure(distribution.mean[i])}</b>{_interval(found, i)}, standard deviation "
+        f"{_figure(distribution.sd[i])}"
+        for i, v in enumerate(distribution.names)
+    ]
+    return "; ".join(pieces)
+
+
+def _interval(found: Answer, i: int) -> str:
+    sure = found.estimate
+    if sure is None or np.isnan(sure.intervals[i]).any():
+        return ", without an interval"
+    low, high = sure.intervals[i]
+    return f" ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
+
+
+def _numbers(found: Answer) -> Markup:
+    sure = found.estimate
+    pairs: list[tuple[str, Markup]] = []
+    if sure is not None:
+        if not np.isnan(sure.errors).any():
+            errors = [_figure(e) for e in sure.errors]
+            pairs.append(("standard error" if len(errors) == 1 else "standard errors of the means", ", ".join(errors)))
+        if found.variance_interval is not None and len(sure.variances) == 1:
+            low, high = sure.variance_intervals[0]
+            value = f"{_figure(sure.variances[0])} ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
+            pairs.append(("variance between units", value))
+        pairs.append(("kind of interval", escape(KINDS[sure.kind])))
+    if found.outcome is not None:
+        pairs.append(("single units", f"standard deviation {_figure(float(found.outcome.sd[0]))}, which is noise"))
+    pairs.append(("known by", escape(found.method)))
+    headers, rows = joint_rows(found)
+    return facts(pairs) + (table(headers, rows) if rows else "")
+
+
+def _formula(verdict: Verdict) -> list[Markup]:
+    if not verdict.estimand:
+        return []
+    ground = "whatever the form of the equations" if verdict.scope == "nonparametric" else "given linear equations"
+    return [soft(f"What it is a function of, {ground}:"), formula(verdict.estimand)]
+
+
+def _explanation(found: Answer) -> str:
+    """The sentences less those that stand in other places of this section."""
+    lines = found.explain().splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("The question: ", "Note: ")))
+
+
+# -- without one ---------------------------------------------------------------------------------
+
+
+def _refused(asked: Asked) -> list[Markup]:
+    verdict = asked.verdict
+    parts = [notice([asked.obstacle], "No number is given.")]
+    parts.append(prose("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
+    if verdict.witness is not None:
+        parts += _witness(verdict.graph, verdict.witness)
+    if verdict.helps:
+        parts += [heading("What would help"), soft("Any one of these:"), bullets(verdict.helps)]
+    return parts
+
+
+def _witness(graph: Graph, witness: Witness) -> list[Markup]:
+    """The two models side by side; edges that differ first."""
+    names, rows = witness.models[0].names, list[tuple[Cell, ...]]()
+    weights = [edge_weights(graph, model) for model in witness.models]
+    for u, kind, v in graph.edges():
+        rows.append((f"{u} {kind} {v}", *(w[u, kind, v] for w in weights)))
+    for i, v in enumerate(names):
+        rows.append((f"variance of the error of {v}", *(float(model.W[i, i]) for model in witness.models)))
+    apart = [abs(float(a) - float(b)) > 1e-9 for _, a, b in rows]  # type: ignore[arg-type]
+    rows.sort(key=lambda row: abs(float(row[1]) - float(row[2])) <= 1e-9)  # type: ignore[arg-type]
+    first, second = witness.answers
+    rows.insert(0, (f"answer: {witness.quantity}", float(first), float(second)))
+    close = max(witness.largest_difference, 1e-16)
+    return [
+        heading("Two models that no data can tell apart"),
+        text(
+            f"Both have this graph, and the same covariance matrix of the observed variables (to {close:.0e}). Yet they "
+            f"disagree on the answer. What differs stands first, in bold."
+        ),
+        table(("", "one model", "the other"), rows, most=_MOST, marked=range(1 + sum(apart))),
+    ]
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + ("" if words.endswith(".") else ".")
+
+
+def _figure(value: float) -> str:
+    return number(float(value), 4).replace("-", "−")
+
+
+def warnings_of(asked: Sequence[Asked]) -> list[str]:
+    """What the questions say that a reader must not miss, each once."""
+    found: list[str] = []
+    for one in asked:
+        if not one.verdict.identified:
+            found.append(f"{one.query} is not answered: {verdict_line(one.verdict)}.")
+        elif one.answer is not None:
+            found += [_sentence(w) for w in one.answer.warnings]
+    return list(dict.fromkeys(found))
