@@ -49,7 +49,7 @@ def gradient_variances(fit: Fit, gradients: Sequence[Gradient], information: Kin
                     quick += added
                     used[list(task.variables)] = False
     blocks = list(district_information(fit, information, touching=used)) if used.any() else []
-    return quick + np.array([gradient_variance(fit, g, blocks) for g in gradients])
+    return np.asarray(quick + np.array([gradient_variance(fit, g, blocks) for g in gradients]))
 
 
 def gradient_variance(fit: Fit, gradient: Gradient, blocks: list[DistrictInformation]) -> float:

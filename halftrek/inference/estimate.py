@@ -94,9 +94,7 @@ def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None =
         errors, variance_errors = standard_errors(fit, query, information=how.information)
     found = normal_estimate(values, errors, variances, variance_errors, how, scale=scale_of(query))
     if how.interval == "profile":
-        of_values, of_variances, notes = profile_intervals(
-            fit, query, (len(values), len(variances)), how.quantile**2
-        )
+        of_values, of_variances, notes = profile_intervals(fit, query, (len(values), len(variances)), how.quantile**2)
         found = replace(found, intervals=of_values, variance_intervals=of_variances, notes=tuple(notes))
     return found
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fit, Status
+from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
-from halftrek.graph import parse_edge_key
+from halftrek.graph import Graph, parse_edge_key
 from halftrek.inference.delta import gradient_variance
 from halftrek.inference.incomplete import parameter_errors, parameter_scores
 from halftrek.inference.influence import direction, influence, score_forms
 from halftrek.inference.information import DistrictInformation, Kind, district_information
+from halftrek.inference.measures import information_rank
 from halftrek.inference.parameter_draws import draws_of_parameters
 from halftrek.inference.robust import mean_squares, rows_needed
 from halftrek.model import Floats
+from halftrek.moments import Moments
 from halftrek.queries.gradients import Gradient
+from halftrek.simulation import random_model
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,35 @@ def parameter_rows(
         blocks = list(district_information(fit, "observed" if interval == "robust" else information or "expected"))
         inside, intercepts = _robust(fit, blocks) if interval == "robust" else _by_information(fit, blocks)
         rows = [row for block, e in zip(blocks, inside, strict=True) for row in _district_rows(fit, block, e, level)]
-    rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit, level)
     rows += [_intercept(fit, j, error, level) for j, error in enumerate(intercepts)]
+    loose = loose_parameters(fit.graph, fit.options)
+    rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in loose else r for r in rows]
+    rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit, level)
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
     return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
+
+
+@lru_cache(maxsize=64)
+def loose_parameters(graph: Graph, options: Options) -> frozenset[tuple[str, str, str]]:
+    """Parameters that no data determine, looked for at a random point.
+
+    At special estimates, a covariance of zero for instance, a parameter may stand still to first order along a
+    direction that data do not tell.
+    """
+    model = random_model(graph, noise=dict(options.noise), random_state=1)
+    moments = Moments(model.names, 1000.0, model.mean, model.cov)
+    anywhere = Fit(graph, moments, model, 0.0, Status("converged", ""), options=options)
+    blocks = list(district_information(anywhere))
+    if all(information_rank(block.matrix) == len(block.matrix) for block in blocks):
+        return frozenset()
+    inside, intercepts = _by_information(anywhere, blocks)
+    rows = [row for block, e in zip(blocks, inside, strict=True) for row in _district_rows(anywhere, block, e, 0.95)]
+    rows += [_intercept(anywhere, j, error, 0.95) for j, error in enumerate(intercepts)]
+    return frozenset((r.lhs, r.op, r.rhs) for r in rows if np.isnan(r.est))
+
+
+def _unknown(row: Parameter) -> Parameter:
+    return _row(row.lhs, row.op, row.rhs, float("nan"), float("nan"), float("nan"), 0.95)
 
 
 def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:

@@ -8,6 +8,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.estimation import fit
+from halftrek.graph import Graph
 from halftrek.inference import parameter_rows
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments
@@ -63,3 +64,12 @@ def test_frame_is_of_the_users_library():
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.columns[:10]) == ["lhs", "op", "rhs", "est", "se", "z", "p", "ci_low", "ci_high", "std"]
     assert set(frame.op) == {"~", "~~", "~1"}
+
+
+def test_a_bow_whose_covariance_happens_to_be_zero_is_still_unknown():
+    """At omega = 0 the variance of b stands still to first order along the direction that data do not tell."""
+    cov = np.array([[1.0, 0.0], [0.0, 2.0]])
+    found = fit(Graph([("a", "b")], [("a", "b")]), Moments(("a", "b"), 100.0, np.zeros(2), cov))
+    unknown = {(r.lhs, r.op, r.rhs) for r in parameter_rows(found) if np.isnan(r.est)}
+    assert {("b", "~", "a"), ("a", "~~", "b"), ("b", "~~", "b")} <= unknown
+    assert ("a", "~~", "a") not in unknown
