@@ -77,7 +77,7 @@ def decide_composite(study: Study, query: Composite, scope: Scope, decide: Decid
     for part in parts:
         verdicts.append(decide(part.query, "linear"))
         if not verdicts[-1].identified:
-            return _as_observed(study, query)
+            return _as_unchanged(study, query, decide)
     return _by_parts(graph, query, parts, verdicts)
 
 
@@ -225,8 +225,8 @@ def _as_effect(study: Study, query: Composite, decide: Decide) -> Verdict | None
     return None
 
 
-def _as_observed(study: Study, query: Composite) -> Verdict | None:
-    """Identified, if what is changed makes no difference: the same numbers as in the world as it is."""
+def _as_unchanged(study: Study, query: Composite, decide: Decide) -> Verdict | None:
+    """Identified, if what is changed makes no difference and the same question about the world as it is is."""
     plain = unchanged(query)
     if plain == query:
         return None
@@ -235,10 +235,11 @@ def _as_observed(study: Study, query: Composite) -> Verdict | None:
         asked, seen = functionals(query, point).values, functionals(plain, point).values
         if len(asked) != len(seen) or (asked != seen).any():
             return None
-    reason = f"In linear models the change makes no difference here: it is the same as {plain}, which the data show."
-    return Verdict(
-        query, study.graph, "identified", "observed", "linear", str(plain), plain.latex, 1, reasons=(reason,)
-    )
+    found = decide_composite(study, plain, "linear", decide)
+    if found is None:
+        return None
+    reason = f"In linear models the change makes no difference here: it is the same as {plain}."
+    return replace(found, query=query, scope="linear", reasons=(reason, *found.reasons))
 
 
 def _described(effect: Plain) -> str:

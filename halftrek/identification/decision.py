@@ -29,7 +29,7 @@ from halftrek.identification.recipe import Recipe, ValueStep
 from halftrek.identification.sentences import reasons_for
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
-from halftrek.identification.witness import find_witness
+from halftrek.identification.witness import Witness, find_witness
 from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
     Composite,
@@ -189,7 +189,7 @@ def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: floa
         )
         return Verdict(query, graph, "identified", "elimination", "linear", degree=1, reasons=(reason,))
     search = count is not None and (witness or not count.exact)
-    proof = find_branches(graph, query, seconds=budget) if search else None
+    proof = _branches(graph, query, budget) if search else None
     if count is None or not (count.exact or proof):
         reason = "The covariance matrix leaves at most finitely many values; whether it is one was not found out."
         if count is not None:
@@ -208,6 +208,13 @@ def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: floa
         witness=proof if witness else None,
         reasons=_why_finite(count, witness and proof is None),
     )
+
+
+def _branches(graph: Graph, query: Query, budget: float) -> Witness | None:
+    try:
+        return find_branches(graph, query, seconds=budget)
+    except QueryError:  # a composite question may have no answer in some models: a divisor is zero there
+        return None
 
 
 def _why_finite(count: Count, alone: bool) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.errors import QueryError
 from halftrek.identification.fields import Array, Reals
 from halftrek.identification.functionals import functionals
 from halftrek.identification.jacobian import Block, block_at
@@ -72,7 +73,10 @@ def find_witness(graph: Graph, query: Query, *, random_state: int | np.random.Ge
     table = parameters_of(graph)
     for _ in range(_TRIALS):
         start = Point(table, Reals(), starting_values(table, rng))
-        found = _walk(start, query)
+        try:
+            found = _walk(start, query)
+        except QueryError:  # no answer in one of the models
+            continue
         if found is not None:
             return found
     return None
@@ -179,7 +183,10 @@ def moves_freely(graph: Graph, query: Query, *, random_state: int = 3) -> bool:
     table = parameters_of(graph)
     for _ in range(_TRIALS):
         point = Point(table, Reals(), starting_values(table, rng))
-        found = functionals(query, point)
+        try:
+            found = functionals(query, point)
+        except QueryError:  # no answer in this model: what was given has probability zero there, or a divisor is
+            continue
         for members in table.blocks:
             block = block_at(point, members)
             slopes = np.asarray(found.gradients[:, list(block.free)], dtype=float) @ _null_space(block.jacobian.T)

@@ -55,6 +55,8 @@ MEDIATOR = "x -> m -> y; x -> y"
         (IV, "std(x ~> y)", "identified", "instrument"),
         (BOW, "std(x ~> y)", "not identified", "jacobian"),
         (BOW, "(x ~> y) - (x -> y)", "identified", "no path"),
+        (BOW, "(x ~> y) * E[x | do(y += 1)]", "not identified", "jacobian"),
+        (BOW, "E[x | do(y += 1)]", "identified", "observed"),
         ("x -> y; x <-> y; w -> y", "E[y | do(x=1, w=2)] - E[y | do(x=1, w=0)]", "identified", "elimination"),
         ("y -> x", "E[y | do(x=1)] - E[y | do(x=0)]", "identified", "no path"),
     ],
@@ -112,6 +114,12 @@ def test_without_linearity():
     assert identify(graph, parse_question("E[y_{x=1} - y_{x=0}]"), scope="nonparametric").identified
 
 
+def test_conditions_that_never_happen_are_no_reason_to_fail():
+    found = identify(parse_graph(BOW), parse_question("P(y_{x=1} > 1 | x > 1000)"))
+    assert not found.identified
+    assert identify(parse_graph(IV), parse_question("P(y_{x=1} > 1 | x > 1000)")).identified
+
+
 def test_values_may_be_left_out():
     assert identify(parse_graph(IV), parse_question("E[y | do(x), z]")).identified
     assert not identify(parse_graph(BOW), parse_question("P(y > 1 | do(x))")).identified
@@ -138,7 +146,7 @@ def question(graph, seed):
 
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_exact_pieces_equal_the_answer_of_the_model(graph, seed):
     """The same number and derivatives by path sums with dual numbers, and by matrices."""
     query = question(graph, seed)
@@ -160,7 +168,7 @@ def test_exact_pieces_equal_the_answer_of_the_model(graph, seed):
 
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 def test_verdicts_agree_with_gradients_and_witnesses(graph, seed):
     query = question(graph, seed)
     try:

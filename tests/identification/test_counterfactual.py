@@ -66,9 +66,11 @@ def test_the_witness_shows_two_answers():
 
 
 def test_the_estimand_names_the_effects():
-    found = verdict("z -> x -> y; x <-> y", "E[y_{x=1} | x=0, y=2]")
+    found = verdict("z -> x -> y; x <-> y", "P(y_{x=1} | x=0, y=2)")
     inside = "P(y + [x ~> y]·(1 - x) | x = 0, y = 2)"
-    assert found.estimand == (
+    assert found.estimand == f"{inside} where [x ~> y] = Cov(z, y) / Cov(z, x)"
+    mean = verdict("z -> x -> y; x <-> y", "E[y_{x=1} | x=0, y=2]")
+    assert mean.estimand == (
         f"E[y_{{x=1}} | x=0, y=2] where [P(y_{{x=1}} | x=0, y=2)] = {inside}; [x ~> y] = Cov(z, y) / Cov(z, x)"
     )
     assert found.latex == (

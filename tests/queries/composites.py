@@ -87,7 +87,8 @@ class Maker:
         given = {}
         for v in self.rng.permutation(free)[: int(self.rng.integers(0, max(1, min(3, len(free) - 1))))]:
             given[Variant(str(v))] = self.value()
-        behind = tuple(self.event(worlds, held) for _ in range(int(events and self.rng.random() < 0.3)))
+        happened = bool(free) and events and self.rng.random() < 0.3
+        behind = (self.event(worlds, held),) if happened else ()
         return Case(do, given, behind), worlds, held
 
     def term(self):
