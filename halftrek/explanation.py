@@ -26,6 +26,7 @@ from halftrek.wording import in_words, listed, meaning
 if TYPE_CHECKING:
     from halftrek.answers import Answer
 
+_NAMED = 8  # hidden causes that are named; the others are counted
 
 def explain(answer: Answer) -> str:
     """One paragraph on each: question, knowability, estimate, spread, assumptions, warnings."""
@@ -137,7 +138,8 @@ def _assumptions(answer: Answer) -> str:
     pairs += [listed(kids) for kids in graph.latents.values() if len(kids) > 1]
     hidden = "nothing hidden affects two of the variables at once"
     if pairs:
-        hidden = f"hidden causes are shared only where drawn ({'; '.join(pairs)})"
+        more = f"; and {len(pairs) - _NAMED} more" if len(pairs) > _NAMED else ""
+        hidden = f"hidden causes are shared only where drawn ({'; '.join(pairs[:_NAMED])}{more})"
     words = [f"the graph is right: every effect between the variables is an arrow in it, and {hidden}"]
     words.append("effects are linear and the same for all units")
     if _needs_normal(answer):
