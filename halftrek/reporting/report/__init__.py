@@ -95,4 +95,8 @@ def _title(queries: Sequence[Query], fit: Fit) -> str:
 
 def _trouble(fit: Fit) -> list[str]:
     """How the fit ended, unless all went well."""
-    return [] if fit.status.code == "converged" else [str(fit.status)[0].upper() + str(fit.status)[1:]]
+    if fit.status.code == "converged":
+        return []
+    words = str(fit.status)
+    words = words.removeprefix("converged: ") if fit.status.code == "flat" else words
+    return [words[0].upper() + words[1:]]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halftrek.graph import Graph
 
 _NAMED = 12  # pairs that are named; of more the rest is counted
+_CROWD = 4  # variables that are named once rather than pair by pair
 _NORMAL = {
     "delta": "Intervals and tests are from normal theory: they hold for errors that are close to normal, or large n with "
     "light tails; interval=\"robust\" does without.",
@@ -75,9 +76,29 @@ def _hidden(graph: Graph) -> list[str]:
 
 
 def _named(pairs: Sequence[tuple[str, str]]) -> str:
-    shown = "; ".join(f"{u} and {v}" for u, v in pairs[:_NAMED])
-    more = len(pairs) - _NAMED
-    return f"{shown}; and {count(more)} more pairs" if more > 1 else f"{shown}; and one more pair" if more == 1 else shown
+    """The pairs; four or more variables of which all pairs are among them are named once."""
+    crowds, rest = _crowds(pairs)
+    words = [f"{u} and {v}" for u, v in rest[:_NAMED]]
+    more = len(rest) - _NAMED
+    if more > 0:
+        words.append("one more pair" if more == 1 else f"{count(more)} more pairs")
+    words += [f"any two of {', '.join(crowd)}" for crowd in crowds]
+    return "; ".join(words)
+
+
+def _crowds(pairs: Sequence[tuple[str, str]]) -> tuple[list[list[str]], list[tuple[str, str]]]:
+    left = {frozenset(e) for e in pairs}
+    names = list(dict.fromkeys(v for e in pairs for v in e))
+    crowds = []
+    for first in names:
+        crowd = [first]
+        for v in names:
+            if v != first and all(frozenset((u, v)) in left for u in crowd):
+                crowd.append(v)
+        if len(crowd) >= _CROWD:
+            crowds.append(crowd)
+            left -= {frozenset(e) for e in combinations(crowd, 2)}
+    return crowds, [e for e in pairs if frozenset(e) in left]
 
 
 def _rows(fit: Fit) -> str:

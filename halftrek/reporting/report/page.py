@@ -13,6 +13,9 @@ from halftrek.reporting.report.style import STYLE
 from halftrek.reporting.tables import Cell, column_texts
 
 Markup = str  # HTML that needs no more escaping
+_WRAPPED = 30  # letters from which on a cell may have several lines
+_NUMBER = re.compile(r"(< )?[-−]?[\d.,]+%?")  # a cell that is text already, and stands with numbers
+_MINUS = re.compile(r"(?<=[\s(])-(?=[\d.])")
 _SUM = re.compile(r"Σ_(?:\{([^}]*)\}|(\S+))")
 
 
@@ -90,9 +93,9 @@ def prose(words: str) -> Markup:
     paragraphs: list[str] = []
     for line in words.splitlines():
         if line.startswith("  ") and paragraphs:
-            paragraphs[-1] += f"<br>&emsp;{escape(line.strip())}"
+            paragraphs[-1] += f"<br>&emsp;{_signs(line.strip())}"
         elif line.strip():
-            paragraphs.append(escape(line))
+            paragraphs.append(_signs(line))
     return "\n".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
 
 
@@ -106,6 +109,10 @@ def formula(words: str) -> Markup:
 def _symbols(line: str) -> Markup:
     sums = _SUM.sub(lambda m: f"Σ<sub>{m[1] or m[2]}</sub>", escape(line, quote=False))
     return sums.replace(" - ", " − ")
+
+
+def _signs(line: str) -> Markup:
+    return _MINUS.sub("−", escape(line))
 
 
 def facts(pairs: Sequence[tuple[str, Markup]]) -> Markup:
@@ -130,9 +137,9 @@ def table(
     shown = rows if most is None else rows[:most]
     columns = [[_known(row[j]) for row in shown] for j in range(len(headers))]
     used = [j for j, column in enumerate(columns) if any(cell not in (None, "") for cell in column)]
-    numeric = {j for j in used if any(isinstance(cell, (int, float)) for cell in columns[j])}
+    numeric = {j for j in used if all(_is_number(cell) for cell in columns[j])}
     texts = {j: [_minus(t) if j in numeric else t for t in column_texts(columns[j], digits)] for j in used}
-    top = "".join(f"<th{_class('n' if j in numeric else '')}>{escape(headers[j])}</th>" for j in used)
+    top = "".join(f"<th{_class('n' if j in numeric else 't')}>{escape(headers[j])}</th>" for j in used)
     lines = []
     for i in range(len(shown)):
         cells = (f"<td{_class(_kind(j in numeric, texts[j][i]))}>{escape(texts[j][i])}</td>" for j in used)
@@ -151,6 +158,10 @@ def p_value(p: float | None) -> Cell:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def _is_number(cell: Cell) -> bool:
+    return cell in (None, "") or not isinstance(cell, str) or bool(_NUMBER.fullmatch(cell))
+
+
 def _known(cell: Cell) -> Cell:
     return None if isinstance(cell, float) and math.isnan(cell) else cell
 
@@ -162,7 +173,7 @@ def _minus(words: str) -> str:
 def _kind(numeric: bool, words: str) -> str:
     if numeric:
         return "n"
-    return "w" if len(words) > 24 else ""
+    return "w" if len(words) > _WRAPPED else "t"
 
 
 def _class(kind: str) -> str:

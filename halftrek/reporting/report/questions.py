@@ -104,7 +104,7 @@ def question_section(fit: Fit, asked: Asked, k: int, how: How) -> Section:
     canonical = str(asked.query)
     shown = canonical if len(canonical) <= _LONG else canonical[: _LONG - 1] + "…"
     parts = [
-        f"<p>{code(canonical)}</p>",
+        "" if shown == canonical else f"<p>{code(canonical)}</p>",
         text(f"In words: {words}."),
         f"<p>Can it be known? {badge(verdict_line(asked.verdict), good=asked.verdict.identified)}</p>",
     ]
@@ -134,11 +134,11 @@ def _headline(found: Answer) -> Markup:
     distribution = found.distribution
     if distribution is None:
         return f"<b>{_figure(float(found.value))}</b>{_interval(found, 0)}"
-    pieces = [
-        f"{escape(v)}: mean <b>{_figure(distribution.mean[i])}</b>{_interval(found, i)}, standard deviation "
-        f"{_figure(distribution.sd[i])}"
-        for i, v in enumerate(distribution.names)
-    ]
+    pieces = []
+    for i, v in enumerate(distribution.names):
+        mean, sd = f"<b>{_figure(distribution.mean[i])}</b>{_interval(found, i)}", float(distribution.sd[i])
+        name = escape(v)
+        pieces.append(f"{name}: mean {mean}, standard deviation {_figure(sd)}" if sd else f"{name} is {mean}")
     return "; ".join(pieces)
 
 

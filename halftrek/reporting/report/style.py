@@ -14,7 +14,7 @@ h3 { font-size: 1.05rem; margin: 26px 0 6px; }
 p { margin: 8px 0; }
 ul { margin: 8px 0; padding-left: 22px; }
 li { margin: 5px 0; }
-h1, h2, h3, p, li, td, th, figcaption { overflow-wrap: anywhere; }
+h1, h2, h3, p, li, figcaption, table.facts td { overflow-wrap: anywhere; }
 a { color: var(--blue); }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 code { font-size: 0.92em; background: var(--pale); padding: 1px 4px; border-radius: 3px; }
@@ -30,8 +30,9 @@ th { text-align: left; font-weight: 600; vertical-align: bottom; border-bottom: 
 td { vertical-align: top; border-bottom: 1px solid var(--line); }
 th, td { padding: 4px 16px 4px 0; }
 th:last-child, td:last-child { padding-right: 4px; }
-th.n, td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-td.w { min-width: 8em; }
+th.n, td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+td.t, th.t { white-space: nowrap; }
+td.w { min-width: 13em; overflow-wrap: break-word; }
 tr.differs td { font-weight: 600; }
 table.facts th { font-weight: 400; color: var(--soft); white-space: nowrap; vertical-align: top;
   border-bottom: 1px solid var(--line); }
