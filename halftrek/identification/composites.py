@@ -18,6 +18,7 @@ from halftrek.identification.jacobian import random_point
 from halftrek.identification.modular import PRIMES, PrimeField
 from halftrek.identification.parameters import Point
 from halftrek.identification.pieces import is_rational
+from halftrek.identification.relevance import simplified
 from halftrek.identification.smooth import unchanged
 from halftrek.identification.verdict import Scope, Verdict
 from halftrek.identification.witness import moves_freely
@@ -62,23 +63,36 @@ class Part:
 def decide_composite(study: Study, query: Composite, scope: Scope, decide: Decide) -> Verdict | None:
     """The verdict, if parts or an equal effect settle it; else None, and the gradient has to be looked at."""
     graph = study.graph
-    parts = list(dict.fromkeys(p for term in terms_of(query) for p in parts_of(term, graph)))
     if scope == "nonparametric":
-        return _from_arrows(graph, query, parts, decide)
+        return _from_arrows(graph, query, _parts(query, graph), decide)
     if is_rational(query):
         found = _as_effect(study, query, decide)
         if found is not None:
             return found
-    if not parts:
-        reason = "It follows from the observed distribution and from what the question itself sets."
-        formulas = (str(query), query.latex)
-        return Verdict(query, graph, "identified", "observed", "linear", *formulas, 1, reasons=(reason,))
-    verdicts = []
+    for asked in (query, simplified(graph, query)):
+        parts = _parts(asked, graph)
+        if not parts:
+            reason = "It follows from the observed distribution and from what the question itself sets."
+            formulas = (str(query), query.latex)
+            return Verdict(query, graph, "identified", "observed", "linear", *formulas, 1, reasons=(reason,))
+        verdicts = _all_identified(parts, decide)
+        if verdicts is not None:
+            return _by_parts(graph, query, parts, verdicts)
+    return _as_unchanged(study, query, decide)
+
+
+def _parts(query: Composite, graph: Graph) -> list[Part]:
+    return list(dict.fromkeys(p for term in terms_of(query) for p in parts_of(term, graph)))
+
+
+def _all_identified(parts: list[Part], decide: Decide) -> list[Verdict] | None:
+    """The linear verdicts on all parts, None if one of them is not identified."""
+    found = []
     for part in parts:
-        verdicts.append(decide(part.query, "linear"))
-        if not verdicts[-1].identified:
-            return _as_unchanged(study, query, decide)
-    return _by_parts(graph, query, parts, verdicts)
+        found.append(decide(part.query, "linear"))
+        if not found[-1].identified:
+            return None
+    return found
 
 
 def _from_arrows(graph: Graph, query: Composite, parts: list[Part], decide: Decide) -> Verdict:
@@ -91,7 +105,7 @@ def _from_arrows(graph: Graph, query: Composite, parts: list[Part], decide: Deci
             )
         verdicts.append(decide(part.query, "nonparametric"))
         if not verdicts[-1].identified:
-            alone = len(parts) == 1 and not isinstance(query, Distribution)
+            alone = len(parts) == 1 and (isinstance(part.query, TotalEffect) or len(part.query.outcomes) == 1)
             reasons = (f"It needs {part.query}.", *verdicts[-1].reasons)
             status = verdicts[-1].status if alone else "undecided"
             return Verdict(query, graph, status, verdicts[-1].method, "nonparametric", reasons=reasons)

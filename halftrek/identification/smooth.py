@@ -73,22 +73,25 @@ def smooth_dual(query: Composite, point: Point) -> Array:
 
 def filled(query: Composite) -> Composite:
     """The question with numbers in the place of values that were left out."""
-    return _with_changes(query, _filled_changes, fill=True)
+    return with_changes(query, lambda v: _filled_changes(v.changes), fill=True)
 
 
 def unchanged(query: Composite) -> Composite:
     """The same question about the world as it is."""
-    return _with_changes(query, lambda changes: {}, fill=False)
+    return with_changes(query, lambda v: {})
 
 
-Edit = Callable[[Mapping[Target, Change]], dict[Target, Change]]
+Edit = Callable[[Variant], dict[Target, Change]]
 
 
-def _with_changes(query: Composite, edit: Edit, *, fill: bool) -> Composite:
-    """The question with the changes of every world edited, and perhaps values put in for those left out."""
+def with_changes(query: Composite, edit: Edit, *, fill: bool = False) -> Composite:
+    """The question with the changes of each variable's world edited, and perhaps values put in for those left out.
+
+    What ``do`` changes is written at each variable instead.
+    """
 
     def variant(v: Variant) -> Variant:
-        return Variant(v.variable, edit(v.changes))
+        return Variant(v.variable, edit(v))
 
     def total(of: Sum) -> Sum:
         weights: dict[Variant, float] = {}
@@ -100,23 +103,27 @@ def _with_changes(query: Composite, edit: Edit, *, fill: bool) -> Composite:
         return replace(e, of=total(e.of))
 
     def behind(case: Case) -> Case:
-        given = {variant(v): stand_in(f"seen {v}") if x is None and fill else x for v, x in case.given.items()}
-        return Case(edit(case.do), given, tuple(map(event, case.events)))
+        given = {
+            variant(case.placed(v)): stand_in(f"seen {case.placed(v)}") if x is None and fill else x
+            for v, x in case.given.items()
+        }
+        return Case({}, given, tuple(map(event, case.in_worlds.events)))
 
     def side(expression: Expression) -> Expression:
         match expression:
             case Arithmetic(operation, left, right):
                 return Arithmetic(operation, side(left), side(right))
             case Statistic(_, of, case):
-                return replace(expression, of=tuple(map(total, of)), case=behind(case))
+                return replace(expression, of=tuple(total(case.placed_sum(o)) for o in of), case=behind(case))
             case Probability(events, case):
-                return replace(expression, events=tuple(map(event, events)), case=behind(case))
+                placed = tuple(event(replace(e, of=case.placed_sum(e.of))) for e in events)
+                return replace(expression, events=placed, case=behind(case))
             case Quantile(_, whole, case):
-                return replace(expression, of=total(whole), case=behind(case))
+                return replace(expression, of=total(case.placed_sum(whole)), case=behind(case))
         return expression
 
     if isinstance(query, Distribution):
-        return replace(query, of=tuple(map(total, query.of)), case=behind(query.case))
+        return replace(query, of=tuple(total(query.case.placed_sum(o)) for o in query.of), case=behind(query.case))
     found = side(query)
     assert not isinstance(found, float | DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance)
     return found
