@@ -1,6 +1,8 @@
 """What people see: text, tables, pictures, records for JSON, progress."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +57,17 @@ _HOMES = {  # loaded when first used: a table needs no pictures
     "tikz": ("to_tikz",),
     "verdicts": ("describe_verdict",),
 }
+
+
+class _Room(ModuleType):
+    """This room: ``sensitivity`` is the function, not the module of this name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):  # importing a module would put it in the way
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Room
 
 
 def __getattr__(name: str) -> Any:
