@@ -77,6 +77,24 @@ def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Option
     return found
 
 
+def refit_incomplete(
+    graph: Graph, plan: Plan, patterns: Patterns, options: Options, start: CGLSCM
+) -> tuple[CGLSCM, float] | None:
+    """The maximum next to a known model, for rows like those that it was fitted to, and its log-likelihood."""
+    settings = Settings(starts=1, start=start.T)
+    search = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings, enough=1e-16)
+    try:
+        _refuse_dependent(patterns, graph)
+        top = search.climb(start)
+        model = None if top is None else search.arrived(top)
+        if top is not None and model is not None:
+            return (model, top.value) if well_posed(model.cov[None], patterns.total)[0] else None
+        found = fit_incomplete(graph, plan, patterns, options, settings)
+    except (DataError, np.linalg.LinAlgError):
+        return None
+    return (found.model, found.loglik) if found.converged else None
+
+
 @dataclass(frozen=True, eq=False)
 class _Search:
     graph: Graph
@@ -85,6 +103,7 @@ class _Search:
     space: Space
     settings: Settings
     last: bool = False
+    enough: float = 1e-19  # rise of the likelihood per row that a step must promise
 
     def run(self, first: Moments) -> Incomplete | None:
         """None if the maximum lies where the model of the plan, but not that of the space, has a boundary."""
@@ -196,7 +215,7 @@ class _Search:
         if move is None:
             expected = information(self.space, self.patterns, point, "expected")
             move, gain = _direction(expected, point.gradient, pinned, definite=True)
-        if move is None or gain < 1e-19 * n:
+        if move is None or gain < self.enough * n:
             return None
         share = 1.0
         for _ in range(30):
@@ -237,13 +256,36 @@ class _Search:
         if point is not None:
             heavy = self.heavy
             matrix = self._complete_information(point) if heavy else information(self.space, self.patterns, point)
-            pinned = (point.theta <= self._floors() * (1.0 + 1e4)) & (point.gradient < 0.0)
-            scale = _scale(matrix)
-            left = np.abs(point.gradient / scale)[~pinned].max(initial=0.0) / np.sqrt(self.patterns.total)
-            settled = bool(left < (SETTLED_CRAWLING if heavy else SETTLED))
+            settled = self.left(point, matrix) < (SETTLED_CRAWLING if heavy else SETTLED)
             if not heavy:
-                flat = int((np.linalg.eigvalsh(_free(matrix / np.outer(scale, scale), pinned)) < FLAT).sum())
+                scale = _scale(matrix)
+                inside = _free(matrix / np.outer(scale, scale), self._at_floor(point))
+                flat = int((np.linalg.eigvalsh(inside) < FLAT).sum())
         return Incomplete(solution, model, moments, value, settled, flat, path)
+
+    def left(self, point: Point, matrix: Floats) -> float:
+        """Largest derivative per row, in units of each parameter's information."""
+        slope = np.abs(point.gradient / _scale(matrix))[~self._at_floor(point)]
+        return float(slope.max(initial=0.0) / np.sqrt(self.patterns.total))
+
+    def _at_floor(self, point: Point) -> NDArray[np.bool_]:
+        return np.asarray((point.theta <= self._floors() * (1.0 + 1e4)) & (point.gradient < 0.0))
+
+    def arrived(self, point: Point) -> CGLSCM | None:
+        """The model at the end of Newton steps; None if it is no maximum, or if no hidden causes of two are like it."""
+        heavy = self.heavy
+        matrix = self._complete_information(point) if heavy else information(self.space, self.patterns, point)
+        if not self.left(point, matrix) < SETTLED_CRAWLING:
+            return None
+        T, W, C, mu = self.space.arrays(point.theta)
+        plan = self.plan
+        if any(task.pair_latents for task in plan.tasks):
+            mean, cov = self.space.moments(point.theta)
+            _, model, value = self.inner(completed(self.patterns, mean, cov), T, quick=True)
+            return model if value > point.value - FEASIBLE else None
+        loadings = np.zeros((len(plan.latents), len(plan.names)))
+        loadings[list(self.space.latents)] = C
+        return CGLSCM(plan.names, T, loadings, mu, W, plan.latents, self.graph)
 
 
 def _with_loadings(graph: Graph) -> Graph:

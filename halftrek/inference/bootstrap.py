@@ -11,12 +11,16 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
+from halftrek.inference.holed_draws import draw_patterns
+from halftrek.inference.incomplete import RowScores, row_scores
 from halftrek.inference.influence import Forms, influence
 from halftrek.inference.replicates import values_of
 from halftrek.inference.resample import Progress, draw_model, draw_rows
 from halftrek.inference.robust import contributions
 from halftrek.model import Floats
+from halftrek.moments import Patterns
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
 
@@ -67,6 +71,8 @@ def replicates_of(
 def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     if fit.method != "em":
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
+    if fit.patterns is not None:
+        return _refitted(fit, kind, replicates, random_state, progress)
     rng = np.random.default_rng(random_state)
     drawn = draw_rows(fit, replicates, rng, progress) if kind == "bootstrap" else draw_model(fit, replicates, rng)
     plan = make_plan(fit.graph, fit.model.names, fit.options)
@@ -88,6 +94,27 @@ def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Pr
         if progress is not None:
             progress(min(first + AT_ONCE, replicates), replicates)
     return Replicates(_joined(parts), replicates)
+
+
+def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    """The same where values are missing: one by one, each from where the fit of all data ended."""
+    plan = make_plan(fit.graph, fit.model.names, fit.options)
+    models, values = [], []
+    for done, patterns in enumerate(draw_patterns(fit, kind, replicates, random_state), start=1):
+        found = refit_incomplete(fit.graph, plan, patterns, fit.options, fit.model)
+        if found is not None:
+            models.append(found[0])
+            values.append(found[1])
+        if progress is not None:
+            progress(done, replicates)
+    p, q = len(plan.names), len(plan.latents)
+    arrays = {
+        name: np.array([getattr(m, name) for m in models]).reshape(len(models), *shape)
+        for name, shape in (("T", (p, p)), ("C", (q, p)), ("W", (p, p)), ("mu", (p,)))
+    }
+    code = np.full(len(models), "converged", dtype="<U17")
+    batch = BatchFit(fit.graph, plan.names, plan.latents, **arrays, loglik=np.array(values), code=code)
+    return Replicates(batch, replicates)
 
 
 def _joined(parts: list[BatchFit]) -> BatchFit:
@@ -134,7 +161,11 @@ def bootstrap_spread(
 def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
     """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
     found = linearize(query, fit.model)
-    forms = influence(fit, (*found.values, *found.variances))
+    gradients = (*found.values, *found.variances)
+    if fit.patterns is not None:
+        scores = row_scores(fit, gradients)
+        return _normal_skewness(scores, fit.patterns) if kind == "parametric" else _skewness(fit, scores)
+    forms = influence(fit, gradients)
     if kind == "parametric":
         variance, third = forms.normal_moments(fit.model.cov)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -142,7 +173,17 @@ def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
     return _skewness(fit, forms)
 
 
-def _skewness(fit: Fit, forms: Forms) -> Floats:
+def _normal_skewness(scores: RowScores, patterns: Patterns) -> Floats:
+    """The acceleration where rows are normal and have these holes."""
+    second, third = np.zeros(len(scores)), np.zeros(len(scores))
+    for observed, n in zip(patterns.observed, patterns.n, strict=True):
+        variance, skew = scores.form(observed).normal_moments(scores.cov)
+        second, third = second + n * variance, third + n * skew
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
+
+
+def _skewness(fit: Fit, forms: Forms | RowScores) -> Floats:
     second, third = np.zeros(len(forms)), np.zeros(len(forms))
     for values, weights in contributions(fit, [forms]):
         times = np.ones(len(values)) if weights is None else weights

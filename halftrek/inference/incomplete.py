@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from halftrek.estimation import Fit
 from halftrek.estimation.incomplete import evaluate, information
 from halftrek.estimation.space import Space, make_space
+from halftrek.inference.influence import Forms
 from halftrek.inference.information import FLAT, LEAK, Kind
 from halftrek.model import Floats
 from halftrek.moments import Patterns
@@ -126,6 +127,12 @@ class RowScores:
             bent = np.einsum("ri,kij,rj->rk", scaled, moved, scaled) - np.einsum("kij,ij->k", moved, K)
             found[which] = scaled @ self.means[:, at].T + 0.5 * bent
         return found
+
+    def form(self, observed: NDArray[np.bool_]) -> Forms:
+        """The same for rows with these values, as functions of the row less the model's mean."""
+        at = np.flatnonzero(observed)
+        K = np.linalg.inv(self.cov[np.ix_(at, at)])
+        return Forms(at, self.means[:, at] @ K, 0.5 * K @ self.covs[:, at[:, None], at] @ K)
 
 
 def row_scores(fit: Fit, gradients: tuple[Gradient, ...]) -> RowScores:

@@ -40,8 +40,8 @@ def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Pro
     refuse_holes(fit, 'interval="bootstrap"')
     rows = rows_needed(fit, 'interval="bootstrap"')
     scale = np.sqrt(np.diag(fit.moments.cov))
-    products = _Products(fit.moments.mean, scale)
-    chunks = _chunks(rows.blocks(like=fit.moments), NUMBERS // products.width)
+    products = Products(fit.moments.mean, scale)
+    chunks = in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width)
     if rows.cluster is not None:
         units = _by_cluster(chunks, products)
         cluster_correction(len(units))
@@ -83,7 +83,7 @@ def draw_model(fit: Fit, replicates: int, rng: np.random.Generator) -> Drawn:
     return Drawn(spread @ spread.transpose(0, 2, 1) / n, mean, np.full(replicates, n))
 
 
-class _Products:
+class Products:
     """Rows about the mean, in standard deviations, as ``1, z_i, z_i z_j``: what sums of moments are made of."""
 
     def __init__(self, mean: Floats, scale: Floats) -> None:
@@ -108,7 +108,7 @@ class _Products:
         return Drawn(cov, self._mean + first * self._scale, n)
 
 
-def _chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
+def in_chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
     size = max(size, 64)
     for block in blocks:
         for start in range(0, len(block), size):
@@ -117,7 +117,7 @@ def _chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
             yield RowBlock(block.values[part], weights, None if block.cluster is None else block.cluster[part])
 
 
-def _by_cluster(chunks: Iterator[RowBlock], products: _Products) -> Floats:
+def _by_cluster(chunks: Iterator[RowBlock], products: Products) -> Floats:
     """Sums of the products over each cluster that has rows."""
     sums = np.zeros((0, products.width))
     for chunk in chunks:
@@ -137,15 +137,25 @@ def _add_draws(
     sums: Floats, values: Floats, weights: Floats | None, taken: NDArray[np.int64], rng: np.random.Generator
 ) -> None:
     """Draw ``taken[b]`` of the values for each replicate, with replacement, and add them up."""
-    rows = len(values)
+    for start, counts in draw_counts(len(values), weights, taken, rng):
+        sums[start : start + len(counts)] += counts @ values
+
+
+def draw_counts(
+    rows: int, weights: Floats | None, taken: NDArray[np.int64], rng: np.random.Generator
+) -> Iterator[tuple[int, Floats]]:
+    """How often each row is among ``taken[b]`` draws: the first replicate of some, and one line of counts for each.
+
+    The lines are good until the next ones are asked for.
+    """
     step = max(1, COUNTS // rows)
     edges = None if weights is None else np.cumsum(weights)
     counts = np.empty((step, rows))
-    for start in range(0, len(sums), step):
+    for start in range(0, len(taken), step):
         draws = taken[start : start + step]
         for b, k in enumerate(draws):
             counts[b] = np.bincount(_places(rows, edges, int(k), rng), minlength=rows)
-        sums[start : start + step] += counts[: len(draws)] @ values
+        yield start, counts[: len(draws)]
 
 
 def _places(rows: int, edges: Floats | None, draws: int, rng: np.random.Generator) -> NDArray[np.integer[Any]]:
