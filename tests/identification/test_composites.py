@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from halftrek.errors import QueryError
 from halftrek.graph import Graph
 from halftrek.identification import identify, solve
+from halftrek.identification.decision import decide
 from halftrek.identification.fields import Reals
 from halftrek.identification.functionals import functionals
 from halftrek.identification.parameters import Point, parameters_of
 from halftrek.identification.pieces import is_rational
 from halftrek.identification.smooth import filled, model_at, smooth_dual
+from halftrek.identification.study import Study
 from halftrek.identification.witness import moves_freely, starting_values
 from halftrek.queries import Composite, Distribution, evaluate
 from halftrek.syntax import parse_graph, parse_question
@@ -121,9 +123,9 @@ def test_conditions_that_never_happen_are_no_reason_to_fail():
 
 
 def test_values_may_be_left_out():
-    assert identify(parse_graph(IV), parse_question("E[y | do(x), z]")).identified
-    assert not identify(parse_graph(BOW), parse_question("P(y > 1 | do(x))")).identified
-    assert not identify(parse_graph(BOW), parse_question("E[y_{x} | x]")).identified
+    assert identify(parse_graph(IV), parse_question("E[y | do(x), z]"), witness=False).identified
+    assert not identify(parse_graph(BOW), parse_question("P(y > 1 | do(x))"), witness=False).identified
+    assert not identify(parse_graph(BOW), parse_question("E[y_{x} | x]"), witness=False).identified
 
 
 @st.composite
@@ -172,7 +174,9 @@ def test_exact_pieces_equal_the_answer_of_the_model(graph, seed):
 def test_verdicts_agree_with_gradients_and_witnesses(graph, seed):
     query = question(graph, seed)
     try:
-        found = identify(graph, query, budget=0.5)
+        found = decide(
+            Study(graph), query, scope="linear", budget=0.3, witness=True
+        )  # without advice, which takes time
     except QueryError:
         return
     try:
