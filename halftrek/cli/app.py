@@ -9,9 +9,25 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-from halftrek.cli import convert, demo, effect, fit, identify, reproduce, simulate
+from halftrek.cli import (
+    compare,
+    completion,
+    convert,
+    counterfactual,
+    demo,
+    effect,
+    fit,
+    identify,
+    report,
+    reproduce,
+    run,
+    schema,
+    simulate,
+)
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, INTERRUPTED, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
+from halftrek.cli.output import as_options, page_columns, prepare_streams
 from halftrek.errors import ConvergenceError, HalftrekError, NotIdentifiedError
+from halftrek.reporting.tables import page
 
 _DESCRIPTION = """\
 Causal effects in linear models with hidden confounders:
@@ -19,14 +35,16 @@ can it be known, what is it, how sure are we?
 
 GRAPH is a file, a catalog name (front-door, napkin, ...), '-' for standard
 input, or the graph itself: 'x -> m -> y; x <-> y'.
-DATA is a CSV or Parquet file, or '-' for standard input."""
+DATA is a CSV, Parquet or Arrow file, a bundled data set (card, mroz, tal_or,
+airquality, ...), or '-' for standard input; --sql and --cov are other ways."""
 
 _EXITS = "exit codes: 0 done, 2 bad usage or input, 3 not identified (or only up to several values), 4 did not converge"
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n{self.prog} --help explains.\n")
+        usage = f"usage: {self.usage}\n" if self.usage else ""
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n{usage}{self.prog} --help explains.\n")
 
 
 class _Version(argparse.Action):
@@ -37,26 +55,38 @@ class _Version(argparse.Action):
         parser.exit(DONE)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with all commands; each command's module adds its own."""
+_COMMANDS = (
+    demo, reproduce, identify, fit, effect, counterfactual, compare, report, run, simulate, convert, completion, schema,
+)  # fmt: skip
+
+
+def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser with all commands; each command's module adds its own, in view of the words to parse."""
     parser = _Parser(
-        prog="halftrek", description=_DESCRIPTION, epilog=_EXITS, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="halftrek",
+        description=_DESCRIPTION,
+        epilog=_EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    for module in (demo, reproduce, identify, fit, effect, simulate, convert):
-        module.add_to(commands)
+    for module in _COMMANDS:
+        module.add_to(commands, words)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    prepare_streams()
     try:
-        args = build_parser().parse_args(argv)
+        args = build_parser(words).parse_args(words)
     except SystemExit as stop:  # argparse has printed what there is to say
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     try:
-        code: int = args.run(args)
+        with page(page_columns()):
+            code: int = args.run(args)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -86,12 +116,5 @@ def _report(error: Exception) -> int:
             file=sys.stderr,
         )
         return INTERNAL
-    print(f"halftrek: error: {_as_options(str(error))}", file=sys.stderr)
+    print(f"halftrek: error: {as_options(str(error))}", file=sys.stderr)
     return code
-
-
-def _as_options(message: str) -> str:
-    """Advice that is written for Python, in the words of the command line."""
-    for python, option in (('missing="drop"', "--missing drop"), ("; give syntax=... if it is another", "")):
-        message = message.replace(python, option)
-    return message

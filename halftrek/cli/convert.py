@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE
@@ -15,7 +16,7 @@ _FORMATS = ("arrows", "lavaan", "dagitty", "dot")
 _EXAMPLE = "halftrek convert 'x -> m -> y; x <-> y' --to lavaan"
 
 
-def add_to(commands: Commands) -> None:
+def add_to(commands: Commands, words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(commands, "convert", run, summary="write a graph in another notation", example=_EXAMPLE)
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
@@ -25,10 +26,14 @@ def add_to(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the graph."""
     from halftrek.cli.inputs import read_graph
-    from halftrek.reporting.records import graph_record, to_json
+    from halftrek.cli.output import show_json
+    from halftrek.reporting.records import graph_record
     from halftrek.syntax import format_graph
 
     graph = read_graph(args.graph)
     text = format_graph(graph, args.to)
-    print(to_json({"format": args.to, "text": text, "graph": graph_record(graph)}) if args.json else text.rstrip("\n"))
+    if args.json:
+        show_json({"format": args.to, "text": text, "graph": graph_record(graph)})
+    else:
+        print(text.rstrip("\n"))
     return DONE

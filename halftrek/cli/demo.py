@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED
 from halftrek.cli.options import add_command
@@ -22,7 +22,7 @@ _CAUSE, _OUTCOME, _VALUE = "smoking", "cancer_risk", 3.0
 _QUESTION = f"P({_OUTCOME} | do({_CAUSE}={_VALUE:g}))"
 
 
-def add_to(commands: Commands) -> None:
+def add_to(commands: Commands, words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(
         commands,
@@ -37,6 +37,7 @@ def add_to(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Graph, verdict, fit, answer, picture."""
     from halftrek.catalog import catalog, load
+    from halftrek.cli.output import show, show_json
     from halftrek.workflow import answer, fit, identify
 
     entry = catalog(_NAME)
@@ -50,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
         "done: the truth (the data are simulated)": entry.model.do({_CAUSE: _VALUE}).distribution(_OUTCOME),
     }
     if not args.json:
-        print(_story(verdict, result, worlds))
+        show(_story(verdict, result, worlds))
     picture = _save_picture(result, worlds, args.output)
     if args.json:
-        print(_record(verdict, result, worlds, picture))
+        show_json(_record(verdict, result, worlds, picture))
     else:
-        print(f"\nPicture: {picture}")
+        show(f"\nPicture: {picture}")
     return DONE if result.converged else NOT_CONVERGED
 
 
@@ -87,20 +88,18 @@ def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian]) -> str:
     )
 
 
-def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture: Path) -> str:
-    from halftrek.reporting.records import fit_record, gaussian_record, to_json
+def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture: Path) -> dict[str, Any]:
+    from halftrek.reporting.records import fit_record, gaussian_record
 
     seen, found, truth = (gaussian_record(one) for one in worlds.values())
-    return to_json(
-        {
-            "verdict": verdict.to_dict(),
-            "fit": fit_record(fit),
-            "observed": seen,
-            "answer": found,
-            "truth": truth,
-            "picture": str(picture),
-        }
-    )
+    return {
+        "verdict": verdict.to_dict(),
+        "fit": fit_record(fit),
+        "observed": seen,
+        "answer": found,
+        "truth": truth,
+        "picture": str(picture),
+    }
 
 
 def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str) -> Path:

@@ -4,70 +4,126 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
-from halftrek.cli.fit import add_fit_options, fit_as_told
-from halftrek.cli.options import DATA_HELP, GRAPH_HELP, QUESTION_HELP, add_command
+from halftrek.cli.options import (
+    GRAPH_HELP,
+    QUESTION_HELP,
+    add_command,
+    add_data,
+    add_files,
+    add_fit,
+    add_uncertainty,
+    has,
+)
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
     from halftrek.queries import Query
 
-_EXAMPLE_EFFECT = "halftrek simulate front-door -n 1000 --seed 1 | halftrek effect front-door - X1 X3"
+_EXAMPLE_EFFECT = "halftrek effect mroz mroz educ lwage --interval profile"
 _EXAMPLE_QUERY = "halftrek simulate napkin -n 1000 --seed 1 | halftrek query napkin - 'P(X4 | do(X3=1))'"
 
 
-def add_to(commands: Commands) -> None:
+def add_to(commands: Commands, words: Collection[str]) -> None:
     """Adds both commands to the parser."""
     query = add_command(
         commands, "query", run, summary="answer a question from a graph and data", example=_EXAMPLE_QUERY
     )
+    query.usage = "halftrek query [options] GRAPH (DATA | --sql QUERY | --cov FILE --n ROWS) QUESTION"
     query.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
-    query.add_argument("data", metavar="DATA", help=DATA_HELP)
-    query.add_argument("question", metavar="QUESTION", nargs=1, help=QUESTION_HELP)
-    add_fit_options(query)
+    _add_rest(query, words, count=1, help=QUESTION_HELP)
     effect = add_command(
         commands,
         "effect",
         run,
-        summary="answer a question, or give the total effect of a cause",
+        summary="answer a question, give the total effect of a cause, or list all effects",
         example=_EXAMPLE_EFFECT,
     )
-    effect.usage = "halftrek effect [options] GRAPH DATA (QUESTION | CAUSE OUTCOME)"
+    effect.usage = (
+        "halftrek effect [options] GRAPH (DATA | --sql QUERY | --cov FILE --n ROWS) (QUESTION | CAUSE OUTCOME | --all)"
+    )
     effect.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
-    effect.add_argument("data", metavar="DATA", help=DATA_HELP)
-    effect.add_argument("question", metavar="QUESTION", nargs="+", help=f"{QUESTION_HELP}; or CAUSE OUTCOME")
-    add_fit_options(effect)
+    effect.add_argument("--all", action="store_true", help="every direct, indirect and total effect, as a table")
+    _add_rest(effect, words, count="*" if has(words, "--all") else "+", help=f"{QUESTION_HELP}; or CAUSE OUTCOME")
+
+
+def _add_rest(parser: argparse.ArgumentParser, words: Collection[str], *, count: int | str, help: str) -> None:
+    add_fit(parser)
+    add_files(parser)
+    add_data(parser, words)
+    parser.add_argument("question", metavar="QUESTION", nargs=count, help=help)
+    add_uncertainty(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verdict first; the data are opened only if there is something to learn from them."""
+    from halftrek.cli.analysis import analysis_of, uncertainty_options
+    from halftrek.cli.analysis_file import keep_analysis
+    from halftrek.cli.fitting import fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.reporting.records import answer_record, fit_record, to_json
+    from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
+    from halftrek.reporting.records import answer_record, fit_record
     from halftrek.reporting.text import describe_answer
     from halftrek.reporting.verdicts import describe_verdict
-    from halftrek.workflow import answer, identify
+    from halftrek.workflow import identify
 
+    if getattr(args, "all", False):
+        return _run_all(args)
     question = _question(args.question)
+    analysis = analysis_of(args, (str(question),))
     refuse_two_standard_inputs(args.graph, args.data)
+    refuse_existing(args.write_analysis, args.force)
     graph = read_graph(args.graph)
     verdict = identify(graph, question)
     if not verdict.identified:
-        print(to_json(verdict.to_dict()) if args.json else describe_verdict(verdict))
+        if args.json:
+            show_json(verdict.to_dict())
+        else:
+            show(describe_verdict(verdict))
         return NOT_IDENTIFIED
-    result = fit_as_told(graph, args)
-    found = answer(result, question)
+    with fitted(analysis, graph) as result:
+        found = for_command_line(result.query(question, **uncertainty_options(analysis.uncertainty)))
     if args.json:
-        fitted = fit_record(result)
-        kept = {key: fitted[key] for key in ("n", "loglik", "converged", "status")}
-        print(to_json({**answer_record(found), "fit": kept}))
+        short = fit_record(result, ())
+        show_json({**answer_record(found), "fit": {key: short[key] for key in ("n", "loglik", "converged", "status")}})
     else:
-        print(describe_answer(found))
-    if not result.converged:
-        print(f"halftrek: {result.status}", file=sys.stderr)
-        return NOT_CONVERGED
-    return DONE
+        show(describe_answer(found))
+    keep_analysis(analysis, args.write_analysis)
+    return _ended(result.converged, str(result.status))
+
+
+def _run_all(args: argparse.Namespace) -> int:
+    from halftrek.cli.analysis import analysis_of
+    from halftrek.cli.analysis_file import keep_analysis
+    from halftrek.cli.fitting import effect_records, effects_table, fitted
+    from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
+    from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.errors import InputError
+
+    if args.question:
+        raise InputError("give either a question or --all")
+    args.effects = True  # for the analysis file
+    analysis = analysis_of(args)
+    refuse_two_standard_inputs(args.graph, args.data)
+    refuse_existing(args.write_analysis, args.force)
+    with fitted(analysis, read_graph(args.graph)) as result:
+        records = effect_records(result, analysis.uncertainty)
+    if args.json:
+        show_json({"level": analysis.uncertainty.level, "effects": records})
+    else:
+        show(effects_table(records, analysis.uncertainty.level))
+    keep_analysis(analysis, args.write_analysis)
+    return _ended(result.converged, str(result.status))
+
+
+def _ended(converged: bool, status: str) -> int:
+    if converged:
+        return DONE
+    print(f"halftrek: {status}", file=sys.stderr)
+    return NOT_CONVERGED
 
 
 def _question(words: list[str]) -> str | Query:

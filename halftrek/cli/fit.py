@@ -3,65 +3,64 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED
-from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command
+from halftrek.cli.options import GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
-    from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
 
-_EXAMPLE = "halftrek simulate front-door -n 1000 --seed 1 | halftrek fit front-door -"
+_EXAMPLE = "halftrek fit tal_or tal_or --effects --checks"
 
 
-def add_to(commands: Commands) -> None:
+def add_to(commands: Commands, words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(
         commands, "fit", run, summary="estimate every parameter of a graph from data", example=_EXAMPLE
     )
+    parser.usage = "halftrek fit [options] GRAPH (DATA | --sql QUERY | --cov FILE --n ROWS)"
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
-    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
-    add_fit_options(parser)
-
-
-def add_fit_options(parser: argparse.ArgumentParser) -> None:
-    """What may be chosen about a fit."""
-    parser.add_argument(
-        "--method",
-        choices=("em", "cgl-go"),
-        default="em",
-        help="exact and fast, or the paper's Algorithm 1 (default: em)",
-    )
-    parser.add_argument(
-        "--noise", choices=("free", "unit"), help="noise variances estimated, or all one (default: free; cgl-go: unit)"
-    )
-    parser.add_argument(
-        "--missing",
-        choices=("fiml", "drop", "error"),
-        default="fiml",
-        help="rows with missing values: use what they have, leave them out, or refuse (default: fiml)",
-    )
-    parser.add_argument("--weights", metavar="COLUMN", help="column of the data that holds row weights")
-
-
-def fit_as_told(graph: Graph, args: argparse.Namespace) -> Fit:
-    """The fit that the arguments of ``add_fit_options`` describe."""
-    from halftrek.cli.inputs import data_source
-    from halftrek.workflow import fit
-
-    with data_source(args.data) as source:
-        return fit(graph, source, method=args.method, noise=args.noise, missing=args.missing, weights=args.weights)
+    add_fit(parser)
+    parser.add_argument("--effects", action="store_true", help="also every direct, indirect and total effect")
+    parser.add_argument("--checks", action="store_true", help="also how well the graph fits, and where it does not")
+    parser.add_argument("--save", metavar="FILE", help="keep the fit as JSON, for ht.load")
+    add_files(parser)
+    add_data(parser, words)
+    add_uncertainty(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the fit."""
+    """Prints the fit, and what was asked for beside it."""
+    from halftrek.cli import fitting
+    from halftrek.cli.analysis import analysis_of
+    from halftrek.cli.analysis_file import keep_analysis
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.reporting.records import fit_record, to_json
+    from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.reporting.records import fit_record
     from halftrek.reporting.text import summarize_fit
 
+    analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)
-    result = fit_as_told(read_graph(args.graph), args)
-    print(to_json(fit_record(result)) if args.json else summarize_fit(result))
+    for path in (args.save, args.write_analysis):
+        refuse_existing(path, args.force)
+    graph = read_graph(args.graph)
+    with fitting.fitted(analysis, graph) as result:
+        rows = fitting.parameters(result, analysis.uncertainty)
+        record = fit_record(result, rows)
+        texts = [] if args.json else [summarize_fit(result, rows)]
+        if args.effects:
+            record["effects"] = fitting.effect_records(result, analysis.uncertainty)
+            texts.append(fitting.effects_table(record["effects"], analysis.uncertainty.level))
+        if args.checks:
+            record["checks"] = fitting.checks_record(result)
+            texts.append(fitting.checks_text(record["checks"]))
+    if args.json:
+        show_json(record)
+    else:
+        show("\n\n".join(texts))
+    if args.save is not None:
+        result.save(args.save)
+    keep_analysis(analysis, args.write_analysis)
     return DONE if result.converged else NOT_CONVERGED

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE, NOT_IDENTIFIED
-from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command
+from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command, has
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _EXAMPLE = "halftrek identify 'x -> m -> y; x <-> y' 'P(y | do(x))'"
 _PATIENCE = 0.5  # seconds of the hardest step without a word
 
 
-def add_to(commands: Commands) -> None:
+def add_to(commands: Commands, words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(
         commands,
@@ -27,8 +27,9 @@ def add_to(commands: Commands) -> None:
         summary="decide from the graph alone whether a question has an answer",
         example=_EXAMPLE,
     )
+    parser.usage = "halftrek identify [options] GRAPH (QUESTION | --all)"
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
-    parser.add_argument("question", metavar="QUESTION", nargs="?", help=QUESTION_HELP)
+    parser.add_argument("question", metavar="QUESTION", nargs="?" if has(words, "--all") else None, help=QUESTION_HELP)
     parser.add_argument("--all", action="store_true", help="decide every arrow and every total effect, as a table")
     parser.add_argument(
         "--budget",
@@ -47,30 +48,39 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_one(args: argparse.Namespace) -> int:
+    """Without the workflow, which would load what fits and infers: a verdict needs the graph alone, and is quick."""
+    from halftrek import identification
     from halftrek.cli.inputs import read_graph
-    from halftrek.reporting.records import to_json
+    from halftrek.cli.output import show, show_json
+    from halftrek.queries.checks import check_query
     from halftrek.reporting.verdicts import describe_verdict
-    from halftrek.workflow import identify
+    from halftrek.syntax import parse_question
 
+    graph, query = read_graph(args.graph), parse_question(args.question)
+    check_query(query, graph)
     with _patient() as progress:
-        verdict = identify(read_graph(args.graph), args.question, budget=args.budget, progress=progress)
-    print(to_json(verdict.to_dict()) if args.json else describe_verdict(verdict))
+        verdict = identification.identify(graph, query, budget=args.budget, progress=progress)
+    if args.json:
+        show_json(verdict.to_dict())
+    else:
+        show(describe_verdict(verdict))
     return DONE if verdict.identified else NOT_IDENTIFIED
 
 
 def _run_all(args: argparse.Namespace) -> int:
     from halftrek.cli.inputs import read_graph
+    from halftrek.cli.output import show, show_json
     from halftrek.identification import identify_all
-    from halftrek.reporting.records import graph_record, to_json
+    from halftrek.reporting.records import graph_record
     from halftrek.reporting.verdicts import verdict_table
 
     graph = read_graph(args.graph)
     with _patient() as progress:
         verdicts = identify_all(graph, budget=args.budget, progress=progress)
     if args.json:
-        print(to_json({"graph": graph_record(graph), "verdicts": [v.to_dict() for v in verdicts]}))
+        show_json({"graph": graph_record(graph), "verdicts": [v.to_dict() for v in verdicts]})
     else:
-        print(verdict_table(verdicts))
+        show(verdict_table(verdicts))
     return DONE
 
 

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from halftrek.errors import DataError, GraphSyntaxError, InputError
+from halftrek.errors import DataError, GraphSyntaxError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from halftrek.catalog import Entry
+    from halftrek.catalog import DataSet, Entry
+    from halftrek.cli.analysis import Data
     from halftrek.graph import Graph
 
-_STANDARD_INPUT = "-"
+STANDARD_INPUT = "-"
+_HERE = Path()
+_ASSIGNED = re.compile(r"""\s*(?:"([^"]+)"|([^"=,]+?))\s*([-+*/]?=)\s*([^,]+?)\s*(?:,|$)""")
 
 
-def read_graph(source: str) -> Graph:
-    """The graph of a file, of standard input, of the catalog, or of the text itself; in this order."""
-    from halftrek.workflow import graph
+def read_graph(source: str, folder: Path = _HERE) -> Graph:
+    """The graph of a file, of standard input, of the catalog or a data set, or of the text itself; in this order."""
+    from halftrek.syntax import parse_graph
 
-    if source == _STANDARD_INPUT:
-        return graph(_decoded(sys.stdin.buffer.read(), "standard input"))
-    if _is_file(source):
-        return graph(_decoded(Path(source).read_bytes(), source))
+    if source == STANDARD_INPUT:
+        return parse_graph(_decoded(sys.stdin.buffer.read(), "standard input"))
+    if _is_file(folder / source):
+        return parse_graph(_decoded((folder / source).read_bytes(), source))
     if not re.fullmatch(r"[\w./\\ -]+", source) or "--" in source:
-        return graph(source)
+        return parse_graph(source)
     named = find_entry(source)
-    if named is None:
+    if named is not None:
+        return named.graph
+    study = _bundled(source)
+    if study is None:
         raise InputError(_neither_file_nor_name(source))
-    return named.graph
+    return study.graph
 
 
 def find_entry(source: str) -> Entry | None:
@@ -47,28 +51,109 @@ def find_entry(source: str) -> Entry | None:
 
 
 @contextmanager
-def data_source(source: str) -> Iterator[str]:
-    """A path for the data; standard input is kept in a file, so that it may be larger than memory."""
-    if source != _STANDARD_INPUT:
-        if not Path(source).exists():
-            raise DataError(f"there is no data file {source!r}; give a CSV or Parquet file, or '-' for standard input")
-        yield source
+def opened_data(data: Data, folder: Path = _HERE) -> Iterator[dict[str, Any]]:
+    """Keywords of ``ht.fit`` for the data; what comes by standard input is there until the block ends."""
+    if data.cov is not None:
+        from halftrek.cli.covariance import read_covariance
+
+        names, matrix = read_covariance(str(folder / data.cov))
+        yield {"cov": matrix, "names": names, "n": data.n, "mean": data.means, "divisor": data.divisor}
         return
-    with tempfile.TemporaryDirectory(prefix="halftrek-") as folder:
-        first = sys.stdin.buffer.read(4)
+    options = {"missing": data.missing, "weights": data.weights, "cluster": data.cluster}
+    if data.sql is not None:
+        yield {"data": _relation(data.sql, folder), **options}
+        return
+    assert data.file is not None
+    with opened_rows(data.file, folder) as rows:
+        yield {"data": rows, **options}
+
+
+@contextmanager
+def opened_rows(source: str, folder: Path = _HERE) -> Iterator[Any]:
+    """A path for rows, or columns; standard input is kept in a file, so that it may be larger than memory."""
+    if source != STANDARD_INPUT:
+        path = str(folder / source)
+        if Path(path).exists() or re.search(r"[*?\[]", path):
+            yield path
+            return
+        study = _bundled(source)
+        if study is None:
+            raise DataError(
+                f"there is no data file {source!r}; give a CSV, Parquet or Arrow file, or '-' for standard input"
+            )
+        yield study.columns if study.path is None else str(study.path)
+        return
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="halftrek-") as temporary:
+        first = sys.stdin.buffer.read(8)
         if not first:
-            raise DataError("standard input is empty; it should hold a CSV or Parquet file")
-        kept = Path(folder) / ("standard-input.parquet" if first == b"PAR1" else "standard-input.csv")
+            raise DataError("standard input is empty; it should hold a CSV, Parquet or Arrow file")
+        kept = Path(temporary) / f"standard-input.{_kind(first)}"
         with kept.open("wb") as out:
             out.write(first)
             shutil.copyfileobj(sys.stdin.buffer, out)
         yield str(kept)
 
 
-def refuse_two_standard_inputs(graph: str, data: str) -> None:
+def _kind(first: bytes) -> str:
+    if first.startswith(b"PAR1"):
+        return "parquet"
+    return "arrow" if first.startswith((b"ARROW1", b"\xff\xff\xff\xff")) else "csv"
+
+
+def _relation(query: str, folder: Path) -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("reading data by SQL", "sql") from None
+    try:
+        connection = duckdb.connect()
+        connection.execute("SET python_enable_replacements = false")  # names are tables and files, not our variables
+        place = str(folder).replace("'", "''")
+        connection.execute(f"SET file_search_path = '{place}'")
+        relation = connection.sql(query)
+    except duckdb.Error as error:
+        raise DataError(f"the SQL query cannot be run: {str(error).strip()}") from None
+    if relation is None:
+        raise DataError("the SQL query gives no rows; it should begin with select")
+    return relation
+
+
+def assignments(text: str, option: str) -> list[tuple[str, str, str]]:
+    """``x=1, y+=2`` as names, operators and values."""
+    found, place = [], 0
+    while place < len(text):
+        match = _ASSIGNED.match(text, place)
+        if match is None:
+            raise InputError(f"{option} takes a name and a value, for instance {option} x=1, not {text!r}")
+        found.append((match[1] or match[2].strip(), match[3], match[4]))
+        place = match.end()
+    if option in ("--means", "--unit"):
+        for name, sign, value in found:
+            if sign != "=" or not _is_number(value):
+                raise InputError(f"{option}: {name} needs a number, for instance {name}=1, not {name}{sign}{value}")
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+def refuse_two_standard_inputs(*sources: str | None) -> None:
     """Standard input can be one thing only."""
-    if graph == data == _STANDARD_INPUT:
+    if sources.count(STANDARD_INPUT) > 1:
         raise InputError("graph and data cannot both come from standard input; give one of them as a file")
+
+
+def _bundled(source: str) -> DataSet | None:
+    from halftrek.catalog import dataset
+
+    return dataset(source) if source in dataset() else None
 
 
 def _decoded(raw: bytes, place: str) -> str:
@@ -78,7 +163,7 @@ def _decoded(raw: bytes, place: str) -> str:
         raise GraphSyntaxError(f"the graph in {place!r} is not text in UTF-8") from None
 
 
-def _is_file(source: str) -> bool:
+def _is_file(source: str | Path) -> bool:
     try:
         return Path(source).is_file()
     except (OSError, ValueError):  # a long text is no possible name
@@ -86,8 +171,8 @@ def _is_file(source: str) -> bool:
 
 
 def _neither_file_nor_name(source: str) -> str:
-    from halftrek.catalog import names
+    from halftrek.catalog import dataset, names
     from halftrek.graph import did_you_mean
 
-    hint = did_you_mean(source, names()).strip()
+    hint = did_you_mean(source, [*names(), *dataset()]).strip()
     return f"{source!r} is neither a file nor a graph of the catalog nor a graph as text like 'x -> y'. {hint}"

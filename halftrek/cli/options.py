@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-GRAPH_HELP = "file, catalog name, '-' for standard input, or the graph itself"
-DATA_HELP = "CSV or Parquet file, or '-' for standard input"
+GRAPH_HELP = "file, name of the catalog or of a bundled data set, '-' for standard input, or the graph itself"
+DATA_HELP = "CSV, Parquet or Arrow file, name of a bundled data set, or '-' for standard input"
 QUESTION_HELP = "for instance 'P(y | do(x=1))' or 'x ~> y'"
+INTERVALS = ("delta", "robust", "bootstrap", "parametric", "profile")
+_ELSEWHERE = ("--sql", "--cov")
 
 
 def add_command(
@@ -24,11 +26,89 @@ def add_command(
         description=summary[0].upper() + summary[1:] + ".",
         epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON (see: halftrek schema)")
     parser.add_argument("--debug", action="store_true", help="show where an error happened")
     parser.set_defaults(run=run)
     return parser
+
+
+def add_data(parser: argparse.ArgumentParser, words: Collection[str], *, option: bool = False) -> None:
+    """DATA, which is left out where ``--sql`` or ``--cov`` says where the data are, and these options.
+
+    argparse cannot leave out an argument in the middle, so it is told beforehand which words there are.
+    """
+    group = parser.add_argument_group("data")
+    if option:
+        group.add_argument("--data", metavar="DATA", help=DATA_HELP)
+    elif has(words, *_ELSEWHERE):
+        parser.set_defaults(data=None)
+    else:
+        parser.add_argument("data", metavar="DATA", help=f"{DATA_HELP}; left out with --sql or --cov")
+    group.add_argument("--sql", metavar="QUERY", help="rows of a DuckDB query: \"select * from 'rows.parquet'\"")
+    group.add_argument("--cov", metavar="FILE", help="a covariance matrix as text, full or its lower triangle")
+    group.add_argument("--n", type=float, metavar="ROWS", help="with --cov: the number of rows behind it")
+    group.add_argument("--means", metavar="X=1,Y=2", help="with --cov: the means, if they are known")
+    group.add_argument(
+        "--divisor", choices=("n", "n-1"), default="n", help="with --cov: what sums were divided by (default: n)"
+    )
+    group.add_argument(
+        "--missing",
+        choices=("fiml", "drop", "error"),
+        default="fiml",
+        help="rows with missing values: use what they have, leave them out, or refuse (default: fiml)",
+    )
+    group.add_argument("--weights", metavar="COLUMN", help="column of the data that holds row weights")
+    group.add_argument("--cluster", metavar="COLUMN", help="column that says which rows belong together")
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """What may be chosen about a fit."""
+    parser.add_argument(
+        "--method",
+        choices=("em", "cgl-go"),
+        default="em",
+        help="exact and fast, or the paper's Algorithm 1 (default: em)",
+    )
+    parser.add_argument(
+        "--noise", choices=("free", "unit"), help="noise variances estimated, or all one (default: free; cgl-go: unit)"
+    )
+
+
+def add_uncertainty(parser: argparse.ArgumentParser) -> None:
+    """Where intervals come from."""
+    group = parser.add_argument_group("uncertainty")
+    group.add_argument("--interval", choices=INTERVALS, default="delta", help="where it comes from (default: delta)")
+    group.add_argument("--level", type=share, default=0.95, help="of the interval (default: 0.95)")
+    group.add_argument("--replicates", type=whole(2), default=1000, help="of a bootstrap (default: 1000)")
+    group.add_argument(
+        "--ends", choices=("percentile", "bca"), default="percentile", help="of a bootstrap (default: percentile)"
+    )
+    group.add_argument("--random-state", type=whole(0), default=0, metavar="SEED", help="of a bootstrap (default: 0)")
+
+
+def add_files(parser: argparse.ArgumentParser, *, analysis: bool = True) -> None:
+    """Files to write beside what is printed."""
+    if analysis:
+        parser.add_argument("--write-analysis", metavar="FILE", help="write the choices to a file for: halftrek run")
+    parser.add_argument("--force", action="store_true", help="write over files that exist")
+
+
+def has(words: Collection[str], *options: str) -> bool:
+    """True if one of the options stands among the words, also as ``--option=value``."""
+    return any(word == o or word.startswith(o + "=") for word in words for o in options)
+
+
+def share(text: str) -> float:
+    """A number between 0 and 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 0.0 < number < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} does not lie between 0 and 1; give for instance 0.95")
+    return number
 
 
 def whole(least: int) -> Callable[[str], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _EXAMPLE = "halftrek reproduce --rows 200 --replicates 2 --output output"
 
 
-def add_to(commands: Commands) -> None:
+def add_to(commands: Commands, words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(
         commands,
@@ -34,16 +35,20 @@ def add_to(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the tables and writes the figure."""
+    from halftrek.cli.output import show, show_json
     from halftrek.reporting import progress_bar, save
     from halftrek.reporting.files import output_folder
-    from halftrek.reporting.records import to_json
     from halftrek.reproduction import run as reproduce
     from halftrek.reproduction.figure import figure
 
     folder = output_folder(args.output)  # before the work, not after it
     with progress_bar("Samples") as advance:
         result = reproduce(random_state=args.seed, rows=args.rows, replicates=args.replicates, progress=advance)
-    print(to_json(result.to_dict()) if args.json else result.to_text(), flush=True)
+    if args.json:
+        show_json(result.to_dict())
+    else:
+        show(result.to_text())
+    sys.stdout.flush()
     picture = save(figure(result), folder / "reproduce.png")
     print(f"Figure: {picture}", file=sys.stderr if args.json else sys.stdout)
     return DONE

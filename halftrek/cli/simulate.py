@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -22,7 +22,7 @@ _EXAMPLE = "halftrek simulate napkin -n 5 --seed 1"
 _CHUNK = 20_000  # rows at a time, so that any number of rows fits into memory
 
 
-def add_to(commands: Commands) -> None:
+def add_to(commands: Commands, words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(commands, "simulate", run, summary="draw rows from a model, as CSV", example=_EXAMPLE)
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP + "; a graph without weights gets random ones")
@@ -31,12 +31,16 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("--seed", type=whole(0), help="the same seed gives the same rows")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    parser.add_argument("--force", action="store_true", help="write over a file that exists")
 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the rows."""
     import numpy as np
 
+    from halftrek.cli.output import refuse_existing
+
+    refuse_existing(args.output, args.force)
     rng = np.random.default_rng(args.seed)
     model = _model(args.graph, rng)
     with _opened(args.output) as out:
@@ -69,6 +73,8 @@ def _write_csv(model: CGLSCM, rows: int, rng: Generator, out: TextIO) -> None:
 def _opened(path: str | None) -> Iterator[TextIO]:
     """Standard output, or a file that appears when it is complete."""
     if path is None:
+        if "utf" not in (sys.stdout.encoding or "").lower():
+            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # names must come through whole
         yield sys.stdout
         return
     from halftrek.reporting.files import whole_file

@@ -98,9 +98,12 @@ def facts(pairs: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
 
 
 def _stacked(headers: Sequence[str], columns: Sequence[Sequence[str]], indent: int) -> str:
-    """Each row as a small list of names and values; empty cells are left out."""
-    rows = [list(zip(headers, cells, strict=True)) for cells in zip(*columns, strict=True)]
-    return "\n\n".join(facts([(head, cell) for head, cell in row if cell], indent=indent) for row in rows)
+    """Each row as its first cell with the others below, by name; empty cells are left out."""
+    blocks = []
+    for first, *cells in zip(*columns, strict=True):
+        rest = [(head, cell) for head, cell in zip(headers[1:], cells, strict=True) if cell]
+        blocks.append(paragraph(first, indent=indent) + "\n" + facts(rest, indent=indent + 2))
+    return "\n".join(blocks)
 
 
 def _fold(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool], indent: int) -> list[str]:

@@ -1,0 +1,151 @@
+"""``analysis.toml``: a whole run in one file, read with errors that name the key, and written from the choices made."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from halftrek.cli.analysis import Analysis, Data, Fitting, Output, Uncertainty
+from halftrek.errors import HalftrekError, InputError
+
+_TABLES: dict[str, type] = {"data": Data, "fit": Fitting, "uncertainty": Uncertainty, "output": Output}
+_KINDS = {str: "a text", float: "a number", int: "a whole number", bool: "true or false"}
+
+
+def read_analysis(path: str) -> Analysis:
+    """The analysis of a file; files that it names are looked for beside it."""
+    try:
+        told = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"there is no analysis file {path!r}; halftrek fit … --write-analysis makes one") from None
+    except UnicodeDecodeError:
+        raise InputError(f"the analysis file {path!r} is not text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path!r} is not TOML: {error}") from None
+    try:
+        return _analysis(told, Path(path).parent)
+    except HalftrekError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _analysis(told: Mapping[str, Any], folder: Path) -> Analysis:
+    _refuse_unknown(told, ("graph", "questions", *_TABLES), "an analysis")
+    for key in ("graph", "data"):
+        if key not in told:
+            raise InputError(f"the key {key!r} is missing" + (": a file, a name, or text" if key == "graph" else ""))
+    if not isinstance(told["graph"], str):
+        raise InputError(f"graph must be a text, not {told['graph']!r}")
+    questions = told.get("questions", [])
+    if not (isinstance(questions, list) and all(isinstance(q, str) for q in questions)):
+        raise InputError(f"questions must be a list of texts such as ['x ~> y'], not {questions!r}")
+    parts = {name: _part(kind, told.get(name, {}), name) for name, kind in _TABLES.items()}
+    if not 0.0 < parts["uncertainty"].level < 1.0:
+        raise InputError("[uncertainty] level must lie between 0 and 1, for instance 0.95")
+    return Analysis(told["graph"], questions=tuple(questions), folder=folder, **parts)
+
+
+def _part(kind: type, told: Any, name: str) -> Any:
+    if not isinstance(told, dict):
+        raise InputError(f"{name} must be a table: write [{name}] above its keys")
+    hints = get_type_hints(kind)
+    _refuse_unknown(told, tuple(hints), f"[{name}]")
+    return kind(**{key: _checked(value, hints[key], f"[{name}] {key}") for key, value in told.items()})
+
+
+def _checked(value: Any, hint: Any, key: str) -> Any:
+    """The value, if it is of the kind that the field has."""
+    several = get_origin(hint) not in (None, Literal)
+    kinds = [kind for kind in (get_args(hint) if several else (hint,)) if kind is not type(None)]
+    for kind in kinds:
+        if get_origin(kind) is Literal:
+            if value in get_args(kind):
+                return value
+            raise InputError(f"{key} must be one of {', '.join(map(repr, get_args(kind)))}, not {value!r}")
+        if get_origin(kind) is Mapping:
+            if isinstance(value, dict) and all(_is(v, float) for v in value.values()):
+                return {name: float(v) for name, v in value.items()}
+            raise InputError(f"{key} must be numbers by name, like {{ x = 1.0 }}, not {value!r}")
+        if _is(value, kind):
+            return float(value) if kind is float else value
+    raise InputError(f"{key} must be {_KINDS[kinds[0]]}, not {value!r}")
+
+
+def _is(value: Any, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def _refuse_unknown(told: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in told:
+        if key not in known:
+            from halftrek.graph import did_you_mean
+
+            raise InputError(f"{where} has no key {key!r}.{did_you_mean(key, known)}")
+
+
+def keep_analysis(analysis: Analysis, path: str | None) -> None:
+    """Writes the analysis if there is a place for it."""
+    if path is None:
+        return
+    from halftrek.reporting.files import whole_file
+
+    moved = _moved(analysis, Path(path).parent)
+    with whole_file(path) as unfinished:
+        unfinished.write_text(analysis_text(moved), encoding="utf-8")
+
+
+def _moved(analysis: Analysis, folder: Path) -> Analysis:
+    """The same analysis with files named from another folder."""
+    data = analysis.data
+    if data.file == "-" or analysis.graph == "-":
+        raise InputError("--write-analysis needs a graph and data that can be read again, not standard input")
+    if folder.resolve() == Path.cwd():
+        return analysis
+    if data.sql is not None:
+        raise InputError("--write-analysis with --sql writes into the current folder, from which the query names files")
+    graph = os.path.relpath(analysis.graph, folder) if _exists(analysis.graph) else analysis.graph
+    file = os.path.relpath(data.file, folder) if data.file and _exists(data.file) else data.file
+    cov = os.path.relpath(data.cov, folder) if data.cov else None
+    return replace(analysis, graph=graph, data=replace(data, file=file, cov=cov))
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # a long text is no possible name
+        return False
+
+
+def analysis_text(analysis: Analysis) -> str:
+    """The analysis as TOML; what is as usual is left out."""
+    lines = ["# halftrek run analysis.toml", f"graph = {_text(analysis.graph)}"]
+    if analysis.questions:
+        lines.append("questions = [" + ", ".join(map(_text, analysis.questions)) + "]")
+    for name, kind in _TABLES.items():
+        part = analysis.data if name == "data" else getattr(analysis, name)
+        said = []
+        for f in fields(kind):
+            value = getattr(part, f.name)
+            if value is not None and (f.default is MISSING or value != f.default):
+                said.append(f"{f.name} = {_toml(value)}")
+        if said:
+            lines += ["", f"[{name}]", *said]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_text(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

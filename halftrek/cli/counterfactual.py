@@ -1,0 +1,205 @@
+"""``halftrek counterfactual``: what would have been, for one unit or for each row of a table."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
+from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
+
+if TYPE_CHECKING:
+    from halftrek.cli.options import Commands
+    from halftrek.estimation.fit import Fit
+
+_EXAMPLE = "halftrek counterfactual tal_or tal_or --do cond=1 --outcome reaction --unit cond=0,pmi=4.5,reaction=2"
+_MOST_SHOWN = 20  # rows on a terminal
+
+
+def add_to(commands: Commands, words: Collection[str]) -> None:
+    """Adds the command to the parser."""
+    parser = add_command(
+        commands,
+        "counterfactual",
+        run,
+        summary="what the outcome would have been, for one unit or for each row of a table",
+        example=_EXAMPLE,
+    )
+    parser.usage = (
+        "halftrek counterfactual [options] GRAPH (DATA | --sql QUERY | --cov FILE --n ROWS) --do X=1 --outcome Y"
+    )
+    parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
+    parser.add_argument(
+        "--do",
+        metavar="X=1",
+        action="append",
+        required=True,
+        help="what is changed: x=1, x+=1, x-=1, x*=2, or x=COLUMN of the rows; may be repeated",
+    )
+    parser.add_argument("--outcome", metavar="Y", action="append", required=True, help="may be repeated")
+    parser.add_argument("--unit", metavar="X=0,Y=2", help="one unit: what was seen of it")
+    parser.add_argument("--rows", metavar="FILE", help=f"units in a table, if not the data: {DATA_HELP}")
+    parser.add_argument("--out", metavar="FILE", help="write the table to a .csv or .parquet file")
+    parser.add_argument(
+        "--unidentified",
+        choices=("raise", "nan"),
+        default="raise",
+        help="rows without an answer: stop, or leave them empty (default: raise)",
+    )
+    add_fit(parser)
+    add_files(parser, analysis=False)
+    add_data(parser, words)
+    add_uncertainty(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the answer for one unit, or writes a table with a row for each unit."""
+    from halftrek.cli.analysis import analysis_of
+    from halftrek.cli.fitting import fitted
+    from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
+    from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.errors import InputError, NotIdentifiedError
+    from halftrek.reporting.verdicts import describe_verdict
+
+    if args.unit is not None and (args.rows is not None or args.out is not None):
+        raise InputError("--unit is one unit, whose answer is printed; --rows and --out are for tables")
+    if args.unit is None and args.rows is None and args.cov is not None:
+        raise InputError("say whose outcome is asked for: --unit x=0,y=2 or --rows FILE")
+    _writer(args.out)
+    analysis = analysis_of(args)
+    refuse_two_standard_inputs(args.graph, args.data, args.rows)
+    refuse_existing(args.out, args.force)
+    graph = read_graph(args.graph)
+    with fitted(analysis, graph) as result:
+        try:
+            found = _asked(result, args)
+        except NotIdentifiedError as error:
+            if error.verdict is None:
+                raise
+            if args.json:
+                show_json(error.verdict.to_dict())
+            else:
+                show(describe_verdict(error.verdict))
+            return NOT_IDENTIFIED
+    if args.unit is None:
+        _write_table(found, args)
+    else:
+        _print_answer(found, args.json)
+    if not result.converged:
+        print(f"halftrek: {result.status}", file=sys.stderr)
+        return NOT_CONVERGED
+    return DONE
+
+
+def _asked(fit: Fit, args: argparse.Namespace) -> Any:
+    from halftrek.cli.analysis import analysis_of, uncertainty_options
+    from halftrek.cli.inputs import assignments, opened_rows
+    from halftrek.cli.output import for_command_line
+
+    sure = uncertainty_options(analysis_of(args).uncertainty)
+    do = {name: _held(sign, value) for text in args.do for name, sign, value in assignments(text, "--do")}
+    if args.unit is not None:
+        unit = {name: float(value) for name, _, value in assignments(args.unit, "--unit")}
+        return for_command_line(fit.counterfactual(unit, do, args.outcome, **sure))
+    if args.rows is None:
+        assert fit.rows is not None  # only a covariance has none
+        return fit.counterfactual(fit.rows.source, do, args.outcome, unidentified=args.unidentified, **sure)
+    with opened_rows(args.rows) as rows:
+        return fit.counterfactual(rows, do, args.outcome, unidentified=args.unidentified, **sure)
+
+
+def _held(sign: str, value: str) -> float | str:
+    """A number, a column's name, or a change such as "+1"."""
+    from halftrek.errors import InputError
+
+    try:
+        number = float(value)
+    except ValueError:
+        if sign == "=":
+            return value
+        raise InputError(f"--do: a change needs a number, for instance x{sign}1, not {value!r}") from None
+    if sign == "=":
+        return number
+    if sign == "/=":
+        if number == 0.0:
+            raise InputError("--do: nothing can be divided by 0")
+        return f"*{1.0 / number!r}"
+    if number < 0.0 and sign in ("+=", "-="):
+        return f"{'-' if sign == '+=' else '+'}{-number!r}"
+    return f"{sign[0]}{number!r}"
+
+
+def _print_answer(found: Any, as_json: bool) -> None:
+    from halftrek.cli.output import show, show_json
+    from halftrek.reporting.records import answer_record
+    from halftrek.reporting.text import describe_answer
+
+    if as_json:
+        show_json(answer_record(found))
+    else:
+        show(describe_answer(found))
+
+
+def _write_table(frame: Any, args: argparse.Namespace) -> None:
+    """To a file; or on standard output: CSV for a program, a table with the first rows for a person."""
+    from halftrek.cli.output import show, show_json
+    from halftrek.reporting.columns import columns_in
+    from halftrek.reporting.tables import table
+
+    columns = columns_in(frame, "the table")
+    rows = list(zip(*columns.values(), strict=True))
+    if args.out is not None:
+        _writer(args.out)(columns, args.out)
+    if args.json:
+        show_json({"do": args.do, "outcome": args.outcome, "columns": list(columns), "rows": rows, "file": args.out})
+    elif args.out is not None:
+        show(f"{len(rows):,} rows: {args.out}")
+    elif sys.stdout.isatty():
+        more = (
+            f"\n\n  and {len(rows) - _MOST_SHOWN:,} more rows: --out FILE writes all" if len(rows) > _MOST_SHOWN else ""
+        )
+        shown = [(k + 1, *cells) for k, cells in enumerate(rows[:_MOST_SHOWN])]
+        show(table(("row", *columns), shown) + more)
+    else:
+        _csv(sys.stdout, columns)
+
+
+def _writer(path: str | None) -> Any:
+    """What writes a file of that ending."""
+    from halftrek.errors import OutputError
+
+    if path is None or path.endswith(".csv"):
+        return _write_csv
+    if path.endswith((".parquet", ".pq")):
+        return _write_parquet
+    raise OutputError(f"{path!r} has an unknown ending; known are .csv, .parquet and .pq")
+
+
+def _write_csv(columns: dict[str, list[Any]], path: str) -> None:
+    from halftrek.reporting.files import whole_file
+
+    with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
+        _csv(out, columns)
+
+
+def _csv(out: Any, columns: dict[str, list[Any]]) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if value is None or value != value else value for value in row])
+
+
+def _write_parquet(columns: dict[str, list[Any]], path: str) -> None:
+    from halftrek.errors import MissingExtraError
+    from halftrek.reporting.files import whole_file
+
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("writing Parquet files", "sql") from None
+    with whole_file(path) as unfinished:
+        pyarrow.parquet.write_table(pyarrow.table(columns), unfinished)

@@ -1,0 +1,131 @@
+"""From an analysis to its fit, with what is listed beside the answers: parameters, effects, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from halftrek.cli.analysis import Analysis, Uncertainty, uncertainty_options
+
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+    from halftrek.graph import Graph
+    from halftrek.inference import Parameter
+
+_MOST_LISTED = 10  # of residuals and edges that could be added
+_INCOMPLETE = "tests, residuals and edges to add need complete rows: --missing drop"
+
+
+@contextmanager
+def fitted(analysis: Analysis, graph: Graph) -> Iterator[Fit]:
+    """The fit; its rows can be read again until the block ends."""
+    from halftrek import workflow
+    from halftrek.cli.inputs import opened_data
+
+    with opened_data(analysis.data, analysis.folder) as options:
+        yield workflow.fit(graph, **options, method=analysis.fit.method, noise=analysis.fit.noise)
+
+
+def parameters(fit: Fit, sure: Uncertainty) -> list[Parameter]:
+    """Every parameter with the interval asked for."""
+    from halftrek.errors import InputError
+    from halftrek.inference import parameter_rows
+    from halftrek.reporting import late_bar
+
+    if sure.interval == "profile":
+        raise InputError("--interval profile is for one question at a time: halftrek query GRAPH DATA QUESTION")
+    if sure == Uncertainty():
+        return list(parameter_rows(fit))
+    with late_bar("bootstrap"):
+        return list(
+            parameter_rows(
+                fit, level=sure.level, interval=sure.interval, replicates=sure.replicates,
+                random_state=sure.random_state,
+            )
+        )  # fmt: skip
+
+
+def effect_records(fit: Fit, sure: Uncertainty) -> list[dict[str, Any]]:
+    """Every effect that the graph has, with a number where it is identified."""
+    from halftrek.errors import InputError
+
+    if sure.interval == "profile":
+        raise InputError("--interval profile is for one question at a time; the table of effects takes another")
+    return rows_of(fit.effects(**uncertainty_options(sure)))
+
+
+def effects_table(records: Sequence[dict[str, Any]], level: float) -> str:
+    """The same as text."""
+    from halftrek.reporting.tables import Cell, table
+
+    if not records:
+        return "  The graph has no directed path between observed variables, so there is no effect to list."
+    lines: list[list[Cell]] = []
+    for r in records:
+        numbers = [None] * 4 if _missing(r["est"]) else [_number(r[k]) for k in ("est", "se", "ci_low", "ci_high")]
+        lines.append([f"{r['cause']} ~> {r['effect']}", r["kind"], *numbers, r["note"]])
+    heads = ["", "kind", "effect", "std. error", "low", "high", "note"]
+    if not any(r["note"] for r in records):
+        heads, lines = heads[:-1], [line[:-1] for line in lines]
+    return f"Effects ({100 * level:g}% intervals)\n" + table(heads, lines)
+
+
+def checks_record(fit: Fit) -> dict[str, Any]:
+    """Measures of fit, and what is wrong where; tests need complete rows."""
+    record: dict[str, Any] = {"measures": fit.measures(), "r2": rows_of(fit.r2())}
+    if fit.patterns is not None:
+        return {**record, "tests": None, "residuals": None, "modifications": None, "note": _INCOMPLETE}
+    return {
+        **record,
+        "tests": rows_of(fit.tests()),
+        "residuals": rows_of(fit.residuals()),
+        "modifications": rows_of(fit.modifications()),
+        "note": "",
+    }
+
+
+def checks_text(record: dict[str, Any]) -> str:
+    """The same as text, the largest residuals and the most wanted edges only."""
+    from halftrek.reporting.tables import facts, number, table
+
+    m = record["measures"]
+    p = "" if m["pvalue"] is None or m["df"] == 0 else f", p = {number(m['pvalue'])}"
+    indices = ", ".join(f"{k.upper()} {number(m[k], 3)}" for k in ("cfi", "tli", "rmsea", "srmr") if not _missing(m[k]))
+    head = [
+        ("chi-square", f"{number(m['chi2'])} on {m['df']} degrees of freedom{p}"),
+        ("indices", indices),
+        ("AIC, BIC", f"{number(m['aic'], 6)}, {number(m['bic'], 6)}"),
+    ]
+    parts = ["Does the graph fit?\n" + facts(head)]
+    if record["note"]:
+        return "\n\n".join([*parts, f"  {record['note']}"])
+    tests = [(r["constraint"], _number(r["p"]), _number(r["p_adjusted"]), r["verdict"]) for r in record["tests"]]
+    if tests:
+        parts.append("What the graph implies\n" + table(("constraint", "p", "adjusted", "verdict"), tests))
+    else:
+        parts.append("  The graph implies nothing that data could contradict.")
+    wanted = [(r["edge"], _number(r["mi"]), _number(r["epc"])) for r in record["modifications"]][:_MOST_LISTED]
+    if wanted:
+        parts.append("Edges that the data ask for most\n" + table(("edge", "chi-square less", "its value"), wanted))
+    left = [r for r in record["residuals"] if not _missing(r["z"])][:_MOST_LISTED]
+    if left:
+        lines = [(f"{r['lhs']}, {r['rhs']}", *(_number(r[k]) for k in ("observed", "implied", "z"))) for r in left]
+        parts.append("Largest residual correlations\n" + table(("", "observed", "implied", "z"), lines))
+    return "\n\n".join(parts)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    """A tidy frame of any library as a list of records."""
+    from halftrek.reporting.columns import columns_in
+
+    columns = columns_in(frame, "the table")
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _number(value: Any) -> float | None:
+    return None if _missing(value) else float(value)

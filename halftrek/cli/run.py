@@ -1,0 +1,104 @@
+"""``halftrek run``: a whole analysis from one file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
+from halftrek.cli.options import add_command
+
+if TYPE_CHECKING:
+    from halftrek.cli.analysis import Analysis
+    from halftrek.cli.options import Commands
+    from halftrek.estimation.fit import Fit
+    from halftrek.graph import Graph
+
+_EXAMPLE = "halftrek query mroz mroz 'educ -> lwage' --write-analysis analysis.toml && halftrek run analysis.toml"
+
+
+def add_to(commands: Commands, words: Collection[str]) -> None:
+    """Adds the command to the parser."""
+    parser = add_command(commands, "run", run, summary="run a whole analysis from one file", example=_EXAMPLE)
+    parser.add_argument("analysis", metavar="ANALYSIS.toml", help="graph, data, questions, choices and outputs")
+    parser.add_argument("--force", action="store_true", help="write over files that exist")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit, answers, tables, files."""
+    from halftrek.cli import fitting
+    from halftrek.cli.analysis_file import read_analysis
+    from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
+    from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.reporting.records import fit_record, graph_record
+    from halftrek.reporting.text import summarize_fit
+
+    analysis = read_analysis(args.analysis)
+    refuse_two_standard_inputs(analysis.graph, analysis.data.file)
+    wanted = {name: getattr(analysis.output, name) for name in ("report", "results", "model")}
+    files = {name: analysis.place(path) for name, path in wanted.items() if path is not None}
+    for path in files.values():
+        refuse_existing(path, args.force)
+    graph = read_graph(analysis.graph, analysis.folder)
+    with fitting.fitted(analysis, graph) as result:
+        record: dict[str, Any] = {"analysis": args.analysis, "graph": graph_record(graph)}
+        record["fit"] = fit_record(result)
+        record["questions"], texts = _answers(result, graph, analysis)
+        if analysis.output.effects:
+            record["effects"] = fitting.effect_records(result, analysis.uncertainty)
+            texts.append(fitting.effects_table(record["effects"], analysis.uncertainty.level))
+        if analysis.output.checks:
+            record["checks"] = fitting.checks_record(result)
+            texts.append(fitting.checks_text(record["checks"]))
+        record["files"] = {name: str(path) for name, path in files.items()}
+        if not args.json:
+            show("\n\n".join([summarize_fit(result), *texts]))
+        _write(result, analysis, files, record)
+    if args.json:
+        show_json(record)
+    else:
+        for name, path in files.items():
+            show(f"{name}: {path}")
+    if not result.converged:
+        print(f"halftrek: {result.status}", file=sys.stderr)
+        return NOT_CONVERGED
+    return DONE if all(r["identified"] for r in record["questions"]) else NOT_IDENTIFIED
+
+
+def _answers(fit: Fit, graph: Graph, analysis: Analysis) -> tuple[list[dict[str, Any]], list[str]]:
+    """Records and texts, in the order of the questions; one without an answer does not stop the others."""
+    from halftrek.cli.analysis import uncertainty_options
+    from halftrek.cli.output import for_command_line
+    from halftrek.reporting.records import answer_record
+    from halftrek.reporting.text import describe_answer
+    from halftrek.reporting.verdicts import describe_verdict
+    from halftrek.workflow import identify
+
+    records, texts = [], []
+    for question in analysis.questions:
+        verdict = identify(graph, question)
+        if verdict.identified:
+            found = for_command_line(fit.query(question, **uncertainty_options(analysis.uncertainty)))
+            records.append(answer_record(found))
+            texts.append(describe_answer(found))
+        else:
+            records.append(verdict.to_dict())
+            texts.append(describe_verdict(verdict))
+    return records, texts
+
+
+def _write(fit: Fit, analysis: Analysis, files: dict[str, Path], record: dict[str, Any]) -> None:
+    from halftrek.cli.analysis import uncertainty_options
+    from halftrek.reporting.files import whole_file
+    from halftrek.reporting.records import to_json
+
+    if "model" in files:
+        fit.save(files["model"])
+    if "results" in files:
+        with whole_file(files["results"]) as unfinished:
+            unfinished.write_text(to_json(record) + "\n", encoding="utf-8")
+    if "report" in files:
+        fit.report(files["report"], list(analysis.questions), **uncertainty_options(analysis.uncertainty))
