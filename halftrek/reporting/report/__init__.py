@@ -17,7 +17,15 @@ from halftrek.reporting.report.checks import checks_section
 from halftrek.reporting.report.data import data_section
 from halftrek.reporting.report.model import effects_section, graph_section, parameters_of, parameters_section
 from halftrek.reporting.report.page import Markup, Section, bullets, notice, page, text
-from halftrek.reporting.report.questions import Asked, ask, question_section, read_questions, short, warnings_of
+from halftrek.reporting.report.questions import (
+    Asked,
+    ask,
+    common_warnings,
+    question_section,
+    read_questions,
+    short,
+    warnings_of,
+)
 from halftrek.reporting.report.reproduce import reproduce_section
 from halftrek.reporting.tables import count
 
@@ -56,6 +64,7 @@ def report_html(
     how = How() if how is None else how
     queries = read_questions(questions, fit.graph)
     asked = [ask(fit, query, how) for query in queries]
+    common = common_warnings(asked)
     focus = _focus(queries)
     parameters = parameters_of(fit, how)
     checks, found = checks_section(fit)
@@ -63,7 +72,7 @@ def report_html(
     sections = [
         graph_section(fit, parameters, question_ends(queries[0]) if queries else (None, None)),
         Section("assumptions", "What the numbers rest on", (bullets(assumption_sentences(fit, how, focus)),)),
-        *(question_section(fit, one, k, how) for k, one in enumerate(asked, 1)),
+        *(question_section(fit, one, k, how, common) for k, one in enumerate(asked, 1)),
         effects_section(fit, how, focus),
         parameters_section(fit, parameters, how),
         checks,
@@ -72,7 +81,12 @@ def report_html(
     ]
     warnings = [*_trouble(fit), *warnings_of(asked), *found]
     subtitle = f"A linear model of {len(fit.graph.observed)} variables, fitted to {count(fit.n)} rows with halftrek"
-    return page(head, subtitle, [_short(asked), notice(list(dict.fromkeys(warnings)), "Before you trust these numbers")], sections)
+    return page(
+        head,
+        subtitle,
+        [_short(asked), notice(list(dict.fromkeys(warnings)), "Before you trust these numbers")],
+        sections,
+    )
 
 
 def _short(asked: Sequence[Asked]) -> Markup:
@@ -89,7 +103,7 @@ def _focus(queries: Sequence[Query]) -> tuple[str, ...]:
 def _title(queries: Sequence[Query], fit: Fit) -> str:
     if len(queries) == 1:
         return f"Report on {queries[0]}"
-    names = ", ".join(fit.graph.observed[:4]) + ("…" if len(fit.graph.observed) > 4 else "")
+    names = ", ".join(fit.graph.observed[:4]) + (", …" if len(fit.graph.observed) > 4 else "")
     return f"Report on a model of {names}"
 
 

@@ -84,9 +84,7 @@ def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> list[Markup]:
     if found.paths < 2:
         only = "There is no directed path, so the effect is zero."
         return [soft(f"All of it runs along one path: {found.rows[0].path}." if found.paths else only)]
-    rows = [
-        (r.path, r.est, r.se, r.ci_low, r.ci_high, _share(r.share), r.note) for r in (*found.rows, found.total)
-    ]
+    rows = [(r.path, r.est, r.se, r.ci_low, r.ci_high, _share(r.share), r.note) for r in (*found.rows, found.total)]
     headers = ("path", "effect", "std. error", "low", "high", "share", "note")
     bars = len(found.rows) + 1
     picture = drawn(

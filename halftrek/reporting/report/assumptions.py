@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _NAMED = 12  # pairs that are named; of more the rest is counted
 _CROWD = 4  # variables that are named once rather than pair by pair
 _NORMAL = {
-    "delta": "Intervals and tests are from normal theory: they hold for errors that are close to normal, or large n with "
-    "light tails; interval=\"robust\" does without.",
+    "delta": "Intervals and tests are from normal theory: they hold for errors that are close to normal, or large n "
+    'with light tails; interval="robust" does without.',
     "robust": "Intervals do not need normal errors; the tests of fit in this report do.",
     "bootstrap": "Intervals do not need normal errors; the tests of fit in this report do.",
     "parametric": "Intervals are from data drawn with normal errors, and the tests of fit need them too.",
@@ -28,16 +28,16 @@ _NORMAL = {
 
 
 def assumption_sentences(fit: Fit, how: How, focus: Sequence[str]) -> list[str]:
-    """One sentence for each assumption; pairs with a variable of ``focus``, what the questions are about, come first."""
+    """One sentence for each assumption; pairs with a variable that the questions are about (``focus``) come first."""
     graph = fit.graph
     return [
         *_absent(graph, focus),
         *_hidden(graph),
         "Effects are linear, and the same for all units: no interactions, no thresholds, no feedback loops.",
-        "Every variable is recorded as it acts: errors of measurement count as part of the variable unless a hidden cause "
-        "stands for the true one.",
-        f"Errors are normal where a question is about a distribution, a probability or a quantile, or conditions on what "
-        f"was seen. Means, effects and contrasts do not need it. {_NORMAL[how.interval]}",
+        "Every variable is recorded as it acts: errors of measurement count as part of the variable unless a hidden "
+        "cause stands for the true one.",
+        f"Errors are normal where a question is about a distribution, a probability or a quantile, or conditions on "
+        f"what was seen. Means, effects and contrasts do not need it. {_NORMAL[how.interval]}",
         _rows(fit),
         *_missing(fit),
         *_held(fit),
@@ -57,7 +57,8 @@ def _absent(graph: Graph, focus: Sequence[str]) -> list[str]:
     sentences = []
     if apart:
         sentences.append(
-            f"Absent arrows are claims. Neither acts on the other, except through variables in between: {_named(apart)}."
+            f"Absent arrows are claims. Neither acts on the other, except through variables in between: "
+            f"{_named(apart)}."
         )
     if closed and len(closed) == len(pairs) and pairs:
         sentences.append("Nothing hidden affects two of the variables at once.")
@@ -76,7 +77,7 @@ def _hidden(graph: Graph) -> list[str]:
 
 
 def _named(pairs: Sequence[tuple[str, str]]) -> str:
-    """The pairs; four or more variables of which all pairs are among them are named once."""
+    """The pairs; variables whose pairs are all among them, and at least half of them, are named once."""
     crowds, rest = _crowds(pairs)
     words = [f"{u} and {v}" for u, v in rest[:_NAMED]]
     more = len(rest) - _NAMED
@@ -95,7 +96,7 @@ def _crowds(pairs: Sequence[tuple[str, str]]) -> tuple[list[list[str]], list[tup
         for v in names:
             if v != first and all(frozenset((u, v)) in left for u in crowd):
                 crowd.append(v)
-        if len(crowd) >= _CROWD:
+        if len(crowd) >= _CROWD and len(crowd) * (len(crowd) - 1) >= len(pairs):
             crowds.append(crowd)
             left -= {frozenset(e) for e in combinations(crowd, 2)}
     return crowds, [e for e in pairs if frozenset(e) in left]
@@ -103,7 +104,10 @@ def _crowds(pairs: Sequence[tuple[str, str]]) -> tuple[list[list[str]], list[tup
 
 def _rows(fit: Fit) -> str:
     if fit.rows is not None and fit.rows.cluster is not None:
-        return "Clusters of rows are independent of each other; rows within one need not be (robust intervals and bootstrap)."
+        return (
+            "Clusters of rows are independent of each other; rows within one need not be (robust intervals and "
+            "bootstrap)."
+        )
     return "Rows are independent of each other, and all from the same model."
 
 
@@ -123,7 +127,9 @@ def _held(fit: Fit) -> list[str]:
     sentences = []
     fixed = {key: value for key, value in fit.graph.coefficients.items() if not isinstance(value, str)}
     if fixed:
-        sentences.append(f"Held, not estimated: {'; '.join(f'{key} at {number(float(v))}' for key, v in fixed.items())}.")
+        sentences.append(
+            f"Held, not estimated: {'; '.join(f'{key} at {number(float(v))}' for key, v in fixed.items())}."
+        )
     labels: dict[str, list[str]] = {}
     for key, value in fit.graph.coefficients.items():
         if isinstance(value, str):

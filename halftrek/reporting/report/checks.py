@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.inference import measures
 from halftrek.inference.constraints import constraint_tests
+from halftrek.inference.measures import measures
 from halftrek.inference.modification import modifications
 from halftrek.inference.multiplicity import holm
 from halftrek.inference.residuals import explained, residuals
@@ -38,8 +38,8 @@ def checks_section(fit: Fit) -> tuple[Section, list[str]]:
         parts += [
             heading("What the graph implies"),
             soft(
-                'Tests of single claims, residual correlations and edges that the data ask for need complete rows: fit with '
-                'missing="drop" to see them.'
+                "Tests of single claims, residual correlations and edges that the data ask for need complete rows: fit "
+                'with missing="drop" to see them.'
             ),
         ]
     return Section("checks", "Does the model fit the data?", (*parts, *_explained(fit)), apart=True), warnings
@@ -79,7 +79,11 @@ def _measures(found: Measures) -> list[tuple[Cell, ...]]:
         rows += [
             ("CFI", f"{found.cfi:.3f}", "1 is perfect; above 0.95 counts as good"),
             ("TLI", f"{found.tli:.3f}", "the same, with a price for parameters"),
-            ("RMSEA", number(found.rmsea, 3), f"0 is perfect; below 0.06 counts as good (90% interval {low} to {high})"),
+            (
+                "RMSEA",
+                number(found.rmsea, 3),
+                f"0 is perfect; below 0.06 counts as good (90% interval {low} to {high})",
+            ),
             ("SRMR", number(found.srmr, 3), "mean residual correlation; below 0.08 counts as good"),
         ]
     return rows
@@ -99,8 +103,8 @@ def _tests(fit: Fit, warnings: list[str]) -> list[Markup]:
         result = "it is contradicted" if failed else "it is not contradicted"
     parts.append(
         text(
-            f"{many}, tested one by one; {result} at the {100 * LEVEL:g}% level, with p-values adjusted for their number "
-            f"(Holm)."
+            f"{many}, tested one by one; {result} at the {100 * LEVEL:g}% level, with p-values adjusted for their "
+            f"number (Holm)."
         )
     )
     if failed:
@@ -162,8 +166,8 @@ def _hints(fit: Fit) -> list[Markup]:
         return [*parts, text("None: no single edge would improve the fit noticeably.")]
     parts.append(
         text(
-            "How much χ² would fall if one edge were added, and the weight that it would have. Edges that data cannot tell "
-            "apart have the same number; which of them to add is for your knowledge to say."
+            "How much χ² would fall if one edge were added, and the weight that it would have. Edges that data cannot "
+            "tell apart have the same number; which of them to add is for your knowledge to say."
         )
     )
     rows = [(m.edge, m.mi, m.epc, m.std, p_value(m.p)) for m in found]
@@ -181,4 +185,4 @@ def _explained(fit: Fit) -> list[Markup]:
 
 
 def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+    return "<\u00a00.001" if p < 0.001 else f"=\u00a0{p:.3f}"

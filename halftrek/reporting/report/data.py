@@ -30,7 +30,7 @@ def data_section(fit: Fit) -> Section:
         sd = np.sqrt(np.diag(moments.cov))
         means: list[Cell] = [float(m) if moments.has_mean else None for m in moments.mean]
         rows = [(v, count(moments.n), m, float(s)) for v, m, s in zip(moments.names, means, sd, strict=True)]
-        parts.append(table(("variable", "rows", "mean", "standard deviation"), rows, most=_COLUMNS))
+        parts.append(table(("variable", "rows", "mean", "standard deviation"), rows, digits=5, most=_COLUMNS))
         if not moments.has_mean:
             parts.append(soft("Only a covariance matrix was given, without means."))
     else:
@@ -63,7 +63,10 @@ def _holes(patterns: Patterns) -> list[Markup]:
     for k in order:
         lacking = [v for v, seen in zip(patterns.names, patterns.observed[k], strict=True) if not seen]
         several.append((", ".join(lacking) or "nothing (complete rows)", int(patterns.rows[k])))
-    parts = [table(headers, rows, most=_COLUMNS), soft("Means and standard deviations are of the values that are there.")]
+    parts = [
+        table(headers, rows, digits=5, most=_COLUMNS),
+        soft("Means and standard deviations are of the values that are there."),
+    ]
     parts += [heading("Which values are missing together"), table(("missing", "rows"), several, most=_PATTERNS)]
     return [*parts, *_little(patterns)]
 
@@ -76,12 +79,12 @@ def _little(patterns: Patterns) -> list[Markup]:
     if not df:
         return []
     shown = p_value(p)
-    told = f"p {shown}" if str(shown).startswith("<") else f"p = {shown}"
+    told = f"p\u00a0{shown}" if str(shown).startswith("<") else f"p\u00a0=\u00a0{shown}"
     means = "speaks against" if p < 0.05 else "does not speak against"
     return [
         text(
-            f"Little's test that values are missing completely at random: χ² = {chi2:.2f} with {df} degrees of freedom, "
-            f"{told}. This {means} it; the estimates need only missing at random."
+            f"Little's test that values are missing completely at random: χ² = {chi2:.2f} with {df} degrees of "
+            f"freedom, {told}. This {means} it; the estimates need only missing at random."
         )
     ]
 
@@ -95,13 +98,19 @@ def digests(fit: Fit) -> Markup:
     return facts(pairs)
 
 
-def source_file(fit: Fit) -> Path | None:
-    """The file that the rows came from, if it is one and still there."""
+def file_name(fit: Fit) -> str | None:
+    """The file that the rows came from; None for rows in memory, and for those of standard input, which are gone."""
     if fit.rows is None or not isinstance(fit.rows.source, (str, os.PathLike)):
         return None
-    path = Path(fit.rows.source)
+    name = os.fspath(fit.rows.source)
+    return None if Path(name).stem == "standard-input" else name
+
+
+def source_file(fit: Fit) -> Path | None:
+    """That file, if it is one and still there."""
+    name = file_name(fit)
     try:
-        return path if path.is_file() else None
+        return Path(name) if name is not None and Path(name).is_file() else None
     except OSError:
         return None
 

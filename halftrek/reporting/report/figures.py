@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_LONG = re.compile(r"(\d\.\d\d)\d+")  # hundredths of a point are fine enough
 _NAMESPACES = re.compile(r'\s+xmlns(?::\w+)?="[^"]*"')
 
 
 def figure(svg: Markup, caption: str) -> Markup:
     """A picture with what it shows."""
+    svg = _NAMESPACES.sub("", svg)  # names that look like places elsewhere; a page of HTML needs none
     return f"<figure>\n{svg}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
 
 
@@ -49,7 +51,7 @@ def _inline(svg: str, name: str, caption: str) -> Markup:
     """The element alone, with anchors of its own and no name of a place elsewhere."""
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = _NAMESPACES.sub("", svg)
+    svg = _LONG.sub(r"\1", svg)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", svg)
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)

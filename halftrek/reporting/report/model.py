@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from halftrek.inference import How, parameter_rows
 from halftrek.inference.effects import Effect, effect_rows
 from halftrek.reporting.effect_plots import plot_effects
 from halftrek.reporting.report.figures import drawn, figure
 from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
-from halftrek.reporting.report.uncertainty import for_tables
+from halftrek.reporting.report.uncertainty import for_tables, remark
 from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.text import arrow_of
 
@@ -87,22 +89,25 @@ def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
         ),
         text(f"{unknown} of {len(rows)} effects are not identified and have no number.") if unknown else "",
         soft(note) if note else "",
-        _table(chosen, how.level),
+        _table(chosen, how),
     ]
     forest = _largest([r for r in rows if r.kind == "total" and not math.isnan(r.ci_low)])
     if forest:
         cut = ", the largest ones" if len(forest) == _FOREST else ""
+        sd = dict(zip(fit.model.names, np.sqrt(np.diag(fit.model.cov)), strict=True))
         columns = {
             "label": [f"{r.cause} ~> {r.effect}" for r in forest],
             "est": [r.std for r in forest],
-            "ci_low": [_scaled(r, r.ci_low) for r in forest],
-            "ci_high": [_scaled(r, r.ci_high) for r in forest],
+            "ci_low": [r.ci_low * sd[r.cause] / sd[r.effect] for r in forest],
+            "ci_high": [r.ci_high * sd[r.cause] / sd[r.effect] for r in forest],
         }
         parts += [
             heading("Total effects side by side"),
             drawn(
                 "forest",
-                lambda ax: plot_effects(columns, ax=ax).set_xlabel("standard deviations of the effect for one of the cause"),
+                lambda ax: plot_effects(columns, ax=ax).set_xlabel(
+                    "standard deviations of the effect for one of the cause"
+                ),
                 (7.2, 0.9 + 0.3 * len(forest)),
                 f"Total effects{cut}, in standard deviations (taken as known) so that they compare, with their "
                 f"{100 * how.level:g}% intervals. Open dots: zero is within.",
@@ -120,26 +125,35 @@ def _chosen(rows: list[Effect], focus: Sequence[str]) -> tuple[list[Effect], str
     totals.sort(key=lambda r: (-len({r.cause, r.effect} & named), math.isnan(r.std), -abs(r.std or 0.0)))
     first = "those of the variables asked about first, then " if named else ""
     return totals[:_EFFECTS], (
-        f"Of {len(rows):,} effects {min(_EFFECTS, len(totals))} total ones are shown, {first}the largest; fit.effects() "
-        f"has all."
+        f"Of {len(rows):,} effects {min(_EFFECTS, len(totals))} total ones are shown, {first}the largest; "
+        f"fit.effects() has all."
     )
 
 
-def _table(rows: Sequence[Effect], level: float) -> Markup:
-    headers = ("cause", "effect", "kind", "estimate", "std. error", "low", "high", "p", "standardised", "known by", "note")
+def _table(rows: Sequence[Effect], how: How) -> Markup:
+    headers = (
+        "cause",
+        "effect",
+        "kind",
+        "estimate",
+        "std. error",
+        "low",
+        "high",
+        "p",
+        "standardised",
+        "known by",
+        "note",
+    )
     cells = [
-        (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, r.method, r.note) for r in rows
+        (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, r.method, r.note)
+        for r in rows
     ]
-    return table(headers, cells) + soft(f"Low and high are the ends of {100 * level:g}% intervals.")
+    return table(headers, cells) + soft(remark(how))
 
 
 def _largest(rows: list[Effect]) -> list[Effect]:
     keep = set(map(id, sorted(rows, key=lambda r: -abs(r.std))[:_FOREST]))
     return [r for r in rows if id(r) in keep]
-
-
-def _scaled(row: Effect, end: float) -> float:
-    return end * (row.std / row.est) if row.est else end
 
 
 def parameters_section(fit: Fit, rows: Sequence[Parameter], how: How) -> Section:
@@ -154,11 +168,11 @@ def parameters_section(fit: Fit, rows: Sequence[Parameter], how: How) -> Section
             parts += [heading(title), table(headers, cells, most=_PARAMETERS, more="fit.params() has all.")]
     for op, title in (("~~", "Variances of the errors"), ("~1", "Intercepts")):
         chosen = [r for r in rows if r.op == op and (op == "~1" or r.lhs == r.rhs)]
-        cells = [(r.lhs, r.est, r.se, r.ci_low, r.ci_high, r.note) for r in chosen]
-        if cells:
+        plain = [(r.lhs, r.est, r.se, r.ci_low, r.ci_high, r.note) for r in chosen]
+        if plain:
             top = ("variable", "estimate", "std. error", "low", "high", "note")
-            parts += [heading(title), table(top, cells, most=_PARAMETERS, more="fit.params() has all.")]
+            parts += [heading(title), table(top, plain, most=_PARAMETERS, more="fit.params() has all.")]
     if any(r.op == "=~" for r in rows):
         parts.append(soft("The sign of a hidden cause is free: all its loadings may be turned at once."))
-    parts.append(soft(f"Low and high are the ends of {100 * how.level:g}% intervals."))
+    parts.append(soft(remark(how)))
     return Section("parameters", "Parameters", tuple(parts))

@@ -44,7 +44,8 @@ def page(title: str, subtitle: str, lead: Sequence[Markup], sections: Sequence[S
         f'<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         f'<header>\n<h1>{escape(title)}</h1>\n<p class="soft">{escape(subtitle)}</p>\n</header>\n'
-        f'{"".join(lead)}\n<nav aria-label="Contents">\n<ol>\n{contents}\n</ol>\n</nav>\n{body}\n</main>\n</body>\n</html>\n'
+        f'{"".join(lead)}\n<nav aria-label="Contents">\n<ol>\n{contents}\n</ol>\n</nav>\n{body}\n'
+        f"</main>\n</body>\n</html>\n"
     )
 
 
@@ -139,7 +140,7 @@ def table(
     used = [j for j, column in enumerate(columns) if any(cell not in (None, "") for cell in column)]
     numeric = {j for j in used if all(_is_number(cell) for cell in columns[j])}
     texts = {j: [_minus(t) if j in numeric else t for t in column_texts(columns[j], digits)] for j in used}
-    top = "".join(f"<th{_class('n' if j in numeric else 't')}>{escape(headers[j])}</th>" for j in used)
+    top = "".join(f"<th{_class('n' if j in numeric else '')}>{escape(headers[j])}</th>" for j in used)
     lines = []
     for i in range(len(shown)):
         cells = (f"<td{_class(_kind(j in numeric, texts[j][i]))}>{escape(texts[j][i])}</td>" for j in used)
@@ -173,7 +174,7 @@ def _minus(words: str) -> str:
 def _kind(numeric: bool, words: str) -> str:
     if numeric:
         return "n"
-    return "w" if len(words) > _WRAPPED else "t"
+    return "w" if len(words) > _WRAPPED else ""
 
 
 def _class(kind: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from halftrek.reporting.report.page import (
     table,
     text,
 )
+from halftrek.reporting.report.uncertainty import KINDS
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import joint_rows
 from halftrek.reporting.verdicts import verdict_line
@@ -43,13 +44,6 @@ if TYPE_CHECKING:
     from halftrek.identification import Verdict
     from halftrek.identification.witness import Witness
 
-KINDS = {
-    "delta": "normal theory: from the information, by the delta method",
-    "robust": "robust: from the sandwich, also right for data that are not normal",
-    "bootstrap": "bootstrap: rows drawn again",
-    "parametric": "parametric bootstrap: rows drawn from the fitted model",
-    "profile": "profile likelihood",
-}
 _MOST = 40  # edges of the two models of a witness that are listed
 _LONG = 90  # characters of a question in a heading
 
@@ -98,8 +92,8 @@ def short(asked: Asked) -> Markup:
     return f"{code(str(asked.query))}: {_headline(asked.answer)}"
 
 
-def question_section(fit: Fit, asked: Asked, k: int, how: How) -> Section:
-    """Everything on one question."""
+def question_section(fit: Fit, asked: Asked, k: int, how: How, common: Collection[str] = ()) -> Section:
+    """Everything on one question, but warnings that are ``common`` to all and stand above."""
     words = in_words(asked.query)
     canonical = str(asked.query)
     shown = canonical if len(canonical) <= _LONG else canonical[: _LONG - 1] + "…"
@@ -111,15 +105,16 @@ def question_section(fit: Fit, asked: Asked, k: int, how: How) -> Section:
     if asked.answer is None:
         parts += _refused(asked) if not asked.verdict.identified else [soft(asked.obstacle), *_formula(asked.verdict)]
     else:
-        parts += _answered(fit, asked.answer, asked.verdict, k, how)
+        parts += _answered(fit, asked.answer, asked.verdict, k, how, common)
     return Section(f"question-{k}", f"Question {k}: {shown}", tuple(parts))
 
 
 # -- with a number -------------------------------------------------------------------------------
 
 
-def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How) -> list[Markup]:
-    parts = [f'<p class="answer">{_headline(found)}</p>', notice([_sentence(w) for w in found.warnings])]
+def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, common: Collection[str]) -> list[Markup]:
+    warnings = [_sentence(w) for w in found.warnings if w not in common]
+    parts = [f'<p class="answer">{_headline(found)}</p>', notice(warnings)]
     parts.append(_numbers(found))
     parts += _formula(verdict)
     parts += [heading("In sentences"), prose(_explanation(found))]
@@ -212,8 +207,8 @@ def _witness(graph: Graph, witness: Witness) -> list[Markup]:
     return [
         heading("Two models that no data can tell apart"),
         text(
-            f"Both have this graph, and the same covariance matrix of the observed variables (to {close:.0e}). Yet they "
-            f"disagree on the answer. What differs stands first, in bold."
+            f"Both have this graph, and the same covariance matrix of the observed variables (to {close:.0e}). Yet "
+            f"they disagree on the answer. What differs stands first, in bold."
         ),
         table(("", "one model", "the other"), rows, most=_MOST, marked=range(1 + sum(apart))),
     ]
@@ -225,6 +220,12 @@ def _sentence(words: str) -> str:
 
 def _figure(value: float) -> str:
     return number(float(value), 4).replace("-", "−")
+
+
+def common_warnings(asked: Sequence[Asked]) -> set[str]:
+    """Warnings that come with every answer, where there are several."""
+    several = [set(one.answer.warnings) for one in asked if one.answer is not None]
+    return set.intersection(*several) if len(several) > 1 else set()
 
 
 def warnings_of(asked: Sequence[Asked]) -> list[str]:

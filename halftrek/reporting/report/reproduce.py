@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from halftrek.inference import How
-from halftrek.reporting.report.data import digests
+from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.page import Markup, Section, facts, heading, listing, soft
-from halftrek.reporting.report.questions import KINDS
+from halftrek.reporting.report.uncertainty import KINDS
 from halftrek.reporting.tables import count
 from halftrek.syntax import format_graph
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halftrek.moments import Moments
 
 _WIDEST = 24  # variables whose covariances are written out in the code
+_WIDTH = 88  # letters of a line of code
 _LIBRARIES = ("numpy", "scipy", "narwhals", "networkx", "matplotlib")
 _STANDARD = How()
 
@@ -44,7 +45,7 @@ def reproduce_section(fit: Fit, questions: Sequence[str], title: str, name: str,
         soft(recipe.before) if recipe.before else "",
         listing(recipe.code),
         heading("Command line"),
-        listing(command(fit, questions, name)),
+        _terminal(fit, questions, title, name, how),
         heading("Options"),
         facts(_options(fit, how)),
         heading("Data"),
@@ -56,10 +57,9 @@ def reproduce_section(fit: Fit, questions: Sequence[str], title: str, name: str,
 
 
 def python_code(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Recipe:
-    """A script that makes the same report; where the rows were a frame it has their moments, or says which file to make."""
+    """A script that makes the same report; where rows were a frame it has their moments, or says which file to make."""
     data, before = _data(fit, how)
-    given = [f"graph, {data}" if not data.startswith("cov=") else f"graph,\n    {data},\n   ", *_fit_options(fit)]
-    report = [repr(name), f"questions={list(questions)!r}", f"title={title!r}"]
+    report = [repr(name), f"questions={_list(questions)}", f"title={title!r}"]
     report += [
         f"{option}={value!r}"
         for option in ("level", "interval", "information", "replicates", "ends", "random_state")
@@ -68,31 +68,51 @@ def python_code(fit: Fit, questions: Sequence[str], title: str, name: str, how: 
     lines = [
         "import halftrek as ht",
         "",
-        f'graph = ht.graph("""\n{format_graph(fit.graph).strip()}\n""")',
-        f"fit = ht.fit({', '.join(given).replace('   , ', '    ').removesuffix('   ')})",
-        f"fit.report({', '.join(report)})",
+        f"graph = ht.graph({_quoted(format_graph(fit.graph).strip())})",
+        f"fit = {_call('ht.fit', ['graph', *data, *_fit_options(fit)])}",
+        _call("fit.report", report),
     ]
     return Recipe("\n".join(lines) + "\n", before)
 
 
-def _data(fit: Fit, how: How) -> tuple[str, str]:
-    source = None if fit.rows is None else fit.rows.source
-    if isinstance(source, (str, os.PathLike)):
-        return repr(os.fspath(source)), ""
+def _quoted(text: str) -> str:
+    """Over several lines, unless the text itself has what ends or changes such a text."""
+    return repr(text) if '"""' in text or "\\" in text else f'"""\n{text}\n"""'
+
+
+def _call(function: str, arguments: Sequence[str]) -> str:
+    """In one line if it fits, else one line for each argument."""
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) <= _WIDTH and "\n" not in line:
+        return line
+    inside = "".join(f"    {argument},\n" for argument in arguments)
+    return f"{function}(\n{inside})"
+
+
+def _list(texts: Sequence[str]) -> str:
+    line = repr(list(texts))
+    return line if len(line) <= _WIDTH - 20 else "[\n" + "".join(f"        {t!r},\n" for t in texts) + "    ]"
+
+
+def _data(fit: Fit, how: How) -> tuple[list[str], str]:
+    """Arguments of ``ht.fit`` that bring the data, and what has to be done before."""
+    name = file_name(fit)
+    if name is not None:
+        return [repr(name)], ""
     needs_rows = how.interval in ("robust", "bootstrap") or fit.patterns is not None
     if needs_rows or len(fit.moments.names) > _WIDEST:
         columns = ", ".join(fit.moments.names[:8]) + (", …" if len(fit.moments.names) > 8 else "")
         what = f"{count(fit.n)} rows" + (f" of a {fit.frame} frame" if fit.frame else "")
-        return "'data.csv'", f"The data were {what}: save them as data.csv, with the columns {columns}, and run this."
-    return _moments(fit.moments), "The rows were in memory; their moments, which give the same numbers, are written out."
+        return ["'data.csv'"], f"The data were {what}: save them as data.csv, with the columns {columns}, and run this."
+    return _moments(
+        fit.moments
+    ), "The rows were in memory; their moments, which give the same numbers, are written out."
 
 
-def _moments(moments: Moments) -> str:
-    rows = ",\n".join(f"        [{_row(moments.cov[i, : i + 1])}]" for i in range(len(moments.names)))
-    parts = [f"cov=[\n{rows},\n    ]", f"n={_plain(moments.n)}", f"names={list(moments.names)!r}"]
-    if moments.has_mean:
-        parts.append(f"mean=[{_row(moments.mean)}]")
-    return ",\n    ".join(parts)
+def _moments(moments: Moments) -> list[str]:
+    rows = "".join(f"        [{_row(moments.cov[i, : i + 1])}],\n" for i in range(len(moments.names)))
+    parts = [f"cov=[\n{rows}    ]", f"n={_plain(moments.n)}", f"names={list(moments.names)!r}"]
+    return [*parts, f"mean=[{_row(moments.mean)}]"] if moments.has_mean else parts
 
 
 def _row(values: Floats) -> str:
@@ -106,7 +126,7 @@ def _plain(x: float) -> str:
 def _fit_options(fit: Fit) -> list[str]:
     """The options of ``ht.fit`` that are not the usual ones."""
     options = []
-    if fit.rows is not None and isinstance(fit.rows.source, (str, os.PathLike)):
+    if fit.rows is not None and file_name(fit) is not None:
         if fit.rows.missing != "fiml":
             options.append(f"missing={fit.rows.missing!r}")
         for name, value in (("weights", fit.rows.weights), ("cluster", fit.rows.cluster)):
@@ -114,20 +134,40 @@ def _fit_options(fit: Fit) -> list[str]:
                 options.append(f"{name}={value!r}")
     if fit.method != "em":
         return [*options, f"method={fit.method!r}"]
-    for name, values, word in (("noise", fit.options.noise, (1.0, "unit")), ("intercepts", fit.options.intercepts, (0.0, "zero"))):
+    held = (("noise", fit.options.noise, 1.0, "unit"), ("intercepts", fit.options.intercepts, 0.0, "zero"))
+    for name, values, usual, word in held:
         if values:
-            all_same = {v for v, _ in values} == set(fit.graph.observed) and {x for _, x in values} == {word[0]}
-            options.append(f"{name}={word[1] if all_same else dict(values)!r}")
+            all_same = {v for v, _ in values} == set(fit.graph.observed) and {x for _, x in values} == {usual}
+            options.append(f"{name}={(word if all_same else dict(values))!r}")
     return options
 
 
-def command(fit: Fit, questions: Sequence[str], name: str) -> str:
-    """The same from a terminal, with the graph in a file."""
-    source = None if fit.rows is None else fit.rows.source
-    data = os.fspath(source) if isinstance(source, (str, os.PathLike)) else "data.csv"
-    graph = f"cat > graph.txt <<'END'\n{format_graph(fit.graph).strip()}\nEND\n"
-    words = ["halftrek", "report", "graph.txt", str(data), *questions, "--output", name]
-    return graph + " ".join(map(shlex.quote, words))
+def _terminal(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Markup:
+    words = command(fit, questions, title, name, how)
+    if words is None:
+        return soft("Held intercepts and single noise variances are for Python.")
+    where = ""
+    if file_name(fit) is None:
+        where = soft(f"With the {'covariances' if fit.rows is None else 'rows'} in a file.")
+    return where + listing(words)
+
+
+def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> str | None:
+    """The same from a terminal, with the graph in a file; None if the fit has options that only Python has."""
+    data = ["--cov", "covariance.csv", "--n", _plain(fit.n)] if fit.rows is None else [file_name(fit) or "data.csv"]
+    lines = [["halftrek", "report", "graph.txt", *data]]
+    for option in _fit_options(fit):
+        key, _, value = option.partition("=")
+        if key == "intercepts" or value.startswith("{"):
+            return None
+        lines.append([f"--{key}", value.strip("'")])
+    lines += [["--question", question] for question in questions]
+    for key in ("interval", "level", "replicates", "ends", "random_state"):
+        if getattr(how, key) != getattr(_STANDARD, key):
+            lines.append([f"--{key.replace('_', '-')}", str(getattr(how, key))])
+    lines += [["--title", title], ["--out", name]]
+    call = " \\\n  ".join(" ".join(map(shlex.quote, words)) for words in lines)
+    return f"cat > graph.txt <<'END'\n{format_graph(fit.graph).strip()}\nEND\n{call}\n"
 
 
 def _options(fit: Fit, how: How) -> list[tuple[str, Markup]]:
@@ -144,9 +184,9 @@ def _options(fit: Fit, how: How) -> list[tuple[str, Markup]]:
         pairs.append(("information", how.information))
     if how.interval in ("bootstrap", "parametric"):
         pairs.append(("replicates", f"{how.replicates:,}, {how.ends} ends"))
-    pairs.append(("seed", f"{how.random_state}" + ("" if _draws(how) else " (nothing in this report is drawn at random)")))
-    from html import escape
-
+    pairs.append(
+        ("seed", f"{how.random_state}" + ("" if _draws(how) else " (nothing in this report is drawn at random)"))
+    )
     return [(name, escape(value)) for name, value in pairs]
 
 

@@ -9,7 +9,8 @@ body { margin: 0; background: #fff; color: var(--ink); font: 16px/1.5 system-ui,
   "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 900px; margin: 0 auto; padding: 28px 20px 60px; }
 h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 4px; }
-h2 { font-size: 1.3rem; line-height: 1.3; margin: 44px 0 10px; padding-bottom: 4px; border-bottom: 2px solid var(--line); }
+h2 { font-size: 1.3rem; line-height: 1.3; margin: 44px 0 10px; padding-bottom: 4px;
+  border-bottom: 2px solid var(--line); }
 h3 { font-size: 1.05rem; margin: 26px 0 6px; }
 p { margin: 8px 0; }
 ul { margin: 8px 0; padding-left: 22px; }
@@ -18,6 +19,7 @@ h1, h2, h3, p, li, figcaption, table.facts td { overflow-wrap: anywhere; }
 a { color: var(--blue); }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 code { font-size: 0.92em; background: var(--pale); padding: 1px 4px; border-radius: 3px; }
+pre code { font-size: inherit; background: none; padding: 0; }
 pre { font-size: 0.82rem; line-height: 1.45; background: var(--pale); border: 1px solid var(--line); border-radius: 4px;
   padding: 10px 12px; overflow: auto; max-height: 480px; }
 .soft { color: var(--soft); font-size: 0.92rem; }
@@ -28,10 +30,9 @@ nav li { break-inside: avoid; margin: 2px 0; font-size: 0.95rem; }
 table { border-collapse: collapse; font-size: 0.9rem; line-height: 1.4; }
 th { text-align: left; font-weight: 600; vertical-align: bottom; border-bottom: 1.5px solid var(--ink); }
 td { vertical-align: top; border-bottom: 1px solid var(--line); }
-th, td { padding: 4px 16px 4px 0; }
+th, td { padding: 4px 14px 4px 0; }
 th:last-child, td:last-child { padding-right: 4px; }
 th.n, td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-td.t, th.t { white-space: nowrap; }
 td.w { min-width: 13em; overflow-wrap: break-word; }
 tr.differs td { font-weight: 600; }
 table.facts th { font-weight: 400; color: var(--soft); white-space: nowrap; vertical-align: top;
@@ -39,10 +40,12 @@ table.facts th { font-weight: 400; color: var(--soft); white-space: nowrap; vert
 figure { margin: 16px 0; overflow-x: auto; }
 figure svg { display: block; max-width: 100%; height: auto; }
 figcaption { font-size: 0.88rem; color: var(--soft); margin-top: 4px; }
-.badge { display: inline-block; font-weight: 600; font-size: 0.9rem; padding: 1px 9px; border-radius: 10px; border: 1px solid; }
+.badge { display: inline-block; font-weight: 600; font-size: 0.9rem; padding: 1px 9px; border-radius: 10px;
+  border: 1px solid; }
 .badge.good { color: var(--good); background: #e8f6f1; border-color: #b5ddd0; }
 .badge.bad { color: var(--bad); background: #fdf0e7; border-color: #efcdb4; }
-.notice { border-left: 4px solid var(--bad); background: #fdf4ee; padding: 8px 14px; margin: 12px 0; border-radius: 0 4px 4px 0; }
+.notice { border-left: 4px solid var(--bad); background: #fdf4ee; padding: 8px 14px; margin: 12px 0;
+  border-radius: 0 4px 4px 0; }
 .notice > :first-child { margin-top: 0; } .notice > :last-child { margin-bottom: 0; }
 .formula { font-family: Cambria, "STIX Two Text", "Latin Modern Roman", "Times New Roman", serif; font-size: 1.08rem;
   background: var(--pale); padding: 8px 14px; border-radius: 4px; margin: 10px 0; overflow-wrap: anywhere; }
