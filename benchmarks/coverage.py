@@ -26,12 +26,12 @@ KINDS: dict[str, dict[str, object]] = {
     "observed": {"interval": "delta", "information": "observed"},
     "robust": {"interval": "robust"},
     "profile": {"interval": "profile"},
-    "bootstrap": {"interval": "bootstrap", "replicates": 400},
-    "bca": {"interval": "bootstrap", "ends": "bca", "replicates": 400},
-    "parametric": {"interval": "parametric", "replicates": 400},
+    "bootstrap": {"interval": "bootstrap", "replicates": 300},
+    "bca": {"interval": "bootstrap", "ends": "bca", "replicates": 300},
+    "parametric": {"interval": "parametric", "replicates": 300},
 }
-DRAWS = {"profile": 300, "bootstrap": 200, "bca": 200, "parametric": 200}
-MOST = 1000  # samples for the kinds that cost little
+DRAWS = {"profile": 250, "bootstrap": 200, "bca": 200, "parametric": 200}
+MOST = 600  # samples for the kinds that cost little
 
 
 @dataclass(frozen=True)
