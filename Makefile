@@ -14,14 +14,14 @@ FIND_PYTHON = for candidate in $(PYTHON) python3.11 python3.12 python3.13 python
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$candidate"; break; fi; \
 	done
 
-.PHONY: help demo test check bench docs lock clean
+.PHONY: help demo test check bench bench-quick docs lock clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    a causal effect from the bundled data, with a picture"
 	@echo "make test    the tests; some of them: make test ARGS=tests/graph"
 	@echo "make check   format, lint, types, import contracts, tests, documentation"
-	@echo "make bench   the benchmarks, one after the other"
+	@echo "make bench   halftrek beside its peers, which are installed in .bench: hours; make bench-quick: minutes"
 	@echo "make docs    the documentation, into site/"
 	@echo "make lock    new versions into constraints.txt"
 	@echo "make clean   remove everything that make has made"
@@ -41,7 +41,10 @@ check: $(VENV)/.ready-to-develop
 	$(MAKE) docs
 
 bench: $(VENV)/.ready-to-develop
-	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	$(BIN)/python benchmarks/run.py
+
+bench-quick: $(VENV)/.ready-to-develop
+	$(BIN)/python benchmarks/run.py --quick $(ARGS)
 
 docs: $(VENV)/.ready-to-develop
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -80,5 +83,5 @@ lock:
 	cp "$$folder/pins" constraints.txt && echo "constraints.txt: $$(wc -l < constraints.txt) versions"
 
 clean:
-	rm -rf $(VENV) site output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf $(VENV) .bench site output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
 	find halftrek tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

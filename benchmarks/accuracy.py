@@ -1,0 +1,67 @@
+"""Accuracy and honesty: what each tool answers on each graph, how far off, with what interval, or how it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.problems import QUESTIONS, Question, question_problem
+from benchmarks.tools import HALFTREK, PEERS, SEMOPY_LATENT, ask
+
+ROWS = 1_000
+TOOLS = (HALFTREK, *PEERS[:5], SEMOPY_LATENT, *PEERS[5:])
+WRONG = 4.0  # standard errors of the mean answer: beyond this the answers are not about the truth
+
+
+def measure(quick: bool) -> list[dict[str, Any]]:
+    """One entry for each question and tool."""
+    samples = 5 if quick else 20
+    entries = []
+    for question in QUESTIONS:
+        problem = question_problem(question, ROWS, samples)
+        for tool in TOOLS:
+            found = ask(tool, problem, "answer", *filter(None, [tool.variant]), seconds=30 if quick else 300)
+            entry = {"question": question.name, "tool": tool.name, "truth": question.truth(), **judge(question, found)}
+            entries.append(entry)
+            print(f"{question.name:26s} {tool.name:26.26s} {entry['verdict']}", flush=True)
+    return entries
+
+
+def judge(question: Question, found: dict[str, Any]) -> dict[str, Any]:
+    """What a tool's answers come to: a verdict in words, and numbers where there are any."""
+    for why in ("absent", "gave_up", "error"):
+        if why in found:
+            return {"verdict": {"absent": "absent", "gave_up": "gave up", "error": "error"}[why], "note": found[why]}
+    answers = found["answers"]
+    values = np.array([a["value"] for a in answers if a.get("value") is not None], dtype=float)
+    first = answers[0]
+    if not len(values):
+        if "formula" in first:
+            return {"verdict": "formula only", "note": first["formula"]}
+        kind = "refuses" if "refused" in first else "error"
+        return {"verdict": kind, "note": first.get("refused") or first.get("error", "")}
+    truth = question.truth()
+    bounded = [a for a in answers if a.get("low") is not None and a.get("high") is not None]
+    warned = sum(bool(a.get("warning")) for a in answers)
+    errors = values - truth
+    result: dict[str, Any] = {
+        "values": values.tolist(),
+        "median": float(np.median(values)),
+        "error": float(np.sqrt(np.mean(errors**2))),
+        "failed": len(answers) - len(values),
+        "intervals": len(bounded),
+        "covered": sum(a["low"] <= truth <= a["high"] for a in bounded),
+        "warned": warned,
+        "note": next((a["warning"] for a in answers if a.get("warning")), first.get("formula", "")),
+    }
+    return {**result, "verdict": _verdict(question, errors, warned, len(answers))}
+
+
+def _verdict(question: Question, errors: np.ndarray, warned: int, asked: int) -> str:
+    if not question.identified:
+        return "a number for what cannot be known" + (", with a warning" if warned == asked else ", WITHOUT A WARNING")
+    spread = max(float(np.std(errors, ddof=1)) / np.sqrt(len(errors)) if len(errors) > 1 else np.inf, 1e-9)
+    if abs(float(np.mean(errors))) > WRONG * spread and abs(float(np.mean(errors))) > 0.03:
+        return "wrong number" + (", with a warning" if warned == asked else " WITHOUT A WARNING")
+    return "right"

@@ -1,0 +1,91 @@
+"""What every Python tool's driver shares: it reads a problem's folder and prints one line of JSON.
+
+``python run_<tool>.py FOLDER answer`` answers the question for each table; ``python run_<tool>.py FOLDER time VARIANT``
+times fits. Only the standard library is imported here: the tool's own imports are part of what is measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import time
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+
+class Refusal(Exception):
+    """The tool says that it has no answer: honest, and not an error."""
+
+
+def measure(call, seconds=5.0, most=201):
+    """Milliseconds of repeated calls; the first ones warm up, unless one call is long by itself."""
+    start = time.perf_counter()
+    call()
+    first = time.perf_counter() - start
+    if first > seconds:
+        return [1e3 * first]
+    repeats = int(max(3, min(most, seconds / max(first, 1e-6))))
+    for _ in range(repeats // 5):
+        call()
+    taken = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        taken.append(1e3 * (time.perf_counter() - start))
+    return taken
+
+
+def _short(text):
+    return " ".join(str(text).split())[:160]
+
+
+def _answer_one(answer, problem, path):
+    said = io.StringIO()
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(said):
+        warnings.simplefilter("always")
+        try:
+            found = answer(problem, path)
+        except Refusal as refusal:
+            return {"refused": _short(refusal)}
+        except Exception as error:
+            return {"error": _short(f"{type(error).__name__}: {error}")}
+    quiet = (DeprecationWarning, FutureWarning, ImportWarning, ResourceWarning)
+    notes = [str(w.message) for w in caught if not issubclass(w.category, quiet)]
+    found.setdefault("warning", _short("; ".join(dict.fromkeys(notes))))
+    return found
+
+
+def total_effect(problem, weights):
+    """Sum over paths of the products of their edges' weights."""
+    total = 0.0
+    for path in problem["paths"]:
+        product = 1.0
+        for edge in pairwise(path):
+            product *= weights[edge]
+        total += product
+    return total
+
+
+def run(answer=None, timed=None):
+    """``answer(problem, path)`` gives a dictionary; ``timed(problem, folder, variant)`` the call to be timed."""
+    folder, task = Path(sys.argv[1]), sys.argv[2]
+    problem = json.loads((folder / "graph.json").read_text())
+    out = os.fdopen(os.dup(1), "w")
+    if task == "answer":
+        files = [folder / f"data_{k}.csv" for k in range(problem["tables"])]
+        result = {"answers": [_answer_one(answer, problem, str(path)) for path in files]}
+    else:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                call = timed(problem, folder, sys.argv[3])
+                result = {"milliseconds": measure(call)}
+            except Refusal as refusal:
+                result = {"refused": _short(refusal)}
+            except Exception as error:
+                result = {"error": _short(f"{type(error).__name__}: {error}")}
+    print(json.dumps(result), file=out, flush=True)

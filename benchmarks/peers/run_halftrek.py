@@ -1,0 +1,54 @@
+"""halftrek, used as its tutorial says."""
+
+from __future__ import annotations
+
+from driver import Refusal, run
+
+
+def graph_of(problem):
+    from halftrek import Graph
+
+    return Graph(problem["directed"], problem["bidirected"], problem["factors"], problem["names"])
+
+
+def answer(problem, path):
+    import halftrek as ht
+
+    fit = ht.fit(graph_of(problem), path)
+    try:
+        found = fit.effect(problem["cause"], problem["effect"])
+    except ht.NotIdentifiedError as error:
+        raise Refusal(str(error)) from None
+    low, high = found.interval
+    notes = "; ".join(found.warnings)[:160]
+    return {"value": float(found.value), "low": float(low), "high": float(high), "warning": notes}
+
+
+def timed(problem, folder, variant):
+    import numpy as np
+
+    import halftrek as ht
+
+    graph, n = graph_of(problem), problem["rows"]
+    if variant == "bootstrap":
+        fit = ht.fit(graph, str(folder / "data_0.csv"))
+        ask = {"interval": "bootstrap", "replicates": problem["replicates"]}
+        return lambda: fit.effect(problem["cause"], problem["effect"], **ask)
+    cov = np.loadtxt(folder / "cov.csv", delimiter=",", skiprows=1)
+    # as R's peers are given a matrix with names, so this is given moments with names
+    moments = ht.Moments(names=tuple(problem["names"]), n=n, mean=np.zeros(len(cov)), cov=cov)
+    if variant == "fit":
+        return lambda: ht.fit(graph, moments)
+    if variant == "new graph":
+        from halftrek.estimation.plan import make_plan
+
+        def cold():
+            make_plan.cache_clear()
+            ht.fit(graph_of(problem), moments)
+
+        return cold
+    return lambda: ht.fit(graph, moments).params()
+
+
+if __name__ == "__main__":
+    run(answer, timed)

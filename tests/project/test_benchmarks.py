@@ -1,0 +1,76 @@
+"""The guard against slowdowns, and what the benchmarks make of answers, on made-up results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.accuracy import judge
+from benchmarks.compare import changes, faster, main, slower
+from benchmarks.problems import QUESTIONS
+
+
+def result(**medians: tuple[float, float, float]) -> dict[str, Any]:
+    timings = [
+        {"section": "size", "problem": name, "tool": "halftrek", "low": low, "median": median, "high": high}
+        for name, (low, median, high) in medians.items()
+    ]
+    return {"machine": {"processor": "one"}, "timings": timings}
+
+
+OLD = result(a=(9.0, 10.0, 11.0), b=(9.0, 10.0, 11.0), c=(9.0, 10.0, 11.0), d=(9.0, 10.0, 11.0), gone=(1.0, 1.0, 1.0))
+NEW = result(a=(18.0, 20.0, 22.0), b=(10.0, 20.0, 30.0), c=(11.2, 11.5, 12.0), d=(4.0, 5.0, 6.0), come=(1.0, 1.0, 1.0))
+
+
+def test_only_slowdowns_beyond_the_noise_count() -> None:
+    found = list(changes(OLD, NEW))
+    assert len(found) == 4  # what only one of the runs has is left out
+    assert [c.what for c in slower(found)] == ["size / a / halftrek"]  # b is noise, c is small
+    assert [c.what for c in faster(found)] == ["size / d / halftrek"]
+    assert slower(found)[0].ratio == 2.0
+
+
+def test_peers_and_entries_without_a_time_are_left_out() -> None:
+    peer = {**OLD["timings"][0], "tool": "lavaan"}
+    silent = {"section": "size", "problem": "a", "tool": "halftrek", "why": "gave up"}
+    assert not list(changes(OLD, {"machine": {}, "timings": [peer, silent]}))
+
+
+@pytest.mark.parametrize(("flags", "status"), [([], 0), (["--strict"], 1)])
+def test_the_exit_status_is_zero_unless_strict(
+    flags: list[str], status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [tmp_path / "old.json", tmp_path / "new.json"]
+    for path, content in zip(paths, (OLD, NEW), strict=True):
+        path.write_text(json.dumps(content))
+    assert main([*map(str, paths), *flags]) == status
+    printed = capsys.readouterr().out
+    assert "slower: size / a / halftrek: 10 ms -> 20 ms (2.00 times)" in printed
+    assert "4 timings compared, 1 slower, 1 faster" in printed
+
+
+def test_strict_is_content_with_equal_results(tmp_path: Path) -> None:
+    path = tmp_path / "same.json"
+    path.write_text(json.dumps(OLD))
+    assert main([str(path), str(path), "--strict"]) == 0
+
+
+def answers(*values: float, **more: Any) -> dict[str, Any]:
+    return {"answers": [{"value": v, **more} for v in values]}
+
+
+def test_wrong_numbers_are_called_wrong() -> None:
+    front = next(q for q in QUESTIONS if q.name == "front-door")
+    bow = next(q for q in QUESTIONS if q.name == "bow")
+    assert front.truth() == pytest.approx(0.42)
+    assert judge(front, answers(0.40, 0.43, 0.44, 0.41, 0.42))["verdict"] == "right"
+    assert judge(front, answers(0.56, 0.59, 0.57, 0.58, 0.55))["verdict"] == "wrong number WITHOUT A WARNING"
+    assert judge(front, answers(0.56, 0.59, 0.57, 0.58, 0.55, warning="!"))["verdict"] == "wrong number, with a warning"
+    assert judge(bow, answers(0.5, 0.5))["verdict"] == "a number for what cannot be known, WITHOUT A WARNING"
+    assert judge(bow, {"answers": [{"refused": "no"}]}) == {"verdict": "refuses", "note": "no"}
+    covered = judge(front, answers(0.40, 0.50, low=0.3, high=0.45))
+    assert (covered["intervals"], covered["covered"]) == (2, 2)
+    assert judge(front, {"gave_up": "no answer in 5 s"})["verdict"] == "gave up"
