@@ -42,7 +42,7 @@ def checks_section(fit: Fit) -> tuple[Section, list[str]]:
                 'with missing="drop" to see them.'
             ),
         ]
-    return Section("checks", "Does the model fit the data?", (*parts, *_explained(fit)), apart=True), warnings
+    return Section("checks", "Does the model fit the data?", (*parts, *_explained(fit))), warnings
 
 
 def _overall(fit: Fit, warnings: list[str]) -> list[Markup]:
@@ -75,16 +75,16 @@ def _measures(found: Measures) -> list[tuple[Cell, ...]]:
         ("BIC", number(found.bic, 8), "the same, with a larger price for each parameter"),
     ]
     if found.df and not math.isnan(found.cfi):
-        low, high = number(found.rmsea_low, 3), number(found.rmsea_high, 3)
         rows += [
             ("CFI", f"{found.cfi:.3f}", "1 is perfect; above 0.95 counts as good"),
             ("TLI", f"{found.tli:.3f}", "the same, with a price for parameters"),
             (
                 "RMSEA",
-                number(found.rmsea, 3),
-                f"0 is perfect; below 0.06 counts as good (90% interval {low} to {high})",
+                f"{found.rmsea:.3f}",
+                f"0 is perfect; below 0.06 counts as good (90% interval {found.rmsea_low:.3f} to "
+                f"{found.rmsea_high:.3f})",
             ),
-            ("SRMR", number(found.srmr, 3), "mean residual correlation; below 0.08 counts as good"),
+            ("SRMR", f"{found.srmr:.3f}", "mean residual correlation; below 0.08 counts as good"),
         ]
     return rows
 

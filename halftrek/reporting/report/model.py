@@ -113,7 +113,7 @@ def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
                 f"{100 * how.level:g}% intervals. Open dots: zero is within.",
             ),
         ]
-    return Section("effects", "All effects", tuple(parts), apart=True)
+    return Section("effects", "All effects", tuple(parts))
 
 
 def _chosen(rows: list[Effect], focus: Sequence[str]) -> tuple[list[Effect], str]:

@@ -21,21 +21,18 @@ _SUM = re.compile(r"Σ_(?:\{([^}]*)\}|(\S+))")
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter: the anchor, the heading, what stands under it; ``apart`` begins a new sheet of paper."""
+    """A chapter: the anchor, the heading, what stands under it."""
 
     name: str
     title: str
     parts: tuple[Markup, ...]
-    apart: bool = False
 
 
 def page(title: str, subtitle: str, lead: Sequence[Markup], sections: Sequence[Section]) -> str:
     """The whole file."""
     contents = "\n".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in sections)
     body = "\n".join(
-        f'<section id="{s.name}"{_class("apart" if s.apart else "")}>\n<h2>{escape(s.title)}</h2>\n'
-        + "\n".join(filter(None, s.parts))
-        + "\n</section>"
+        f'<section id="{s.name}">\n<h2>{escape(s.title)}</h2>\n' + "\n".join(filter(None, s.parts)) + "\n</section>"
         for s in sections
     )
     return (

@@ -152,7 +152,7 @@ def _numbers(found: Answer) -> Markup:
         if not np.isnan(sure.errors).any():
             errors = [_figure(e) for e in sure.errors]
             pairs.append(("standard error" if len(errors) == 1 else "standard errors of the means", ", ".join(errors)))
-        if found.variance_interval is not None and len(sure.variances) == 1:
+        if len(sure.variances) == 1 and sure.variances[0] > 0.0:
             low, high = sure.variance_intervals[0]
             value = f"{_figure(sure.variances[0])} ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
             pairs.append(("variance between units", value))

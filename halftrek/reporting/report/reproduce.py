@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halftrek.moments import Moments
 
 _WIDEST = 24  # variables whose covariances are written out in the code
+_INLINE = 300  # letters of a graph that is an argument of the command
 _WIDTH = 88  # letters of a line of code
 _LIBRARIES = ("numpy", "scipy", "narwhals", "networkx", "matplotlib")
 _STANDARD = How()
@@ -53,7 +54,7 @@ def reproduce_section(fit: Fit, questions: Sequence[str], title: str, name: str,
         heading("Versions"),
         facts(_versions()),
     ]
-    return Section("reproduce", "How to reproduce this", tuple(parts), apart=True)
+    return Section("reproduce", "How to reproduce this", tuple(parts))
 
 
 def python_code(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Recipe:
@@ -148,14 +149,17 @@ def _terminal(fit: Fit, questions: Sequence[str], title: str, name: str, how: Ho
         return soft("Held intercepts and single noise variances are for Python.")
     where = ""
     if file_name(fit) is None:
-        where = soft(f"With the {'covariances' if fit.rows is None else 'rows'} in a file.")
-    return where + listing(words)
+        where = f"With the {'covariances' if fit.rows is None else 'rows'} in a file"
+    if " graph.txt" in words:
+        where += f"{' and' if where else 'With'} the graph, the lines between the triple quotes above, in graph.txt"
+    return (soft(f"{where}.") if where else "") + listing(words)
 
 
 def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> str | None:
-    """The same from a terminal, with the graph in a file; None if the fit has options that only Python has."""
+    """The same from a terminal, a large graph in a file; None if the fit has options that only Python has."""
     data = ["--cov", "covariance.csv", "--n", _plain(fit.n)] if fit.rows is None else [file_name(fit) or "data.csv"]
-    lines = [["halftrek", "report", "graph.txt", *data]]
+    graph = "; ".join(format_graph(fit.graph).strip().splitlines())
+    lines = [["halftrek", "report", graph if len(graph) <= _INLINE else "graph.txt", *data]]
     for option in _fit_options(fit):
         key, _, value = option.partition("=")
         if key == "intercepts" or value.startswith("{"):
@@ -167,7 +171,7 @@ def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How)
             lines.append([f"--{key.replace('_', '-')}", str(getattr(how, key))])
     lines += [["--title", title], ["--out", name]]
     call = " \\\n  ".join(" ".join(map(shlex.quote, words)) for words in lines)
-    return f"cat > graph.txt <<'END'\n{format_graph(fit.graph).strip()}\nEND\n{call}\n"
+    return f"{call}\n"
 
 
 def _options(fit: Fit, how: How) -> list[tuple[str, Markup]]:

@@ -56,18 +56,19 @@ figcaption { font-size: 0.88rem; color: var(--soft); margin-top: 4px; }
 @media (max-width: 600px) { nav ol { columns: 1; } main { padding: 18px 14px 40px; } }
 @page { size: A4; margin: 16mm 15mm; }
 @media print {
-  body { font-size: 10.5pt; }
+  html { font-size: 10pt; }
+  body { font-size: 1rem; }
   main { max-width: none; padding: 0; }
   h2 { margin-top: 22px; }
-  h2, h3 { break-after: avoid; }
+  h2, h3, h2 + p, h3 + p { break-after: avoid; }
+  figure svg { max-height: 165mm; width: auto; }
   figure, .notice, .formula, tr, li { break-inside: avoid; }
   thead { display: table-header-group; }
   .scroll, figure { overflow: visible; }
-  table { font-size: 8.5pt; }
+  table { font-size: 8pt; }
   th, td { padding: 3px 10px 3px 0; }
   pre { font-size: 7.5pt; max-height: none; overflow: visible; white-space: pre-wrap; overflow-wrap: anywhere; }
   .notice, .badge, nav, pre, .formula, code { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   a { color: inherit; text-decoration: none; }
-  section.apart { break-before: page; }
 }
 """
