@@ -68,9 +68,10 @@ def cut(mean, cov, event):
 
     sd = sqrt(cov[-1, -1])
     normal = NormalDist(mean[-1], sd)
-    ends = max(event.low, mean[-1] - 9 * sd), min(event.high, mean[-1] + 9 * sd)
+    low, high = max(event.low, mean[-1] - 37 * sd), min(event.high, mean[-1] + 37 * sd)
+    ends = max(low, min(mean[-1], high) - 9 * sd), min(high, max(mean[-1], low) + 9 * sd)
     whole, first, second = (
-        quad(lambda x, k=k: normal.pdf(x) * x**k, *ends, epsabs=1e-13, epsrel=1e-12)[0] for k in range(3)
+        quad(lambda x, k=k: normal.pdf(x) * x**k, *ends, epsabs=0.0, epsrel=1e-11)[0] for k in range(3)
     )
     there, spread = first / whole, second / whole - (first / whole) ** 2
     slope = cov[:-1, -1] / cov[-1, -1]
@@ -133,13 +134,17 @@ def _terms(query):
 
 
 def _flat(term, model):
-    """True where a spread is zero or two events coincide: the answer has a kink there, or rounding decides."""
+    """True where a spread is zero, two events coincide or hardly happen: there is a kink, or rounding decides."""
     if not isinstance(term, Statistic | Probability | Quantile | Distribution):
         return False
-    _, cov = conditional(term, model)
+    mean, cov = conditional(term, model)
     scale = np.sqrt(np.maximum(np.diag(cov), 0.0))
     if (scale < 1e-3).any():
         return True
+    events = case_of(term).events
+    for event, m, sd in zip(events, mean[len(mean) - len(events) :], scale[len(mean) - len(events) :], strict=True):
+        if box(np.array([m]), np.array([[sd**2]]), [event]) < 1e-3:  # numerical integration loses its digits there
+            return True
     values = np.linalg.eigvalsh(cov / np.outer(scale, scale))
     return bool(((values < 1e-3) & (values > 1e-12)).any())
 
