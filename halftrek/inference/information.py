@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -56,23 +57,29 @@ class DistrictInformation:
         link = self.state.problem.link
         return full if link is None else np.asarray(full @ link[0])
 
-    def spread(self, pulled: Floats) -> float:
-        """Asymptotic variance (times n) that this district adds; nan if the gradient needs what data do not tell."""
-        if not pulled.any():
-            return 0.0
-        scale, values, vectors = self._axes
-        along = vectors.T @ (pulled / scale)
-        told = values > FLAT * values[-1]
-        if np.abs(along[~told]).max(initial=0.0) > LEAK * np.abs(along).max():
-            return float("nan")
-        return float((along[told] ** 2 / values[told]).sum())
-
     @cached_property
-    def _axes(self) -> tuple[Floats, Floats, Floats]:
-        """Scale, eigenvalues and eigenvectors of the information: every parameter of a large district asks for them."""
+    def spectrum(self) -> tuple[Floats, Floats, Floats]:
+        """Eigenvalues and eigenvectors of the matrix brought to a unit diagonal, and the roots of that diagonal."""
         scale = np.sqrt(np.maximum(np.diag(self.matrix), 1e-300))
         values, vectors = np.linalg.eigh(self.matrix / np.outer(scale, scale))
-        return scale, values, vectors
+        return values, vectors, scale
+
+    def spread(self, pulled: Floats) -> float:
+        """Asymptotic variance (times n) that this district adds; nan if the gradient needs what data do not tell."""
+        return float(self.spreads(pulled[None])[0])
+
+    def spreads(self, pulled: Floats) -> Floats:
+        """The same for several gradients, one in each row."""
+        found = np.zeros(len(pulled))
+        some = pulled.any(axis=1)
+        if not some.any():
+            return found
+        values, vectors, scale = self.spectrum
+        along = (pulled[some] / scale) @ vectors
+        told = values > FLAT * values[-1]
+        lost = np.abs(along[:, ~told]).max(axis=1, initial=0.0) > LEAK * np.abs(along).max(axis=1)
+        found[some] = np.where(lost, np.nan, (along[:, told] ** 2 / values[told]).sum(axis=1))
+        return found
 
 
 def district_information(

@@ -62,14 +62,16 @@ def parameter_rows(
             fit, plain, kind=interval, level=level, replicates=replicates, random_state=random_state
         )
         return [_with_error(row, error) for row, error in drawn]
+    doubtful = True
     if fit.patterns is not None:
         rows, intercepts = _incomplete_rows(fit, level, interval, information or "observed")
     else:
         blocks = list(district_information(fit, "observed" if interval == "robust" else information or "expected"))
         inside, intercepts = _robust(fit, blocks) if interval == "robust" else _by_information(fit, blocks)
         rows = [row for block, e in zip(blocks, inside, strict=True) for row in _district_rows(fit, block, e, level)]
+        doubtful = any(information_rank(block.matrix) < len(block.matrix) for block in blocks)
     rows += [_intercept(fit, j, error, level) for j, error in enumerate(intercepts)]
-    loose = loose_parameters(fit.graph, fit.options)
+    loose = loose_parameters(fit.graph, fit.options) if doubtful else frozenset()
     rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in loose else r for r in rows]
     rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit, level)
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
@@ -101,8 +103,9 @@ def _unknown(row: Parameter) -> Parameter:
 
 def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
     """Standard errors of the parameters of each district, on the scale of correlations, and of the intercepts."""
-    spread = [np.array([block.spread(probe) for probe in _probes(block)]) for block in blocks]
-    intercepts = [gradient_variance(fit, _slope_of_intercept(fit, j), blocks) for j in range(len(fit.model.names))]
+    spread = [block.spreads(_probes(block)) for block in blocks]
+    home = {v: block for block in blocks for v in block.task.variables}
+    intercepts = [_intercept_variance(fit, j, home[j]) for j in range(len(fit.model.names))]
     return [np.sqrt(s / fit.n) for s in spread], np.sqrt(np.array(intercepts) / fit.n)
 
 
@@ -149,6 +152,25 @@ def _probes(block: DistrictInformation) -> Floats:
     return np.eye(block.task.shape.parameters) if link is None else link[0]
 
 
+def _intercept_variance(fit: Fit, j: int, block: DistrictInformation) -> float:
+    """Asymptotic variance (times n) of one intercept, ``m_j - sum of T_uj m_u``: nothing outside its equation counts."""
+    task, shape, model = block.task, block.task.shape, fit.model
+    member = task.variables.index(j)
+    held = bool(fit.options.intercepts)  # then intercepts are parameters of their own
+    pulled = np.zeros(shape.parameters)
+    for a, (slot, column) in enumerate(zip(task.slots, shape.column, strict=True)):
+        if column == member:
+            slope = float(slot == block.constant) if held else -model.mean[slot]
+            pulled[a] = slope * block.scale[shape.slots + member] / block.scale[a]
+    link = block.state.problem.link
+    found = block.spread(pulled if link is None else pulled @ link[0])
+    if held:
+        return found
+    near = np.append(np.flatnonzero(model.T[:, j]), j)
+    weights = np.append(-model.T[near[:-1], j], 1.0)
+    return found + float(weights @ model.cov[np.ix_(near, near)] @ weights)
+
+
 def _slope_of_intercept(fit: Fit, j: int) -> Gradient:
     p = len(fit.model.names)
     T, mean = np.zeros((p, p)), -fit.model.T[:, j].copy()
@@ -186,8 +208,8 @@ def _district_rows(fit: Fit, block: DistrictInformation, errors: Floats, level: 
     names, model, m = fit.model.names, fit.model, block.task.shape.slots
     own = block.scale[m:]
     sd = np.sqrt(np.diag(model.cov))
-    explicit = list(task.latents)
-    inside = model.omega - model.C[explicit].T @ model.C[explicit]
+    own_loadings = model.C[np.ix_(list(task.latents), list(task.variables))]
+    inside = model.omega[np.ix_(task.variables, task.variables)] - own_loadings.T @ own_loadings
     rows = []
     for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
         if 0 <= slot < len(names):
@@ -203,12 +225,12 @@ def _district_rows(fit: Fit, block: DistrictInformation, errors: Floats, level: 
         )
     for a, (i, j) in enumerate(shape.pairs, at.w.start):
         v, w = task.variables[i], task.variables[j]
-        value = float(inside[v, w])
-        std = value / np.sqrt(inside[v, v] * inside[w, w])
+        value = float(inside[i, j])
+        std = value / np.sqrt(inside[i, i] * inside[j, j])
         rows.append(_row(names[v], "~~", names[w], value, errors[a] * own[i] * own[j], std, level))
     for a, j in enumerate(shape.noisy, at.v.start):
         v = task.variables[j]
-        value = float(inside[v, v])
+        value = float(inside[j, j])
         error = errors[a] * (value if shape.loadings else own[j] ** 2)
         rows.append(_row(names[v], "~~", names[v], value, error, value / sd[v] ** 2, level))
     return rows
