@@ -81,7 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     prepare_streams()
     try:
-        args = build_parser(words).parse_args(words)
+        parser = build_parser(words)
+        args, unknown = parser.parse_known_args(words)
+        if unknown:  # said by the command, which knows its usage
+            completion.commands_of(parser)[args.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as stop:  # argparse has printed what there is to say
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     try:

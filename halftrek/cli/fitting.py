@@ -90,11 +90,14 @@ def checks_text(record: dict[str, Any]) -> str:
     from halftrek.reporting.tables import facts, number, table
 
     m = record["measures"]
-    p = "" if m["pvalue"] is None or m["df"] == 0 else f", p = {number(m['pvalue'])}"
-    indices = ", ".join(f"{k.upper()} {number(m[k], 3)}" for k in ("cfi", "tli", "rmsea", "srmr") if not _missing(m[k]))
+    indices = [f"{k.upper()} {m[k]:.3f}" for k in ("cfi", "tli", "rmsea", "srmr") if not _missing(m[k])]
+    chi2 = "none: the graph allows every covariance matrix (no degrees of freedom)"
+    if m["df"]:
+        p = "" if _missing(m["pvalue"]) else f", p = {number(m['pvalue'])}"
+        chi2 = f"{number(m['chi2'])} (degrees of freedom: {m['df']}){p}"
     head = [
-        ("chi-square", f"{number(m['chi2'])} on {m['df']} degrees of freedom{p}"),
-        ("indices", indices),
+        ("chi-square", chi2),
+        ("indices", ", ".join(indices)),
         ("AIC, BIC", f"{number(m['aic'], 6)}, {number(m['bic'], 6)}"),
     ]
     parts = ["Does the graph fit?\n" + facts(head)]

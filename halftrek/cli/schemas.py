@@ -85,11 +85,12 @@ _ANSWER_MORE = {
 _ANSWER = _object(_ANSWER_KEYS, _ANSWER_MORE)
 _ANSWER_OF_FIT = _object({**_ANSWER_KEYS, "fit": _object(_ENDED)}, _ANSWER_MORE)
 _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std")
+_TESTS = _rows("kind constraint test verdict", "estimate statistic df p p_holm p_bh p_adjusted")
 _CHECKS = _object(
     {
         "measures": {"type": "object", "additionalProperties": _NUMBER},
         "r2": _rows("variable note", "r2 error_variance variance"),
-        "tests": {"anyOf": [{"type": "null"}, _list({"type": "object"})]},
+        "tests": {"anyOf": [{"type": "null"}, _TESTS]},
         "residuals": {"anyOf": [{"type": "null"}, _rows("lhs rhs", "observed implied residual z p")]},
         "modifications": {"anyOf": [{"type": "null"}, _rows("edge lhs op rhs", "mi epc std p")]},
         "note": _TEXT,
@@ -115,7 +116,23 @@ SCHEMAS: dict[str, Schema] = {
             "picture": _TEXT,
         }
     ),
-    "reproduce": {"type": "object"},
+    "reproduce": _object(
+        {
+            "random_state": _WHOLE,
+            "rows": _WHOLE,
+            "replicates": _WHOLE,
+            "experiments": _list(
+                _object(
+                    {
+                        "name": _TEXT,
+                        "title": _TEXT,
+                        "table": _WHOLE,
+                        **dict.fromkeys(("answers", "parameters", "accuracy", "starts"), _list({"type": "object"})),
+                    }
+                )
+            ),
+        }
+    ),
     "identify": {"anyOf": [_VERDICT, _object({"graph": _GRAPH, "verdicts": _list(_VERDICT)})]},
     "fit": _FIT,
     "query": _EITHER,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from halftrek import identification
 from halftrek.cli import main
 from halftrek.cli.app import build_parser
 
@@ -36,7 +37,8 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_all_commands_are_there() -> None:
     assert set(commands()) == {
-        "demo", "reproduce", "identify", "fit", "query", "effect", "simulate", "convert",
+        "demo", "reproduce", "identify", "fit", "query", "effect", "counterfactual", "compare", "report", "run",
+        "simulate", "convert", "completion", "schema",
     }  # fmt: skip
 
 
@@ -78,6 +80,25 @@ def test_python_dash_m() -> None:
         (["fit", "-", "-"], "cannot both come from standard input"),
         (["effect", "x -> y", "absent.csv", "a", "b", "c"], "Put quotes around it: 'a b c'"),
         (["simulate", "napkin", "-o", "absent/folder/x.csv"], "there is no folder"),
+        (["fit", "x -> y", "rows.csv", "--cov", "c.csv"], "unrecognized arguments: rows.csv"),
+        (["fit", "x -> y", "--cov", "c.csv"], "--n 412"),
+        (["fit", "x -> y", "--cov", "absent.csv", "--n", "9"], "there is no covariance file 'absent.csv'"),
+        (["fit", "x -> y", "--sql", "select * from 'absent.csv'"], "the SQL query cannot be run"),
+        (["fit", "x -> y", "--sql", "select 1", "--n", "9"], "n and means go with a covariance"),
+        (["query", "x -> y", "absent.csv", "x -> y", "--level", "95"], "between 0 and 1"),
+        (["query", "x -> y", "absent.csv", "x -> y", "--interval", "guess"], "invalid choice: 'guess'"),
+        (["fit", "mroz", "mroz", "--interval", "profile"], "one question at a time"),
+        (["effect", "mroz", "mroz", "x", "--all"], "either a question or --all"),
+        (["compare", "mroz", "--data", "mroz"], "at least two graphs"),
+        (["compare", "mroz", "mroz", "--names", "one", "--data", "mroz"], "2 different names"),
+        (["compare", "x -> y", "y -> x"], "data come from one of"),
+        (["run", "absent.toml"], "there is no analysis file 'absent.toml'"),
+        (["schema", "dance"], "invalid choice: 'dance'"),
+        (["counterfactual", "mroz", "mroz", "--do", "educ", "--outcome", "lwage"], "--do takes a name and a value"),
+        (
+            ["counterfactual", "mroz", "mroz", "--do", "educ=1", "--outcome", "lwage", "--out", "a.txt"],
+            "unknown ending",
+        ),
     ],
 )
 def test_bad_usage_and_input_are_explained(words: list[str], message: str, capsys: Capture) -> None:
@@ -105,7 +126,7 @@ def test_unreadable_files_are_named(tmp_path: Path, capsys: Capture) -> None:
 def test_empty_standard_input(tmp_path: Path) -> None:
     done = shell("halftrek fit 'x -> y' - < /dev/null", tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "halftrek: error: standard input is empty; it should hold a CSV or Parquet file\n"
+    assert done.stderr == "halftrek: error: standard input is empty; it should hold a CSV, Parquet or Arrow file\n"
 
 
 def test_debug_shows_where(capsys: Capture) -> None:
@@ -114,12 +135,10 @@ def test_debug_shows_where(capsys: Capture) -> None:
 
 
 def test_a_defect_is_called_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    from halftrek import workflow
-
     def broken(*args: object, **options: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(workflow, "identify", broken)
+    monkeypatch.setattr(identification, "identify", broken, raising=False)
     assert main(["identify", "x -> y", "x -> y"]) == 1
     err = capsys.readouterr().err
     assert "internal error: ZeroDivisionError" in err
@@ -127,12 +146,10 @@ def test_a_defect_is_called_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch
 
 
 def test_interruption_is_quiet(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    from halftrek import workflow
-
     def stopped(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(workflow, "identify", stopped)
+    monkeypatch.setattr(identification, "identify", stopped, raising=False)
     assert main(["identify", "x -> y", "x -> y"]) == 130
     assert capsys.readouterr().err == "halftrek: stopped\n"
 

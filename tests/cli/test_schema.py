@@ -1,0 +1,80 @@
+"""What ``--json`` prints is what ``halftrek schema`` says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from halftrek.cli import main
+from halftrek.cli.app import build_parser
+from halftrek.cli.completion import commands_of
+from halftrek.cli.schemas import SCHEMAS
+from tests.cli.shapes import faults
+
+Capture = pytest.CaptureFixture[str]
+MADE = [
+    ["identify", "x -> m -> y; x <-> y", "P(y | do(x))"],
+    ["identify", "x -> y; x <-> y", "x ~> y"],
+    ["identify", "a -> b; b -> c; b -> d; a <-> b; a <-> c; a <-> d", "a -> b"],
+    ["identify", "x -> y; x <-> y; z -> x", "--all"],
+    ["fit", "tal_or", "tal_or"],
+    ["fit", "x -> y; x <-> y", "--sql", "select range as x, range * 2 + random() as y from range(30)"],
+    ["fit", "cond -> pmi -> reaction", "tal_or", "--effects", "--checks"],
+    ["fit", "airquality", "airquality", "--checks"],
+    ["query", "mroz", "mroz", "P(lwage | do(educ=1))"],
+    ["query", "mroz", "mroz", "E[lwage | do(educ=1)]"],
+    ["query", "tal_or", "tal_or", "P(pmi, reaction | do(cond=1))"],
+    ["query", "x -> y; x <-> y", "absent.csv", "x -> y"],
+    ["effect", "mroz", "mroz", "educ", "lwage"],
+    ["effect", "mroz", "mroz", "--all"],
+    ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi", "--unit", "cond=0,pmi=2"],
+    ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi"],
+    ["counterfactual", "educ -> lwage; educ <-> lwage", "mroz", "--do", "educ=1", "--outcome", "lwage"],
+    ["compare", "tal_or", "cond -> pmi -> reaction", "--data", "tal_or", "--question", "cond -> reaction"],
+    ["compare", "x -> y", "x <-> y", "--sql", "select range as x, random() as y from range(30)"],
+    ["simulate", "napkin", "-n", "2", "--seed", "1"],
+    ["convert", "front-door", "--to", "dot"],
+    ["report", "mroz", "mroz", "--question", "educ -> lwage", "--out", "r.html"],
+    ["demo"],
+    ["reproduce", "--rows", "100", "--replicates", "2"],
+    ["run", "analysis.toml"],
+    ["completion", "zsh"],
+    ["schema", "fit"],
+]
+
+
+def test_every_command_has_a_schema_and_a_test() -> None:
+    assert set(SCHEMAS) == set(commands_of(build_parser())) == {words[0] for words in MADE}
+
+
+@pytest.mark.parametrize("words", MADE, ids=" ".join)
+def test_output_is_as_documented(
+    words: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("analysis.toml").write_text(
+        'graph = "tal_or"\nquestions = ["cond ~> reaction", "pmi <-> reaction"]\n'
+        '[data]\nfile = "tal_or"\n[output]\neffects = true\nchecks = true\nresults = "results.json"\n'
+    )
+    assert main([*words, "--json"]) in (0, 3)
+    record = json.loads(capsys.readouterr().out)
+    assert main(["schema", words[0]]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert list(faults(record, schema)) == []
+
+
+def test_the_reader_of_schemas_finds_faults() -> None:
+    good = {"names": ["x"], "rows": [[1.0, None]]}
+    assert list(faults(good, SCHEMAS["simulate"])) == []
+    for bad in (
+        {"names": ["x"]},
+        {**good, "more": 1},
+        {**good, "names": "x"},
+        {**good, "rows": [["one"]]},
+        {**good, "rows": [[True]]},
+        [],
+    ):
+        assert list(faults(bad, SCHEMAS["simulate"]))
+    assert list(faults({"status": "maybe"}, SCHEMAS["identify"]))
