@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.errors import InputError
 from halftrek.inference.constraints import constraint_tests
 from halftrek.inference.measures import measures
 from halftrek.inference.modification import modifications
@@ -31,23 +33,26 @@ _HEAT = 40  # variables beyond which no heat map is drawn
 def checks_section(fit: Fit) -> tuple[Section, list[str]]:
     """The chapter, and what of it a reader must not miss."""
     warnings: list[str] = []
-    parts = _overall(fit, warnings)
-    if fit.patterns is None:
-        parts += [*_tests(fit, warnings), *_residuals(fit), *_hints(fit)]
-    else:
-        parts += [
-            heading("What the graph implies"),
-            soft(
-                "Tests of single claims, residual correlations and edges that the data ask for need complete rows: fit "
-                'with missing="drop" to see them.'
-            ),
-        ]
-    return Section("checks", "Does the model fit the data?", (*parts, *_explained(fit))), warnings
+    parts: list[Markup] = []
+    chapters: tuple[tuple[str, Callable[[], list[Markup]]], ...] = (
+        ("Overall", lambda: _overall(fit, warnings)),
+        ("What the graph implies, tested", lambda: _tests(fit, warnings)),
+        ("Residual correlations", lambda: _residuals(fit)),
+        ("Edges that the data ask for", lambda: _hints(fit)),
+        ("How much each equation explains", lambda: _explained(fit)),
+    )
+    for title, make in chapters:
+        try:
+            found = make()
+        except InputError as error:  # a check that these data do not allow
+            found = [soft(f"Not available: {error}.")]
+        parts += [heading(title), *found] if found else []
+    return Section("checks", "Does the model fit the data?", tuple(parts)), warnings
 
 
 def _overall(fit: Fit, warnings: list[str]) -> list[Markup]:
     found = measures(fit)
-    parts = [heading("Overall")]
+    parts: list[Markup] = []
     if not found.df:
         parts.append(text("The model has no degrees of freedom: it fits any data, so data cannot contradict it."))
     elif found.pvalue is not None:
@@ -91,9 +96,9 @@ def _measures(found: Measures) -> list[tuple[Cell, ...]]:
 
 def _tests(fit: Fit, warnings: list[str]) -> list[Markup]:
     found = constraint_tests(fit)
-    parts = [heading("What the graph implies, tested")]
+    parts: list[Markup] = []
     if not found:
-        return [*parts, text("The graph implies nothing that data could contradict.")]
+        return [text("The graph implies nothing that data could contradict.")]
     p = holm(np.array([c.p for c in found], dtype=float))
     order = sorted(range(len(found)), key=lambda i: (math.isnan(p[i]), p[i], found[i].p))
     failed = [found[i].constraint for i in order if p[i] < LEVEL]
@@ -140,9 +145,9 @@ def _mark(p: float) -> str:
 
 def _residuals(fit: Fit) -> list[Markup]:
     found = residuals(fit)
-    parts = [heading("Residual correlations")]
+    parts: list[Markup] = []
     if max((abs(r.residual) for r in found), default=0.0) < 1e-6:
-        return [*parts, text("The model reproduces every correlation.")]
+        return [text("The model reproduces every correlation.")]
     p = len(fit.graph.observed)
     if p <= _HEAT:
         side = min(7.0, 2.0 + 0.42 * p)
@@ -161,18 +166,15 @@ def _residuals(fit: Fit) -> list[Markup]:
 
 def _hints(fit: Fit) -> list[Markup]:
     found = [m for m in modifications(fit) if m.p < LEVEL]
-    parts = [heading("Edges that the data ask for")]
     if not found:
-        return [*parts, text("None: no single edge would improve the fit noticeably.")]
-    parts.append(
-        text(
-            "How much χ² would fall if one edge were added, and the weight that it would have. Edges that data cannot "
-            "tell apart have the same number; which of them to add is for your knowledge to say."
-        )
+        return [text("None: no single edge would improve the fit noticeably.")]
+    words = text(
+        "How much χ² would fall if one edge were added, and the weight that it would have. Edges that data cannot "
+        "tell apart have the same number; which of them to add is for your knowledge to say."
     )
     rows = [(m.edge, m.mi, m.epc, m.std, p_value(m.p)) for m in found]
     headers = ("edge", "fall of χ²", "weight", "standardised", "p (not adjusted)")
-    return [*parts, table(headers, rows, digits=3, most=_HINTS, more="fit.modifications() has all.")]
+    return [words, table(headers, rows, digits=3, most=_HINTS, more="fit.modifications() has all.")]
 
 
 def _explained(fit: Fit) -> list[Markup]:
@@ -181,7 +183,7 @@ def _explained(fit: Fit) -> list[Markup]:
         return []
     rows = [(r.variable, r.r2, r.error_variance, r.variance, r.note) for r in found]
     headers = ("variable", "R²", "error variance", "variance", "note")
-    return [heading("How much each equation explains"), table(headers, rows, most=60, more="fit.r2() has all.")]
+    return [table(headers, rows, most=60, more="fit.r2() has all.")]
 
 
 def _p(p: float) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_PATH = re.compile(r"\sd=\"[^\"]*\"")  # coordinates alone: numbers in words stay as they are
 _LONG = re.compile(r"(\d\.\d\d)\d+")  # hundredths of a point are fine enough
 _NAMESPACES = re.compile(r'\s+xmlns(?::\w+)?="[^"]*"')
 
@@ -51,7 +52,7 @@ def _inline(svg: str, name: str, caption: str) -> Markup:
     """The element alone, with anchors of its own and no name of a place elsewhere."""
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = _LONG.sub(r"\1", svg)
+    svg = _PATH.sub(lambda path: _LONG.sub(r"\1", path[0]), svg)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", svg)
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
