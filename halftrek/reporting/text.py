@@ -10,7 +10,6 @@ import numpy as np
 
 from halftrek.frames import as_frame
 from halftrek.inference import Parameter, parameter_rows
-from halftrek.reporting.graph_picture import edge_weights
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
     from halftrek.model import Floats
 
-_MANY = 200  # edges from which on a summary leaves out standard errors
+_MANY = 40  # lines of a table
 _PAIR = (
     "data determine what a hidden cause of two variables adds to the covariance of their errors, not its two loadings."
 )
@@ -47,7 +46,7 @@ def parameter_frame(
 
 def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
     """What was fitted to what, how it ended, and every parameter (``rows``: with another kind of interval)."""
-    graph, model = fit.graph, fit.model
+    graph = fit.graph
     head = facts(
         [
             ("rows", count(fit.n) + (f" ({fit.moments.dropped:,} more left out)" if fit.moments.dropped else "")),
@@ -58,12 +57,7 @@ def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
         ]
     )
     parts = [f"Fit of a linear model with {len(graph.edges())} edges\n{head}"]
-    if len(graph.edges()) > _MANY:
-        weights = edge_weights(graph, model)
-        shown: list[tuple[Cell, ...]] = [(f"{u} {kind} {v}", w) for (u, kind, v), w in weights.items()]
-        parts.append("Edges\n" + table(("edge", "weight"), shown))
-    else:
-        parts += _parameter_tables(fit, parameter_rows(fit) if rows is None else rows)
+    parts += _parameter_tables(fit, parameter_rows(fit) if rows is None else rows)
     searched = [d for d in fit.districts if len(d.members) > 1]
     if searched:
         found = [(", ".join(d.members), d.iterations, f"{d.agreeing} of {d.starts}") for d in searched]
@@ -78,22 +72,28 @@ def _parameter_tables(fit: Fit, rows: Sequence[Parameter]) -> list[str]:
     for op, title in titles.items():
         chosen = [r for r in rows if r.op == op and r.lhs != r.rhs]
         if chosen:
-            lines = [(arrow_of(r), *_numbers(r)) for r in chosen]
-            parts.append(f"{title}\n" + table(("", "estimate", "std. error", "low", "high", "note"), lines))
+            lines = [(arrow_of(r), *_numbers(r)) for r in chosen[:_MANY]]
+            head = ("", "estimate", "std. error", "low", "high", "note")
+            parts.append(f"{title}\n" + table(head, lines) + _rest(len(chosen)))
     model = fit.model
     means = {r.lhs: r for r in rows if r.op == "~1"}
     noise = {r.lhs: r for r in rows if r.op == "~~" and r.lhs == r.rhs}
     lines = []
-    for v in model.names:
+    for v in model.names[:_MANY]:
         variance = _numbers(noise[v])[:2] if v in noise else (float(model.psi[model.names.index(v)]), "fixed")
         lines.append((v, *_numbers(means[v])[:2], *variance))
-    parts.append("Equations\n" + table(("variable", "intercept", "std. error", "error variance", "std. error"), lines))
+    head = ("variable", "intercept", "std. error", "error variance", "std. error")
+    parts.append("Equations\n" + table(head, lines) + _rest(len(model.names)))
     if any(r.op == "=~" for r in rows):
         parts.append(paragraph("The sign of a hidden cause is free: all its loadings may be turned at once.", indent=2))
     pairs = [u for u in fit.graph.latents if not any(r.op == "=~" and r.lhs == u for r in rows)]
     if pairs:
         parts.append(paragraph(f"{', '.join(pairs)}: {_PAIR}", indent=2))
     return parts
+
+
+def _rest(lines: int) -> str:
+    return f"\n  ... and {lines - _MANY:,} more, see fit.params()" if lines > _MANY else ""
 
 
 def arrow_of(row: Parameter) -> str:
