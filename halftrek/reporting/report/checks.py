@@ -61,13 +61,13 @@ def _overall(fit: Fit, warnings: list[str]) -> list[Markup]:
         parts.append(
             text(
                 f"Likelihood-ratio test against the model that says nothing: χ² = {number(found.chi2)} with {found.df} "
-                f"degrees of freedom, p {_p(found.pvalue)}. At the {100 * LEVEL:g}% level the data {verdict}."
+                f"degrees of freedom, p\u00a0{_p(found.pvalue)}. At the {100 * LEVEL:g}% level the data {verdict}."
             )
         )
         if bad:
             warnings.append(
                 f"The data contradict the graph as a whole (χ² = {number(found.chi2)}, {found.df} degrees of freedom, "
-                f"p {_p(found.pvalue)}): see what fails under “Does the model fit the data?”."
+                f"p\u00a0{_p(found.pvalue)}): see what fails under “Does the model fit the data?”."
             )
     return [*parts, table(("measure", "value", "meaning"), _measures(found))]
 

@@ -142,13 +142,18 @@ def _table(rows: Sequence[Effect], how: How) -> Markup:
         "p",
         "standardised",
         "known by",
-        "note",
     )
     cells = [
-        (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, r.method, r.note)
-        for r in rows
+        (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, _known_by(r)) for r in rows
     ]
     return table(headers, cells) + soft(remark(how))
+
+
+def _known_by(row: Effect) -> str:
+    """The method; where there is no number, why."""
+    if math.isnan(row.est):
+        return row.note
+    return f"{row.method} ({row.note})" if row.note else row.method
 
 
 def _largest(rows: list[Effect]) -> list[Effect]:
