@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+EXAMPLES = (p for p in (ROOT / "docs").rglob("*.md") if "benchmarks" not in p.parts)  # those are results
+PAGES = (ROOT / "README.md", *sorted(EXAMPLES))
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
