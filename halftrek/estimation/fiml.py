@@ -81,6 +81,8 @@ def refit_incomplete(
     graph: Graph, plan: Plan, patterns: Patterns, options: Options, start: CGLSCM
 ) -> tuple[CGLSCM, float] | None:
     """The maximum next to a known model, for rows like those that it was fitted to, and its log-likelihood."""
+    if not patterns.observed.any(axis=0).all():
+        return None
     settings = Settings(starts=1, start=start.T)
     search = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings, enough=1e-16)
     try:

@@ -216,14 +216,16 @@ class Fit(Presented):
 
         return implication_frame(self, multiplicity=multiplicity, level=level)
 
-    def modifications(self) -> Any:
+    def modifications(self, *, information: Literal["expected", "observed"] | None = None) -> Any:
         """A tidy frame of edges that could be added: edge lhs op rhs mi epc std p, what the data ask for most first.
 
         Left out are edges that would close a cycle, and those whose weight data could not tell beside the others.
+        ``information`` is for missing values: "expected" and "observed" are lavaan's; left out: observed, about the
+        moments, which holds for values missing at random.
         """
         from halftrek.reporting.checks import modification_frame
 
-        return modification_frame(self)
+        return modification_frame(self, information)
 
     def summary(self) -> str:
         """The fit as text of at most 80 columns."""

@@ -59,9 +59,13 @@ def pulled(space: Space, found: Slope, theta: Floats) -> Floats:
 
 
 def information(
-    space: Space, patterns: Patterns, point: Point, kind: Literal["expected", "observed"] = "observed"
+    space: Space, patterns: Patterns, point: Point, kind: Literal["expected", "observed", "moments"] = "observed"
 ) -> Floats:
-    """Minus the second derivatives of the log-likelihood, or their expectation for these patterns."""
+    """Minus the second derivatives of the log-likelihood, or their expectation for these patterns.
+
+    "moments": those in mean and covariance, carried over to the parameters as if they moved the moments along lines. It
+    is the same where the model is true, and does not depend on how the model is written.
+    """
     U, V, M, owner = _directions(space, point.theta)
     mean, cov = space.moments(point.theta)
     size, p = len(U), len(space.names)

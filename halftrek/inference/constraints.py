@@ -1,6 +1,7 @@
 """Is what the graph implies true of the data? A test of each independence, and of what is no independence.
 
-- Independences: the partial correlation, with its exact t distribution under normality.
+- Independences: the partial correlation, with its exact t distribution under normality; where values are missing, the
+  one of the unrestricted maximum with the error that the observed values leave it.
 - All other constraints at once: the likelihood ratio of the graph against the ancestral graph with the same
   independences (Richardson and Spirtes 2002), whose model obeys them and nothing else.
 - Vanishing tetrads that no independence implies: a Wald test from the covariances, ``se² = 2 tr(HSHS) / n``.
@@ -17,11 +18,13 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.graph import Graph
-from halftrek.inference.information import refuse_holes
+from halftrek.inference.holed_checks import partial_correlation
+from halftrek.inference.incomplete import PatternInformation
 from halftrek.inference.measures import measures
 from halftrek.inference.modification import edge_scores
+from halftrek.inference.saturated import saturated_information
 from halftrek.inference.tetrads import Tetrad, beyond_independences, tetrad_test
-from halftrek.moments import Moments
+from halftrek.moments import Moments, Patterns
 
 Kind = Literal["independence", "other constraints", "tetrad", "missing edge"]
 
@@ -46,19 +49,24 @@ class Constraint:
 
 def constraint_tests(fit: Fit) -> list[Constraint]:
     """Tests of everything that the graph implies and data could contradict."""
-    refuse_holes(fit, "a list of tests")
     independences = fit.graph.implied_independences()
-    rows = [independence(fit.moments, x, y, given) for x, y, given in independences]
-    if fit.n <= len(fit.graph):
+    holes = fit.patterns
+    known = None if holes is None else saturated_information(holes)
+    if holes is None:
+        rows = [independence(fit.moments, x, y, given) for x, y, given in independences]
+    else:
+        rows = [holed_independence(holes, known, x, y, given) for x, y, given in independences]
+    if fit.n <= len(fit.graph) or (holes is not None and known is None):
         return rows  # no saturated model to compare with
     everything = measures(fit)
-    remaining = everything.df - len(independences)
+    remaining = everything.df - sum(not np.isnan(row.p) for row in rows)
     if remaining <= 0:
         return rows
     wider = ancestral(fit.graph, independences)
-    base = measures(fit_model(wider, fit.moments)).chi2 if independences else 0.0
+    base = measures(fit_model(wider, fit.moments if holes is None else holes)).chi2 if independences else 0.0
     found = beyond_independences(fit.graph, wider, fit.model, independences)
-    single = [_tetrad(fit.moments, one) for one in found]
+    moments = fit.moments if holes is None else holes.unrestricted.moments
+    single = [row for row in (_tetrad(moments, one, known) for one in found) if not np.isnan(row.p)]
     if len(single) < remaining:
         single += _missing_edges(fit, independences)
     together = _other(everything.chi2, base, remaining)
@@ -71,7 +79,7 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
     """Partial correlation of x and y: t with n - 2 - |given| degrees of freedom if they are independent."""
     from scipy.special import stdtr
 
-    text = f"{x} independent of {y}" + (f" given {', '.join(given)}" if given else "")
+    text = _independent(x, y, given)
     at = [moments.names.index(v) for v in (x, y, *given)]
     cov = moments.cov[np.ix_(at, at)]
     left = cov[:2, :2]
@@ -84,6 +92,33 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
         return Constraint("independence", text, r, "t", nan, df, nan, "too few rows for a test")
     t = r * np.sqrt(df / max(1.0 - r * r, 1e-300))
     return Constraint("independence", text, r, "t", float(t), df, 2.0 * float(stdtr(df, -abs(t))))
+
+
+def holed_independence(
+    patterns: Patterns, known: PatternInformation | None, x: str, y: str, given: tuple[str, ...]
+) -> Constraint:
+    """The same where values are missing: a Wald test on Fisher's scale, from the unrestricted maximum."""
+    from scipy.special import ndtr
+
+    nan = float("nan")
+    text = _independent(x, y, given)
+    if known is None:
+        why = "no test: the rows do not determine the covariances without the model"
+        return Constraint("independence", text, nan, "z", nan, nan, nan, why)
+    at = [patterns.names.index(v) for v in (x, y, *given)]
+    r, error = partial_correlation(known, patterns.unrestricted.moments, at)
+    spare = patterns.total - 3.0 - len(given)
+    if spare <= 0:
+        return Constraint("independence", text, r, "z", nan, nan, nan, "too few rows for a test")
+    if np.isnan(error):
+        why = "no test: no row has the variables together"
+        return Constraint("independence", text, nan, "z", nan, nan, nan, why)
+    z = float(np.arctanh(r) / error * np.sqrt(spare / patterns.total))
+    return Constraint("independence", text, r, "z", z, nan, 2.0 * float(ndtr(-abs(z))))
+
+
+def _independent(x: str, y: str, given: tuple[str, ...]) -> str:
+    return f"{x} independent of {y}" + (f" given {', '.join(given)}" if given else "")
 
 
 def ancestral(graph: Graph, independences: list[tuple[str, str, tuple[str, ...]]]) -> Graph:
@@ -110,12 +145,12 @@ def _other(chi2: float, wider: float, df: int) -> Constraint:
     )
 
 
-def _tetrad(moments: Moments, tetrad: Tetrad) -> Constraint:
+def _tetrad(moments: Moments, tetrad: Tetrad, known: PatternInformation | None) -> Constraint:
     from scipy.special import ndtr
 
     (a, b), (c, d) = tetrad.rows, tetrad.columns
     text = f"cov({a}, {c}) cov({b}, {d}) = cov({a}, {d}) cov({b}, {c})"
-    value, error = tetrad_test(moments, tetrad)
+    value, error = tetrad_test(moments, tetrad, known)
     z = value / error
     return Constraint("tetrad", text, value, "z", z, float("nan"), 2.0 * float(ndtr(-abs(z))))
 

@@ -69,7 +69,11 @@ def pattern_information(fit: Fit, kind: Kind = "observed") -> PatternInformation
     """The information at the fitted parameters, given which values were observed."""
     patterns = _patterns(fit)
     space = make_space(fit.graph, fit.model.names, fit.options)
-    theta = space.vector(fit.model)
+    return information_at(space, patterns, space.vector(fit.model), kind)
+
+
+def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> PatternInformation:
+    """The information at a point of any model's parameters."""
     point = evaluate(space, patterns, theta)
     if point is None:  # a variance of zero
         nothing = np.zeros((space.size, 0))

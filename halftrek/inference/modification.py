@@ -2,6 +2,7 @@
 
 With score s of the new parameter per row and its efficient information ``e = I_cc - I_cp I_pp^+ I_pc``:
 index ``n s² / e`` (chi-square with one degree of freedom if the edge is not needed), expected change ``s / e``.
+Where values are missing all of it is from the likelihood of the observed ones.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.inference.tangent import Part, Tangent, tangent
+from halftrek.inference.holed_checks import holed_scores
+from halftrek.inference.information import Kind
+from halftrek.inference.scores import UNTOLD, Scores
+from halftrek.inference.tangent import Part, Tangent, error_variances, tangent
 from halftrek.model import Floats
-
-UNTOLD = 1e-7  # share of a new parameter's information that must be left when all others are free
 
 
 @dataclass(frozen=True)
@@ -36,25 +39,13 @@ class Modification:
     p: float
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Matrices over pairs: score and efficient information per row; nan where no such edge can be added and told."""
-
-    score: Floats
-    information: Floats
-
-    def index(self, n: float) -> Floats:
-        """The modification index of each pair."""
-        return np.asarray(n * self.score**2 / self.information)
-
-
-def modifications(fit: Fit) -> list[Modification]:
+def modifications(fit: Fit, kind: Kind | None = None) -> list[Modification]:
     """Every absent edge that keeps the graph acyclic and that data could tell, largest index first."""
     from scipy.special import chdtrc
 
-    directed, mutual = edge_scores(fit)
+    directed, mutual = edge_scores(fit, kind)
     names, model = fit.model.names, fit.model
-    sd, noise = np.sqrt(np.diag(model.cov)), np.sqrt(np.diag(tangent(fit).W))
+    sd, noise = np.sqrt(np.diag(model.cov)), np.sqrt(error_variances(fit))
     rows = []
     for found, op in ((directed, "~"), (mutual, "~~")):
         mi, epc = found.index(fit.n), found.score / found.information
@@ -70,8 +61,13 @@ def modifications(fit: Fit) -> list[Modification]:
     return sorted(rows, key=lambda r: -float(f"{r.mi:.6e}"))  # edges that data cannot tell apart: arrows first
 
 
-def edge_scores(fit: Fit) -> tuple[Scores, Scores]:
+def edge_scores(fit: Fit, kind: Kind | None = None) -> tuple[Scores, Scores]:
     """Of directed edges (row to column) and of bidirected ones (upper triangle)."""
+    arrows, arcs = _absent(fit)
+    if fit.patterns is not None:
+        return holed_scores(fit, fit.patterns, arrows, arcs, kind)
+    if kind == "observed":
+        raise InputError("the observed information is for modification indices with missing values; leave it out")
     base = tangent(fit)
     A = np.linalg.inv(base.B)
     mean = fit.moments.mean
@@ -88,7 +84,6 @@ def edge_scores(fit: Fit) -> tuple[Scores, Scores]:
     for part in base.parts:
         _add_directed(base, part, weight, used_T)
         _add_mutual(base, part, used_W)
-    arrows, arcs = _absent(fit)
     return _scores(V, diagonal_T, used_T, arrows), _scores(-M, diagonal_W, used_W, arcs)
 
 

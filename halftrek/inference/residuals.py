@@ -8,9 +8,10 @@ import numpy as np
 
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
+from halftrek.inference.holed_checks import residual_errors, told_pairs
 from halftrek.inference.information import DistrictInformation, district_information
 from halftrek.inference.measures import information_rank
-from halftrek.inference.tangent import Part, Tangent, tangent
+from halftrek.inference.tangent import Part, Tangent, error_variances, tangent
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient
 from halftrek.simulation import random_model
@@ -54,7 +55,7 @@ def explained(fit: Fit) -> list[Explained]:
     """
     model = fit.model
     loaded = set(make_space(fit.graph, model.names, fit.options).C_at[:, 1].tolist())
-    errors = _error_variances(fit)
+    errors = error_variances(fit)
     # at the estimates R² may stand still along a direction that data do not tell; at a random point it does not
     anywhere = replace(fit, model=random_model(fit.graph, noise=dict(fit.options.noise), random_state=1), patterns=None)
     loose = [(at, d) for at in (replace(fit, patterns=None), anywhere) for d in _loose(at)]
@@ -71,13 +72,6 @@ def explained(fit: Fit) -> list[Explained]:
     return rows
 
 
-def _error_variances(fit: Fit) -> Floats:
-    """Variances of the errors, without hidden causes that have loadings."""
-    space = make_space(fit.graph, fit.model.names, fit.options)
-    explicit = fit.model.C[list(space.latents)]
-    return np.asarray(np.diag(fit.model.omega - explicit.T @ explicit))
-
-
 def _loose(fit: Fit) -> list[DistrictInformation]:
     """Districts with directions that data do not tell."""
     return [d for d in district_information(fit) if information_rank(d.matrix) < len(d.matrix)]
@@ -85,7 +79,7 @@ def _loose(fit: Fit) -> list[DistrictInformation]:
 
 def _determined(fit: Fit, j: int, block: DistrictInformation) -> bool:
     """Does R² use only such directions of a district's parameters as data tell?"""
-    error = float(_error_variances(fit)[j])
+    error = float(error_variances(fit)[j])
     model, p = fit.model, len(fit.model.names)
     reach, total = model.B[:, j], float(model.cov[j, j])
     moved = Gradient(2.0 * np.outer(model.cov[:, j], reach), np.outer(reach, reach), np.zeros(p))
@@ -106,18 +100,19 @@ def residuals(fit: Fit) -> list[Residual]:
 
     Correlations are compared each on its own scale (lavaan's "cor.bollen"); z is of the covariances (lavaan's
     "standardized"). Models of some hundred variables have no z (it needs too much
-    room), nor have those with held intercepts.
+    room), nor have those with held intercepts. Where values are missing the unrestricted maximum stands for the
+    sample's covariances; pairs that no row has both of have none.
     """
     from scipy.special import ndtr
 
-    S, model = fit.moments.cov, fit.model
+    model = fit.model
+    S = fit.moments.cov if fit.patterns is None else fit.patterns.unrestricted.moments.cov
     observed, implied = _correlations(S), _correlations(model.cov)
-    base = tangent(fit)
-    size = sum(len(part.information) for part in base.parts) * len(S) ** 2
-    spread = residual_variances(base, S) if size < LARGE and not base.means else np.zeros_like(S)
-    scale = np.outer(np.diag(S), np.diag(S)) + S**2
+    errors = _errors(fit, S) if fit.patterns is None else residual_errors(fit, fit.patterns)
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where(spread > ZERO * scale, (S - model.cov) / np.sqrt(spread / fit.n), np.nan)
+        z = np.where(errors > np.sqrt(ZERO / fit.n * _size(S)), (S - model.cov) / errors, np.nan)
+    if fit.patterns is not None:
+        observed[~told_pairs(fit.patterns)] = np.nan
     rows = []
     for i, lhs in enumerate(model.names):
         for j in range(i + 1, len(model.names)):
@@ -125,7 +120,21 @@ def residuals(fit: Fit) -> list[Residual]:
             gap = float(observed[i, j] - implied[i, j])
             p = 2.0 * float(ndtr(-abs(here)))
             rows.append(Residual(lhs, model.names[j], float(observed[i, j]), float(implied[i, j]), gap, here, p))
-    return sorted(rows, key=lambda r: -abs(r.residual))
+    return sorted(rows, key=lambda r: -abs(r.residual) if r.residual == r.residual else 0.0)
+
+
+def _size(S: Floats) -> Floats:
+    """The variance, times n, of each covariance of a sample."""
+    return np.asarray(np.outer(np.diag(S), np.diag(S)) + S**2)
+
+
+def _errors(fit: Fit, S: Floats) -> Floats:
+    """Standard errors of residual covariances; nan if they need too much room, or if means count."""
+    base = tangent(fit)
+    size = sum(len(part.information) for part in base.parts) * len(S) ** 2
+    if size >= LARGE or base.means:
+        return np.full_like(S, np.nan)
+    return np.asarray(np.sqrt(np.maximum(residual_variances(base, S), 0.0) / fit.n))
 
 
 def residual_variances(base: Tangent, S: Floats) -> Floats:
@@ -144,7 +153,7 @@ def residual_variances(base: Tangent, S: Floats) -> Floats:
     flat = directions.reshape(count, -1)
     twice = 2.0 * (flat * (overlap @ flat)).sum(axis=0).reshape(p, p)
     crossed = 4.0 * (directions * (S @ HS)).sum(axis=0)
-    return np.asarray(np.outer(np.diag(S), np.diag(S)) + S**2 - crossed + twice)
+    return np.asarray(_size(S) - crossed + twice)
 
 
 def _orthonormal(base: Tangent, part: Part, reach: Floats) -> Floats:
@@ -152,7 +161,7 @@ def _orthonormal(base: Tangent, part: Part, reach: Floats) -> Floats:
     vectors, values = part.directions()
     left, right = reach @ part.X.T, base.B[part.at].T
     moved = part.sum_up(np.einsum("ia,ja->aij", left, right))
-    moved = ((vectors / np.sqrt(values)).T @ moved.reshape(len(moved), -1)).reshape(-1, *moved.shape[1:])
+    moved = ((vectors / np.sqrt(values)).T @ moved.reshape(len(moved), len(reach) ** 2)).reshape(-1, *moved.shape[1:])
     return np.asarray(moved + moved.transpose(0, 2, 1))
 
 

@@ -68,6 +68,13 @@ class Tangent:
     parts: tuple[Part, ...]
 
 
+def error_variances(fit: Fit) -> Floats:
+    """Variances of the errors, without hidden causes that have loadings."""
+    space = make_space(fit.graph, fit.model.names, fit.options)
+    explicit = fit.model.C[list(space.latents)]
+    return np.asarray(np.diag(fit.model.omega - explicit.T @ explicit))
+
+
 def tangent(fit: Fit) -> Tangent:
     """The tangent space of a fit at its estimates."""
     refuse_holes(fit, "this")

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graph import Graph
+from halftrek.inference.incomplete import PatternInformation
+from halftrek.inference.saturated import covariance_error
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments import Moments
 
@@ -70,8 +72,10 @@ def random_correlation(graph: Graph, names: tuple[str, ...], seed: int) -> Float
     return np.asarray(cov / np.outer(sd, sd))
 
 
-def tetrad_test(moments: Moments, tetrad: Tetrad) -> tuple[float, float]:
+def tetrad_test(moments: Moments, tetrad: Tetrad, known: PatternInformation | None = None) -> tuple[float, float]:
     """The tetrad of the sample's correlations and its normal-theory standard error.
+
+    Where values are missing ``known`` is what they tell about the moments.
 
     The tetrad of covariances is zero exactly where that of correlations is; scaled by the sample's standard deviations,
     which does not change the ratio of the two to first order.
@@ -82,6 +86,10 @@ def tetrad_test(moments: Moments, tetrad: Tetrad) -> tuple[float, float]:
     R = S / np.outer(sd, sd)
     value = float(R[0, 2] * R[1, 3] - R[0, 3] * R[1, 2])
     H = _slope(R, (0, 1, 2, 3))
+    if known is not None:
+        whole = np.zeros_like(moments.cov)
+        whole[np.ix_(at, at)] = H / np.outer(sd, sd)
+        return value, covariance_error(known, whole, moments.n)
     HR = H @ R
     return value, float(np.sqrt(2.0 * np.trace(HR @ HR) / moments.n))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.inference.holed_checks import told_pairs
 from halftrek.reporting.columns import columns_in, numbers, pick
 from halftrek.reporting.plots import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 
@@ -58,15 +59,20 @@ def plot_convergence(
 
 def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Observed less implied correlation of every pair: where the model misses what the data say."""
-    if fit.patterns is not None:
-        raise InputError("plot_residuals: with missing values there are no observed correlations to compare with")
     names = fit.moments.names
     model = fit.model.reorder(names)
-    gap = _correlations(fit.moments.cov) - _correlations(model.cov)
+    if fit.patterns is None:
+        gap = _correlations(fit.moments.cov) - _correlations(model.cov)
+    else:
+        best = fit.patterns.unrestricted.moments.select(names)
+        gap = _correlations(best.cov) - _correlations(model.cov)
+        gap[~told_pairs(fit.patterns)] = np.nan
+        if np.isnan(gap).all():
+            raise InputError("plot_residuals: the rows do not determine the correlations without the model")
     p = len(names)
     size = min(11.0, 2.2 + 0.42 * p)
     ax = axes_or_new(ax, (size + 0.8, size))
-    reach = max(0.1, float(np.abs(gap).max()))
+    reach = max(0.1, float(np.nanmax(np.abs(gap))))
     shown = np.where(np.tri(p, k=-1, dtype=bool), gap, np.nan)[1:, :-1] if p > 1 else np.zeros((1, 1))
     image = ax.imshow(shown, cmap="PuOr_r", vmin=-reach, vmax=reach)
     crowded = p > _MANY

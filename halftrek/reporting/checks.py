@@ -10,6 +10,7 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.frames import as_frame
 from halftrek.inference.constraints import Constraint, constraint_tests
+from halftrek.inference.information import Kind
 from halftrek.inference.modification import Modification, modifications
 from halftrek.inference.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
 from halftrek.inference.residuals import Explained, Residual, explained, residuals
@@ -27,12 +28,14 @@ def r2_frame(fit: Fit) -> Any:
 
 def residual_frame(fit: Fit) -> Any:
     """One row for each pair of variables."""
-    return as_frame(_columns(residuals(_complete(fit)), Residual), fit.frame)
+    return as_frame(_columns(residuals(fit), Residual), fit.frame)
 
 
-def modification_frame(fit: Fit) -> Any:
+def modification_frame(fit: Fit, information: Kind | None = None) -> Any:
     """One row for each edge that could be added."""
-    return as_frame(_columns(modifications(_complete(fit)), Modification), fit.frame)
+    if information not in (None, *get_args(Kind)):
+        raise InputError(f"information must be 'expected' or 'observed', not {information!r}")
+    return as_frame(_columns(modifications(fit, information), Modification), fit.frame)
 
 
 def implication_frame(fit: Fit, *, multiplicity: Multiplicity = "holm", level: float = 0.05) -> Any:
@@ -41,7 +44,7 @@ def implication_frame(fit: Fit, *, multiplicity: Multiplicity = "holm", level: f
         raise InputError(f"multiplicity must be one of {', '.join(get_args(Multiplicity))}, not {multiplicity!r}")
     if not 0.0 < level < 1.0:
         raise InputError(f"level must lie between 0 and 1, for instance 0.05, not {level!r}")
-    rows = constraint_tests(_complete(fit))
+    rows = constraint_tests(fit)
     columns = _columns(rows, Constraint)
     notes = columns.pop("note")
     p = np.array(columns["p"], dtype=float)
@@ -50,13 +53,6 @@ def implication_frame(fit: Fit, *, multiplicity: Multiplicity = "holm", level: f
     columns["p_adjusted"] = final.tolist()
     columns["verdict"] = [note or _verdict(x, level) for x, note in zip(final, notes, strict=True)]
     return as_frame(columns, fit.frame)
-
-
-def _complete(fit: Fit) -> Fit:
-    """The fit itself; with missing values there is no observed covariance to compare with."""
-    if fit.patterns is not None:
-        raise InputError("with missing values this check is not available; fit the complete rows: missing='drop'")
-    return fit
 
 
 def _verdict(p: float, level: float) -> str:
