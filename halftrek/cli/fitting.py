@@ -57,10 +57,10 @@ def effect_records(fit: Fit, sure: Uncertainty) -> list[dict[str, Any]]:
 
 def effects_table(records: Sequence[dict[str, Any]], level: float) -> str:
     """The same as text."""
-    from halftrek.reporting.tables import Cell, table
+    from halftrek.reporting.tables import Cell, paragraph, table
 
     if not records:
-        return "  The graph has no directed path between observed variables, so there is no effect to list."
+        return paragraph("The graph has no directed path between observed variables: no effect to list.", indent=2)
     lines: list[list[Cell]] = []
     for r in records:
         numbers = [None] * 4 if _missing(r["est"]) else [_number(r[k]) for k in ("est", "se", "ci_low", "ci_high")]
@@ -87,7 +87,7 @@ def checks_record(fit: Fit) -> dict[str, Any]:
 
 def checks_text(record: dict[str, Any]) -> str:
     """The same as text, the largest residuals and the most wanted edges only."""
-    from halftrek.reporting.tables import facts, number, table
+    from halftrek.reporting.tables import facts, number, paragraph, table
 
     m = record["measures"]
     indices = [f"{k.upper()} {m[k]:.3f}" for k in ("cfi", "tli", "rmsea", "srmr") if not _missing(m[k])]
@@ -102,12 +102,12 @@ def checks_text(record: dict[str, Any]) -> str:
     ]
     parts = ["Does the graph fit?\n" + facts(head)]
     if record["note"]:
-        return "\n\n".join([*parts, f"  {record['note']}"])
+        return "\n\n".join([*parts, paragraph(record["note"], indent=2)])
     tests = [(r["constraint"], _number(r["p"]), _number(r["p_adjusted"]), r["verdict"]) for r in record["tests"]]
     if tests:
         parts.append("What the graph implies\n" + table(("constraint", "p", "adjusted", "verdict"), tests))
     else:
-        parts.append("  The graph implies nothing that data could contradict.")
+        parts.append(paragraph("The graph implies nothing that data could contradict.", indent=2))
     wanted = [(r["edge"], _number(r["mi"]), _number(r["epc"])) for r in record["modifications"]][:_MOST_LISTED]
     if wanted:
         parts.append("Edges that the data ask for most\n" + table(("edge", "chi-square less", "its value"), wanted))

@@ -35,7 +35,9 @@ def verdict_line(verdict: Verdict) -> str:
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
     """One line for each query: the verdict, how it was found and the beginning of the formula; then the counts."""
     if not verdicts:
-        return " " * _INDENT + "The graph has no arrow between observed variables: there is nothing to decide."
+        return paragraph(
+            "The graph has no arrow between observed variables: there is nothing to decide.", indent=_INDENT
+        )
     rows = [(str(v.query), _status(v), v.method) for v in verdicts]
     headers = ("query", "verdict", "method")
     used = sum(max(map(len, column)) + 2 for column in zip(headers, *rows, strict=True))
