@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.analysis import Analysis, Uncertainty, uncertainty_options
+from halftrek.cli.output import as_options
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from halftrek.inference import Parameter
 
 _MOST_LISTED = 10  # of residuals and edges that could be added
-_INCOMPLETE = "tests, residuals and edges to add need complete rows: --missing drop"
 
 
 @contextmanager
@@ -72,17 +72,16 @@ def effects_table(records: Sequence[dict[str, Any]], level: float) -> str:
 
 
 def checks_record(fit: Fit) -> dict[str, Any]:
-    """Measures of fit, and what is wrong where; tests need complete rows."""
-    record: dict[str, Any] = {"measures": fit.measures(), "r2": rows_of(fit.r2())}
-    if fit.patterns is not None:
-        return {**record, "tests": None, "residuals": None, "modifications": None, "note": _INCOMPLETE}
-    return {
-        **record,
-        "tests": rows_of(fit.tests()),
-        "residuals": rows_of(fit.residuals()),
-        "modifications": rows_of(fit.modifications()),
-        "note": "",
-    }
+    """Measures of fit, and what is wrong where."""
+    from halftrek.errors import InputError
+
+    record: dict[str, Any] = {"measures": fit.measures(), "r2": rows_of(fit.r2()), "note": ""}
+    for name in ("tests", "residuals", "modifications"):
+        try:
+            record[name] = rows_of(getattr(fit, name)())
+        except InputError as error:  # what these data do not allow is said, and the rest is shown
+            record[name], record["note"] = None, as_options(str(error))
+    return record
 
 
 def checks_text(record: dict[str, Any]) -> str:
@@ -101,21 +100,19 @@ def checks_text(record: dict[str, Any]) -> str:
         ("AIC, BIC", f"{number(m['aic'], 6)}, {number(m['bic'], 6)}"),
     ]
     parts = ["Does the graph fit?\n" + facts(head)]
-    if record["note"]:
-        return "\n\n".join([*parts, paragraph(record["note"], indent=2)])
-    tests = [(r["constraint"], _number(r["p"]), _number(r["p_adjusted"]), r["verdict"]) for r in record["tests"]]
+    tests = [(r["constraint"], _number(r["p"]), _number(r["p_adjusted"]), r["verdict"]) for r in record["tests"] or ()]
     if tests:
         parts.append("What the graph implies\n" + table(("constraint", "p", "adjusted", "verdict"), tests))
-    else:
+    elif record["tests"] is not None:
         parts.append(paragraph("The graph implies nothing that data could contradict.", indent=2))
-    wanted = [(r["edge"], _number(r["mi"]), _number(r["epc"])) for r in record["modifications"]][:_MOST_LISTED]
+    wanted = [(r["edge"], _number(r["mi"]), _number(r["epc"])) for r in record["modifications"] or ()][:_MOST_LISTED]
     if wanted:
         parts.append("Edges that the data ask for most\n" + table(("edge", "chi-square less", "its value"), wanted))
-    left = [r for r in record["residuals"] if not _missing(r["z"])][:_MOST_LISTED]
+    left = [r for r in record["residuals"] or () if not _missing(r["z"])][:_MOST_LISTED]
     if left:
         lines = [(f"{r['lhs']}, {r['rhs']}", *(_number(r[k]) for k in ("observed", "implied", "z"))) for r in left]
         parts.append("Largest residual correlations\n" + table(("", "observed", "implied", "z"), lines))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *([paragraph(record["note"], indent=2)] if record["note"] else [])])
 
 
 def rows_of(frame: Any) -> list[dict[str, Any]]:

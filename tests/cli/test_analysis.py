@@ -12,6 +12,7 @@ import halftrek as ht
 from halftrek.cli import main
 from halftrek.cli.analysis import Analysis, Data, Fitting, Output, Uncertainty
 from halftrek.cli.analysis_file import analysis_text, read_analysis
+from tests.project.pages import ROOT, blocks
 
 Capture = pytest.CaptureFixture[str]
 
@@ -176,3 +177,17 @@ def test_mistakes_are_named(text: str, message: str, tmp_path: Path, capsys: Cap
     err = capsys.readouterr().err
     assert message in err
     assert "analysis.toml" in err
+
+
+def test_the_documented_example_runs(tmp_path: Path, capsys: Capture) -> None:
+    (example,) = blocks(ROOT / "docs" / "cli.md", "toml")
+    path = tmp_path / "analysis.toml"
+    path.write_text(example.text, encoding="utf-8")
+    assert main(["run", str(path), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert [q["query"] for q in record["questions"]] == list(read_analysis(str(path)).questions)
+    assert set(record["files"]) == {"report", "results", "model"}
+    assert all(Path(file).stat().st_size for file in record["files"].values())
+    parts = {"data": Data, "fit": Fitting, "uncertainty": Uncertainty, "output": Output}
+    for kind in parts.values():  # every key that a file may have is on the page
+        assert all(f"{f.name} =" in example.text for f in fields(kind))
