@@ -42,11 +42,12 @@ class Presented:
         ``questions`` is one question or a list. One that is not identified does not stop the report, which then shows
         why there is no number and what would help. For the options of uncertainty see ``query``.
         """
-        from halftrek.inference import How
         from halftrek.reporting.report import write_report
 
-        how = How(interval, level, information, replicates, ends, random_state)
-        return write_report(self, path, questions, title=title, how=how, overwrite=overwrite)
+        return write_report(
+            self, path, questions, title=title, level=level, interval=interval, information=information,
+            replicates=replicates, ends=ends, random_state=random_state, overwrite=overwrite,
+        )  # fmt: skip
 
     def _repr_html_(self: Fit) -> str:  # type: ignore[misc]
         """What a notebook shows."""

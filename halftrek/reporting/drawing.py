@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Identified = Mapping[str, bool] | Literal["auto"] | None
 _CROWD = 5  # roots that all covary with each other from which on they are drawn as a star
 _DOT = 0.16  # width of the middle of a star
+_LETTER = 0.08  # half the width of a letter of a weight
 _BUDGET = 0.5  # seconds for the verdict on one edge
 
 
@@ -105,7 +106,7 @@ def make_drawing(
         texts = {e: weight_text(w, digits) if known.get(e, True) else "?" for e, w in weights.items()}
         shown = {e: text for e, text in texts.items() if loadings or e[0] not in full.latents}
         labels = _labels(strokes, shown, nodes)
-    return Drawing(nodes, strokes, labels, _extent(nodes, list(whole.values())))
+    return Drawing(nodes, strokes, labels, _extent(nodes, list(whole.values()), labels))
 
 
 def edge_weights(graph: Graph, model: CGLSCM) -> dict[Edge, float]:
@@ -245,9 +246,13 @@ def _free_place(
     return float(x), float(y)
 
 
-def _extent(nodes: Sequence[Node], lines: Sequence[NDArray[np.float64]]) -> tuple[float, float, float, float]:
+def _extent(
+    nodes: Sequence[Node], lines: Sequence[NDArray[np.float64]], labels: Sequence[Label]
+) -> tuple[float, float, float, float]:
     xs = [node.x + side * node.width / 2 for node in nodes for side in (-1, 1)]
     ys = [node.y + side * HEIGHT / 2 for node in nodes for side in (-1, 1)]
+    xs += [label.x + side * _LETTER * len(label.text) for label in labels for side in (-1, 1)]
+    ys += [label.y + side * HEIGHT / 3 for label in labels for side in (-1, 1)]
     for line in lines:
         (left, bottom), (right, top) = line.min(axis=0), line.max(axis=0)
         xs += [float(left), float(right)]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import tempfile
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -17,96 +14,14 @@ import pytest
 import halftrek as ht
 from halftrek.errors import MissingExtraError
 from halftrek.queries import TotalEffect
-from halftrek.reporting import tables
 from halftrek.reporting.report import figures as figures_of_report
 from halftrek.reporting.report import report_html
 from halftrek.reporting.report.data import moments_digest
 from halftrek.reporting.report.page import formula, prose, table
 from halftrek.simulation import random_model
+from tests.reporting.report_page import Page, cell, check_alone, check_in_browser, number
 
-VOID = {"meta", "link", "br", "img", "hr", "input"}
 CHAPTERS = ["graph", "assumptions", "effects", "parameters", "checks", "data", "reproduce"]
-
-
-class Page(HTMLParser):
-    """Reads a report: its chapters with their text, tables, anchors and links; raises where tags do not match."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.text: dict[str, str] = {"": ""}
-        self.tables: dict[str, list[list[list[str]]]] = {"": []}
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.code: list[str] = []
-        self.chapter = ""
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "section":
-            self.chapter = str(given["id"])
-            self.text[self.chapter], self.tables[self.chapter] = "", []
-        self.ids += [str(given["id"])] if "id" in given else []
-        self.links += [str(given[name]) for name in ("href", "src", "xlink:href", "action", "data") if name in given]
-        if tag == "table":
-            self.tables[self.chapter].append([])
-        elif tag == "tr":
-            self.tables[self.chapter][-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[self.chapter][-1][-1].append("")
-        elif tag == "pre":
-            self.code.append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "svg" not in self.open and "style" not in self.open:
-            self.text[self.chapter] += data
-        if "td" in self.open or "th" in self.open:
-            self.tables[self.chapter][-1][-1][-1] += data
-        if "pre" in self.open:
-            self.code[-1] += data
-
-
-def number(value: float) -> str:
-    return tables.number(float(value)).replace("-", "−")
-
-
-def cell(text: str) -> float:
-    return float(text.replace("−", "-").replace(",", ""))
-
-
-def check_alone(html: str, page: Page) -> None:
-    """Nothing is fetched, no anchor is there twice, every link leads somewhere on the page."""
-    assert not re.search(r"https?:|<script|@import|url\((?!#)", html, re.IGNORECASE)
-    assert len(page.ids) == len(set(page.ids))
-    assert all(link.startswith(("#", "data:")) for link in page.links)
-    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
-
-
-def check_in_browser(path: Path) -> None:
-    """Where there is a Chromium, it loads the page without a word on its console, and prints it."""
-    found = [p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))]
-    for browser in found[:1]:
-        with tempfile.TemporaryDirectory() as profile:
-            sheet = Path(profile) / "page.pdf"
-            done = subprocess.run(
-                [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
-                 f"--user-data-dir={profile}", f"--print-to-pdf={sheet}", path.as_uri()],
-                capture_output=True, text=True, timeout=120, check=True,
-            )  # fmt: skip
-            assert "CONSOLE" not in done.stderr
-            assert sheet.stat().st_size > 10_000
 
 
 @pytest.fixture(scope="module")
@@ -409,3 +324,16 @@ def test_numbers_in_pictures_are_not_shortened() -> None:
     html = figures_of_report.drawn("p", draw, (4.0, 2.0), "a caption")
     assert ">0.012345<" in html
     assert "<figcaption>a caption</figcaption>" in html
+
+
+def test_no_weight_is_cut_off_at_the_edge_of_the_picture() -> None:
+    from halftrek.reporting.drawing import make_drawing
+
+    study = ht.dataset("airquality")
+    drawing = make_drawing(ht.fit(study.graph, study.data))
+    left, right, bottom, top = drawing.box
+    assert drawing.labels
+    for label in drawing.labels:
+        half = 0.08 * len(label.text)
+        assert left < label.x - half < label.x + half < right
+        assert bottom < label.y < top

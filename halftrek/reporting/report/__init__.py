@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import InputError, OutputError
 from halftrek.inference import How
+from halftrek.inference.estimate import Ends, Interval
+from halftrek.inference.information import Kind
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.files import whole_file
 from halftrek.reporting.html import question_ends
@@ -41,10 +43,16 @@ def write_report(
     questions: Any = (),
     *,
     title: str | None = None,
-    how: How | None = None,
+    level: float = 0.95,
+    interval: Interval = "delta",
+    information: Kind | None = None,
+    replicates: int = 1000,
+    ends: Ends = "percentile",
+    random_state: int = 0,
     overwrite: bool = True,
 ) -> Path:
     """Writes the report, whole or not at all, and gives its path."""
+    how = How(interval, level, information, replicates, ends, random_state)
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
