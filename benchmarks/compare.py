@@ -34,8 +34,8 @@ class Change:
 
 def changes(old: dict[str, Any], new: dict[str, Any], tool: str = "halftrek") -> Iterator[Change]:
     """Timings of one tool that both runs have."""
-    before = {_key(t): t for t in old["timings"]}
-    for after in new["timings"]:
+    before = {_key(t): t for t in old["speed"]["timings"]}
+    for after in new["speed"]["timings"]:
         was = before.get(_key(after))
         if was is None or not after["tool"].startswith(tool) or "median" not in after or "median" not in was:
             continue
@@ -62,8 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--strict", action="store_true", help="exit status 1 if something is slower")
     options = parser.parse_args(arguments)
     old, new = (json.loads(path.read_text()) for path in (options.old, options.new))
-    if old["machine"].get("processor") != new["machine"].get("processor"):
-        print("The two runs are from different machines: read the changes with that in mind.")
+    kinds = [{k: run["runs"]["speed"].get(k) for k in ("processor", "cores", "python", "quick")} for run in (old, new)]
+    if kinds[0] != kinds[1]:
+        print("The two runs are of different machines, Pythons or kinds: read the changes with that in mind.")
     found = list(changes(old, new))
     for word, some in (("slower", slower(found)), ("faster", faster(found))):
         for c in sorted(some, key=lambda c: -abs(c.ratio - 1)):

@@ -11,6 +11,7 @@ SIGNS = {
     "refuses": "refuses",
     "formula only": "formula",
     "error": "fails",
+    "not a number": "NaN",
     "absent": "–",
     "gave up": "gave up",
 }
@@ -20,12 +21,16 @@ BARE = ("ggm", "lavaan, no standard errors", "ananke")  # without standard error
 def write(results: Results, out: Path) -> None:
     """The pages of those parts that were measured."""
     if "accuracy" in results:
-        (out / "accuracy.md").write_text(_head("Right, and honest", results) + accuracy_page(results["accuracy"]))
-    if "timings" in results:
-        (out / "speed.md").write_text(_head("Speed", results) + speed_page(results))
-        growth_figure(results["timings"], out / "growth.png")
+        (out / "accuracy.md").write_text(
+            _head("Right, and honest", results, "accuracy") + accuracy_page(results["accuracy"])
+        )
+    if "speed" in results:
+        (out / "speed.md").write_text(_head("Speed", results, "speed") + speed_page(results["speed"]))
+        growth_figure(results["speed"]["timings"], out / "growth.png")
     if "limits" in results:
-        (out / "limits.md").write_text(_head("How far from the limit", results) + limits_page(results["limits"]))
+        (out / "limits.md").write_text(
+            _head("How far from the limit", results, "limits") + limits_page(results["limits"])
+        )
 
 
 def table(head: list[str], rows: list[list[str]], right: int = 1) -> str:
@@ -34,9 +39,9 @@ def table(head: list[str], rows: list[list[str]], right: int = 1) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
 
-def _head(title: str, results: Results) -> str:
-    m, versions = results["machine"], results["versions"]
-    kind = "quick run (small sizes, few samples)" if results["quick"] else "full run"
+def _head(title: str, results: Results, part: str) -> str:
+    m, versions = results["runs"][part], results["versions"]
+    kind = "quick run (small sizes, few samples)" if m["quick"] else "full run"
     tools = ", ".join(f"{name} {v}" if not v.startswith("not") else f"{name} ({v})" for name, v in versions.items())
     return (
         f"# {title}\n\nWritten by `python benchmarks/run.py`, {kind}, {m['date']}: {m['cores']} cores, "
@@ -78,7 +83,7 @@ def _cell(entry: dict[str, Any]) -> str:
     if verdict == "right":
         return f"✓ {entry['error']:.3f}{covered}{failed}"
     word = f"{'wrong' if 'wrong' in verdict else 'not knowable'}: {entry['median']:.2f}{covered}{failed}"
-    return f"**{word}**" if "WITHOUT" in verdict else f"{word} (warns)"
+    return f"**{word}**" if "WITHOUT" in verdict else f"{word} ({verdict.split(', ')[-1]})"
 
 
 def _time(milliseconds: float) -> str:
@@ -88,8 +93,8 @@ def _time(milliseconds: float) -> str:
     return f"{1e3 * milliseconds:.3g} µs" if milliseconds < 0.1 else f"{milliseconds:.2g} ms"
 
 
-def speed_page(results: Results) -> str:
-    timings = results["timings"]
+def speed_page(measured: dict[str, Any]) -> str:
+    timings = measured["timings"]
     text = (
         "Medians; in brackets the ratio to halftrek (with standard errors where the tool computes them, without where "
         "it does not); ± is half the middle half of the repeats. Fits are from moments, in a process that is warm.\n"
@@ -112,14 +117,14 @@ def speed_page(results: Results) -> str:
         text += table(
             ["", "tool", "time", "memory"], [[t["problem"], t["tool"], _timed(t), _memory(t)] for t in rows], 2
         )
-    if results.get("growth"):
+    if measured["growth"]:
         text += (
             "\n## How cost grows\n\nTime is proportional to size to this power, over the largest sizes measured.\n\n"
         )
         text += "![Time against size, both on logarithmic scales](growth.png)\n\n"
         grown = [
             [g["section"], g["tool"], f"{g['sizes'][0]:,} to {g['sizes'][1]:,}", f"{g['exponent']:.2f}"]
-            for g in results["growth"]
+            for g in measured["growth"]
         ]
         text += table(["", "tool", "sizes", "power"], grown, 3)
     return text

@@ -18,13 +18,13 @@ sys.path[0] = str(ROOT)  # modules here are benchmarks.x, and none of them hides
 from benchmarks import accuracy, limits, report, speed  # noqa: E402
 from benchmarks.tools import HALFTREK, PEERS, how_to_install, machine, set_up, version  # noqa: E402
 
-PARTS = ("accuracy", "speed", "limits")
+PARTS = {"accuracy": accuracy.measure, "speed": speed.measure, "limits": limits.measure}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, few samples, nothing is installed")
-    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="parts to measure again")
+    parser.add_argument("--only", choices=list(PARTS), nargs="+", default=list(PARTS), help="parts to measure again")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks", help="folder for the results")
     parser.add_argument("--tables", action="store_true", help="measure nothing, write the tables of results.json again")
     options = parser.parse_args()
@@ -32,21 +32,15 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     results = json.loads(path.read_text()) if path.exists() else {}
     if not options.tables:
-        start = time.perf_counter()
         for tool in PEERS:
             set_up(tool, install=not options.quick)
-        results["machine"] = machine()
-        results["quick"] = options.quick
         results["versions"] = {t.name: version(t) or how_to_install(t) for t in (HALFTREK, *PEERS)}
-        if "accuracy" in options.only:
-            results["accuracy"] = accuracy.measure(options.quick)
-        if "speed" in options.only:
-            results["timings"] = speed.measure(options.quick)
-            results["growth"] = speed.exponents(results["timings"])
-        if "limits" in options.only:
-            results["limits"] = limits.measure(options.quick)
-        results["minutes"] = round((time.perf_counter() - start) / 60, 1)
-        path.write_text(json.dumps(results, indent=1) + "\n")
+        for part in options.only:
+            start = time.perf_counter()
+            results[part] = PARTS[part](options.quick)
+            minutes = round((time.perf_counter() - start) / 60, 1)
+            results.setdefault("runs", {})[part] = {"quick": options.quick, "minutes": minutes, **machine()}
+            path.write_text(json.dumps(results, indent=1) + "\n")  # what is measured is kept, whatever comes next
     report.write(results, options.out)
 
 

@@ -16,27 +16,30 @@ import warnings
 from itertools import pairwise
 from pathlib import Path
 
+LONG = 5.0  # seconds; the first call may load libraries, so a shorter one says little
+
 
 class Refusal(Exception):
     """The tool says that it has no answer: honest, and not an error."""
 
 
-def measure(call, seconds=5.0, most=201):
-    """Milliseconds of repeated calls; the first ones warm up, unless one call is long by itself."""
+class NotForThis(Exception):
+    """The tool is made for other problems: nothing was asked of it."""
+
+
+def measure(call, seconds, most=201):
+    """Milliseconds of repeated calls, for so many seconds; the first fifth warms up, unless one call is long."""
     start = time.perf_counter()
     call()
     first = time.perf_counter() - start
-    if first > seconds:
+    if first > LONG:
         return [1e3 * first]
-    repeats = int(max(3, min(most, seconds / max(first, 1e-6))))
-    for _ in range(repeats // 5):
-        call()
-    taken = []
-    for _ in range(repeats):
+    end, taken = time.perf_counter() + seconds, []
+    while len(taken) < 3 or (len(taken) < most and time.perf_counter() < end):
         start = time.perf_counter()
         call()
         taken.append(1e3 * (time.perf_counter() - start))
-    return taken
+    return taken[len(taken) // 5 :]
 
 
 def _short(text):
@@ -51,6 +54,8 @@ def _answer_one(answer, problem, path):
             found = answer(problem, path)
         except Refusal as refusal:
             return {"refused": _short(refusal)}
+        except NotForThis as reason:
+            return {"inapplicable": _short(reason)}
         except Exception as error:
             return {"error": _short(f"{type(error).__name__}: {error}")}
     quiet = (DeprecationWarning, FutureWarning, ImportWarning, ResourceWarning)
@@ -83,7 +88,7 @@ def run(answer=None, timed=None):
             warnings.simplefilter("ignore")
             try:
                 call = timed(problem, folder, sys.argv[3])
-                result = {"milliseconds": measure(call)}
+                result = {"milliseconds": measure(call, problem.get("seconds", 5.0))}
             except Refusal as refusal:
                 result = {"refused": _short(refusal)}
             except Exception as error:

@@ -25,8 +25,6 @@ def answer(problem, path):
 
     logging.disable(logging.CRITICAL)
     data = pd.read_csv(path)
-    if problem["holes"]:
-        data = data.dropna()  # it has no way with missing values
     model = CausalModel(data, problem["cause"], problem["effect"], graph=graph_of(problem))
     estimand = model.identify_effect(proceed_when_unidentifiable=False)
     if estimand.estimands["backdoor"] is not None:

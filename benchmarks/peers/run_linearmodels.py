@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driver import Refusal, run
+from driver import NotForThis, run
 
 
 def answer(problem, path):
@@ -10,7 +10,7 @@ def answer(problem, path):
     from linearmodels.iv import IV2SLS
 
     if not problem["instrument"] and problem["controls"] is None:
-        raise Refusal("needs an instrument, or a set of controls; this problem has neither")
+        raise NotForThis("knows no graphs: needs an instrument or a set of controls, and this problem has neither")
     data = pd.read_csv(path).assign(one=1.0)
     fixed = ["one", *(problem["controls"] or ())]
     if problem["instrument"]:

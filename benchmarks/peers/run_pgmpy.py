@@ -16,8 +16,6 @@ def answer(problem, path):
         latents.add(f"U{k}")
     edges += [(factor, v) for factor, kids in problem["factors"].items() for v in kids]
     data = pd.read_csv(path)
-    if problem["holes"]:
-        data = data.dropna()  # it has no way with missing values
     cause, effect = problem["cause"], problem["effect"]
     inference = CausalInference(DAG(edges, latents=latents))
     adjustable = inference.get_minimal_adjustment_set(cause, effect) is not None
@@ -27,17 +25,28 @@ def answer(problem, path):
 
 
 def by_instrument(problem, data):
-    """Its two-stage regressor, told the instrument by its user; covariates would enter the second stage only."""
+    """Its estimator for instruments that it finds itself; failing that, its two-stage regressor for a plain one."""
     from pgmpy.base import DAG
+    from pgmpy.estimators import IVEstimator
+    from pgmpy.inference import CausalInference
+    from pgmpy.models.SEM import SEMGraph
     from pgmpy.prediction import NaiveIVRegressor
 
-    if not problem["instrument"] or problem["controls"]:
-        raise Refusal("no back-door or front-door set, and no instrument that holds without covariates")
-    cause, effect, instrument = problem["cause"], problem["effect"], problem["instrument"]
+    cause, effect = problem["cause"], problem["effect"]
+    if problem["factors"]:
+        raise Refusal("finds no back-door or front-door set")
+    arrows, arcs = ([tuple(e) for e in problem[kind]] for kind in ("directed", "bidirected"))
+    model = SEMGraph(ebunch=arrows, latents=[], err_corr=arcs)
+    plain = CausalInference(model).get_ivs(cause, effect)
+    if not plain and not CausalInference(model).get_conditional_ivs(cause, effect):
+        raise Refusal("finds no back-door or front-door set and no instrument")
+    if not plain:
+        return {"value": float(IVEstimator(model).fit(cause, effect, data)[0])}
+    (instrument,) = plain
     roles = {"exposures": cause, "outcomes": effect, "instrument": instrument}
-    model = NaiveIVRegressor(causal_graph=DAG([(instrument, cause), (cause, effect)], roles=roles))
-    model.fit(data[[cause, instrument]], data[effect])
-    return {"value": float(model.coef_[0])}
+    regressor = NaiveIVRegressor(causal_graph=DAG([(instrument, cause), (cause, effect)], roles=roles))
+    regressor.fit(data[[cause, instrument]], data[effect])
+    return {"value": float(regressor.coef_[0])}
 
 
 if __name__ == "__main__":

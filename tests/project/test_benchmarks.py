@@ -18,7 +18,7 @@ def result(**medians: tuple[float, float, float]) -> dict[str, Any]:
         {"section": "size", "problem": name, "tool": "halftrek", "low": low, "median": median, "high": high}
         for name, (low, median, high) in medians.items()
     ]
-    return {"machine": {"processor": "one"}, "timings": timings}
+    return {"runs": {"speed": {"processor": "one"}}, "speed": {"timings": timings}}
 
 
 OLD = result(a=(9.0, 10.0, 11.0), b=(9.0, 10.0, 11.0), c=(9.0, 10.0, 11.0), d=(9.0, 10.0, 11.0), gone=(1.0, 1.0, 1.0))
@@ -34,9 +34,9 @@ def test_only_slowdowns_beyond_the_noise_count() -> None:
 
 
 def test_peers_and_entries_without_a_time_are_left_out() -> None:
-    peer = {**OLD["timings"][0], "tool": "lavaan"}
+    peer = {**OLD["speed"]["timings"][0], "tool": "lavaan"}
     silent = {"section": "size", "problem": "a", "tool": "halftrek", "why": "gave up"}
-    assert not list(changes(OLD, {"machine": {}, "timings": [peer, silent]}))
+    assert not list(changes(OLD, {"speed": {"timings": [peer, silent]}}))
 
 
 @pytest.mark.parametrize(("flags", "status"), [([], 0), (["--strict"], 1)])
@@ -69,8 +69,12 @@ def test_wrong_numbers_are_called_wrong() -> None:
     assert judge(front, answers(0.40, 0.43, 0.44, 0.41, 0.42))["verdict"] == "right"
     assert judge(front, answers(0.56, 0.59, 0.57, 0.58, 0.55))["verdict"] == "wrong number WITHOUT A WARNING"
     assert judge(front, answers(0.56, 0.59, 0.57, 0.58, 0.55, warning="!"))["verdict"] == "wrong number, with a warning"
-    assert judge(bow, answers(0.5, 0.5))["verdict"] == "a number for what cannot be known, WITHOUT A WARNING"
+    assert judge(bow, answers(0.5, 0.5))["verdict"] == "a number for what cannot be known WITHOUT A WARNING"
     assert judge(bow, {"answers": [{"refused": "no"}]}) == {"verdict": "refuses", "note": "no"}
+    assert judge(bow, {"answers": [{"inapplicable": "no"}]})["verdict"] == "not for this"
+    assert judge(front, answers(float("nan"), float("nan")))["verdict"] == "not a number"
+    half = {"answers": [{"value": 0.5, "warning": "!"}, {"value": 0.5, "warning": ""}]}
+    assert judge(bow, half)["verdict"] == "a number for what cannot be known, warned 1 of 2 times"
     covered = judge(front, answers(0.40, 0.50, low=0.3, high=0.45))
     assert (covered["intervals"], covered["covered"]) == (2, 2)
     assert judge(front, {"gave_up": "no answer in 5 s"})["verdict"] == "gave up"
