@@ -16,7 +16,8 @@ OPENING = """\
 # API
 
 Made from the docstrings by `docs/make_reference.py`; a test keeps it up to date. `import halftrek as ht` loads names
-when they are first used. Options after `*` are given by name. Names that are not on this page may change.
+when they are first used. Options after `*` are given by name. `reporting.save` stands
+for `halftrek.reporting.save`, and so on. Names that are not on this page may change.
 """
 
 SECTIONS = (
@@ -58,7 +59,7 @@ def page() -> str:
 def entry(room: str, name: str) -> str:
     """A function, or a class with its attributes and methods."""
     thing = getattr(import_module(room), name)
-    shown = f"ht.{name}" if room == "halftrek" else f"{room}.{name}"
+    shown = f"ht.{name}" if room == "halftrek" else f"{room.removeprefix('halftrek.')}.{name}"
     if not inspect.isclass(thing):
         return f"### {shown}\n\n{code(name + signature(thing))}\n{prose(thing)}"
     made = "__init__" in vars(thing) or dataclasses.is_dataclass(thing)
