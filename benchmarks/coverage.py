@@ -1,7 +1,8 @@
 """Do 95 % intervals cover? Every kind of interval, over graphs, sample sizes and noises, against known models.
 
-Writes ``docs/benchmarks/coverage.{json,md,png}``. The full study takes most of an hour on two cores; ``--quick`` a few
-minutes. Every cell is seeded by its name, so that it can be run again alone: ``--only "front-door"``.
+Writes ``docs/benchmarks/coverage.{json,md,png}``; cells that were not run again keep their results. The full study
+takes half an hour on two cores; ``--quick`` a few minutes. Every cell is seeded by its name, so that it can be run
+again alone: ``--only "weak instrument"``.
 """
 
 from __future__ import annotations
@@ -54,17 +55,46 @@ class Case:
             else:
                 T[names.index(cause), names.index(effect)] = weight
         if self.name == "weak instrument":  # as weak at every size: the first stage's F is about 1 + 2²
-            T[names.index("z"), names.index("x")] = 2.0 / np.sqrt(n) * np.sqrt(1.0 + 0.8**2)
+            T[names.index("z"), names.index("x")] = 2.0 / np.sqrt(n) * np.sqrt(1.0 + 2.0**2)
         return ht.CGLSCM.from_parameters(
             names=names, T=T, C=C, latents=latents, mu=np.full(len(names), 0.5), graph=graph
         )
 
 
+PAGE = """# Do the intervals cover?
+
+95 % intervals of every kind, on samples from models whose answer is known: in how many samples does the interval hold
+the true value? `python benchmarks/coverage.py` makes this page again.
+
+![coverage of every kind of interval](coverage.png)
+
+How to read it: an interval that does what it says has 95. Bars in the picture are two Monte Carlo standard errors
+wide to each side: about 1.8 points for the kinds with 600 samples (delta, observed, robust), 2.8 for profiles (250
+samples), 3 for the bootstraps (200 samples of 300 replicates each). All kinds of a row saw the same samples, so that
+they err together. **Bold**: further than three such errors from 95. "Refused": the sample has no interval of this
+kind, and halftrek says so.
+
+What theory says, and what is seen:
+
+- Identified effects of moderate size, 1,000 rows or more: every kind has its 95 % within Monte Carlo error.
+- A product of two small coefficients (the indirect effect in mediation) is skewed at n = 100: intervals from a
+  standard error hold less than they promise. The profile and BCa come nearer; none is exact there.
+- Sandwich errors and bootstraps estimate more from the rows and need more of them: with 100 rows they fall short by 1
+  or 2 points, with skewed noise by up to 5. From 1,000 rows on they hold under normal, t5 and skewed noise.
+  Coefficients of regressions with independent errors keep their normal-theory interval under such noise too, which is
+  why delta holds there as well.
+- A weak instrument (first-stage F about 5 at every n, strong confounding) has no asymptotics that help: more rows do
+  not mend it. Intervals from a standard error and bootstraps may miss, on one side; the profile holds, at the price
+  of being unbounded in some samples. `fit.query` warns: see [When not to trust an interval](../uncertainty.md).
+- A bow beside the front door, whose own effect is not identified, changes nothing about the front-door effect's
+  interval.
+"""
+
 FRONT = "latent U; U -> {x, y}; x -> m -> y"
 FRONT_WEIGHTS = {"x -> m": 0.7, "m -> y": 0.6, "U -> x": 0.8, "U -> y": 0.7}
 CASES = (
     Case("front-door", FRONT, FRONT_WEIGHTS, "x ~> y"),
-    Case("front-door, P(y | do(x))", FRONT, FRONT_WEIGHTS, "P(y | do(x=1))"),
+    Case("front-door, mean under do(x)", FRONT, FRONT_WEIGHTS, "P(y | do(x=1))"),
     Case(
         "napkin",
         "latent U; latent V; w -> z -> x -> y; U -> {w, x}; V -> {w, y}",
@@ -80,7 +110,7 @@ CASES = (
     Case(
         "weak instrument",
         "latent U; z -> x -> y; U -> {x, y}",
-        {"x -> y": 0.5, "U -> x": 0.8, "U -> y": 0.8},
+        {"x -> y": 0.5, "U -> x": 2.0, "U -> y": 2.0},
         "x ~> y",
     ),
     Case(
@@ -244,7 +274,7 @@ def figure(results: list[Result], path: Path) -> None:
             ax.errorbar(x, y, bars, fmt="o", ms=4, lw=1, color=colours[k], label=kind)
         ax.set_title(case, fontsize=10)
         ax.set_xticks(range(len(SIZES)), [f"n = {n:,}" for n in SIZES])
-        ax.set_ylim(70, 101)
+        ax.set_ylim(82, 100.5)
     for ax in axes[:, 0]:
         ax.set_ylabel("coverage, %")
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -252,10 +282,27 @@ def figure(results: list[Result], path: Path) -> None:
     fig.savefig(path, dpi=110)
 
 
+def write(results: list[Result], folder: Path) -> None:
+    """The results as data, table and figure; cells that are there already and were not run again are kept."""
+    folder.mkdir(exist_ok=True, parents=True)
+    stored = folder / "coverage.json"
+    known = (
+        {(c["case"], c["n"], c["noise"], c["kind"]): c for c in json.loads(stored.read_text())}
+        if stored.exists()
+        else {}
+    )
+    known |= {(r.case, r.n, r.noise, r.kind): asdict(r) for r in results}
+    order = [(c.case, c.n, c.noise, kind) for c in cells(False) for kind, _ in c.draws]
+    every = [Result(**known[key]) for key in order if key in known]
+    stored.write_text(json.dumps([asdict(r) for r in every], indent=1) + "\n")
+    (folder / "coverage.md").write_text(PAGE + table(every) + "\n")
+    figure(every, folder / "coverage.png")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="60 samples for each cell, nothing written")
-    parser.add_argument("--only", help="cells whose graph has this text in its name; nothing written")
+    parser.add_argument("--only", help="run only cells whose graph has this text in its name")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write to")
     options = parser.parse_args()
@@ -267,11 +314,8 @@ def main() -> None:
             covered = "  ".join(f"{r.kind} {100 * r.coverage:.1f} ± {100 * r.error:.1f}" for r in found)
             print(f"{k:2d}/{len(wanted)} {found[0].case}, n = {found[0].n:,}, {found[0].noise}: {covered}", flush=True)
     print(table(results))
-    if not options.quick and not options.only:
-        options.out.mkdir(exist_ok=True, parents=True)
-        (options.out / "coverage.json").write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
-        (options.out / "coverage_table.md").write_text(table(results) + "\n")
-        figure(results, options.out / "coverage.png")
+    if not options.quick:
+        write(results, options.out)
 
 
 if __name__ == "__main__":
