@@ -2,7 +2,8 @@
 
 - ``y ~ 0.5*x1 + a*x2 + x3``: arrows into y, with coefficients; ``y ~ 1``: the intercept, free as it always is here.
 - ``x ~~ y``: the errors covary, ``x <-> y``; ``x ~~ 0*y``: they do not; ``x ~~ x``: the variance, free as it always is.
-- Exogenous variables (right of some ``~``, never left of one, no indicator) covary unless ``x1 ~~ 0*x2``. Nothing else
+- Exogenous variables (right of some ``~``, never left of one, no indicator) covary unless ``x1 ~~ 0*x2``; one that is
+  named in a ``~~`` or ``~ 1`` covaries only as written. Nothing else
   covaries unless the text says so: ``sem()`` with its default ``auto.cov.y = TRUE`` would add covariances among the
   outcomes that cause nothing, write them (``y1 ~~ y2``) if they are meant.
 - ``f =~ a + b + c``: a hidden cause with its children. lavaan frees the variance of f and fixes its first loading, here
@@ -192,10 +193,12 @@ def _connect_covariances(model: _Model, draft: Draft) -> None:
             _refuse_factor_pair(model, *pair, place=(formula.left, term.last))
         draft.connect(formula.left, "<->", term.name or formula.left, _said(term), span=(formula.left, term.last))
     effects = {v for _, v in model.weights}
+    # as in lavaan: who is spoken of in a ~~ or ~ 1 is no mere covariate any more, and covaries only as written
+    spoken = {*model.variances, *model.intercepts, *(v for pair in model.covariances for v in pair)}
     exogenous = {
         u: formula.term.name
         for (u, _), formula in model.weights.items()
-        if formula.operator.text == "~" and u not in effects and u not in model.factors
+        if formula.operator.text == "~" and u not in effects and u not in model.factors and u not in spoken
     }
     for u, v in combinations(exogenous, 2):
         left, right = exogenous[u], exogenous[v]

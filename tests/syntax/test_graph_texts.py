@@ -121,7 +121,11 @@ FACTOR = {"f": ["a", "b", "c"]}
         ("y ~ x1 + x2\nx1 ~~ 0*x2", Graph([("x1", "y"), ("x2", "y")])),
         ("y ~ x1 + x2\nx2 ~~ r*x1", Graph([("x1", "y"), ("x2", "y")], [("x1", "x2")], coefficients={"x1 <-> x2": "r"})),
         ("y ~ x\nz ~~ y", Graph([("x", "y")], [("y", "z")])),  # z causes nothing: no covariate, no covariance with x
-        ("y ~ x1; z ~ y + x2; x1 ~ 1", Graph([("x1", "y"), ("y", "z"), ("x2", "z")], [("x1", "x2")])),
+        ("y ~ x1; z ~ y + x2", Graph([("x1", "y"), ("y", "z"), ("x2", "z")], [("x1", "x2")])),
+        # lavaan 0.6-14: who is in a ~ 1 or ~~ covaries only as written
+        ("y ~ x1; z ~ y + x2; x1 ~ 1", Graph([("x1", "y"), ("y", "z"), ("x2", "z")])),
+        ("y ~ x + w + v; x ~~ w", Graph([("x", "y"), ("w", "y"), ("v", "y")], [("x", "w")])),
+        ("y ~ x + w + v; x ~~ x", Graph([("x", "y"), ("w", "y"), ("v", "y")], [("w", "v")])),
         ("y ~ a*x1 + 0.5*x2 + start(0.3)*x3 + NA*x4 + -2*x5\n"
          "x1 ~~ 0*x2+0*x3+0*x4+0*x5\nx2~~0*x3+0*x4+0*x5\nx3~~0*x4+0*x5\nx4~~0*x5",
          Graph([(f"x{i}", "y") for i in range(1, 6)], coefficients={"x1 -> y": "a", "x2 -> y": 0.5, "x5 -> y": -2.0})),
