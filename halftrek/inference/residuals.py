@@ -17,7 +17,8 @@ from halftrek.queries.gradients import Gradient
 from halftrek.simulation import random_model
 
 LARGE = 50_000_000  # numbers to hold; beyond, residuals have no z
-ZERO = 1e-8  # share of a covariance's variance below which its residual is zero by construction
+ZERO = 1e-8  # share of a covariance's variance below which its residual is zero by construction ...
+HOLED_ZERO = 1e-4  # ... and with missing values, where what is left of two almost equal variances is no more than noise
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,9 @@ def residuals(fit: Fit) -> list[Residual]:
     S = fit.moments.cov if fit.patterns is None else fit.patterns.unrestricted.moments.cov
     observed, implied = _correlations(S), _correlations(model.cov)
     errors = _errors(fit, S) if fit.patterns is None else residual_errors(fit, fit.patterns)
+    zero = ZERO if fit.patterns is None else HOLED_ZERO
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where(errors > np.sqrt(ZERO / fit.n * _size(S)), (S - model.cov) / errors, np.nan)
+        z = np.where(errors > np.sqrt(zero / fit.n * _size(S)), (S - model.cov) / errors, np.nan)
     if fit.patterns is not None:
         observed[~told_pairs(fit.patterns)] = np.nan
     rows = []
