@@ -97,7 +97,8 @@ def speed_page(measured: dict[str, Any]) -> str:
     timings = measured["timings"]
     text = (
         "Medians; in brackets the ratio to halftrek (with standard errors where the tool computes them, without where "
-        "it does not); ± is half the middle half of the repeats. Fits are from moments, in a process that is warm.\n"
+        "it does not); ± is half the middle half of the repeats. Fits are from moments, in a process that is warm: "
+        "halftrek has decided by then what the graph identifies. One thread each for linear algebra.\n"
     )
     for title, sections in (
         ("From moments to a fit", ("paper", "size")),

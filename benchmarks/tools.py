@@ -18,6 +18,8 @@ from benchmarks.problems import Problem
 
 HERE = Path(__file__).parent
 HOMES = HERE.parent / ".bench"
+# every tool gets one thread for linear algebra: several that wait for each other on a busy machine measure the machine
+ONE_THREAD = {**os.environ, **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ def ask(tool: Tool, problem: Problem, *task: str, seconds: float) -> dict[str, A
 def run(command: list[str], seconds: float) -> dict[str, Any]:
     """The JSON that a command's last line holds."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, cwd=HERE / "peers")
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds, cwd=HERE / "peers", env=ONE_THREAD
+        )
     except subprocess.TimeoutExpired:
         return {"gave_up": f"no answer in {seconds:g} s"}
     lines = done.stdout.strip().splitlines()

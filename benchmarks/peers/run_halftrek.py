@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from driver import Refusal, run
 
 
@@ -31,9 +33,15 @@ def timed(problem, folder, variant):
 
     graph, n = graph_of(problem), problem["rows"]
     if variant == "bootstrap":
-        fit = ht.fit(graph, str(folder / "data_0.csv"))
-        ask = {"interval": "bootstrap", "replicates": problem["replicates"]}
-        return lambda: fit.effect(problem["cause"], problem["effect"], **ask)
+        table = np.loadtxt(folder / "data_0.csv", delimiter=",", skiprows=1)
+        seeds = count()
+
+        def drawn():  # a new fit and a new seed each time: what was drawn once is remembered
+            fit = ht.fit(graph, table, names=problem["names"])
+            ask = {"interval": "bootstrap", "replicates": problem["replicates"], "random_state": next(seeds)}
+            return fit.effect(problem["cause"], problem["effect"], **ask)
+
+        return drawn
     cov = np.loadtxt(folder / "cov.csv", delimiter=",", skiprows=1)
     # as R's peers are given a matrix with names, so this is given moments with names
     moments = ht.Moments(names=tuple(problem["names"]), n=n, mean=np.zeros(len(cov)), cov=cov)
