@@ -45,7 +45,7 @@ def _head(title: str, results: Results, part: str) -> str:
     tools = ", ".join(f"{name} {v}" if not v.startswith("not") else f"{name} ({v})" for name, v in versions.items())
     return (
         f"# {title}\n\nWritten by `python benchmarks/run.py`, {kind}, {m['date']}: {m['cores']} cores, "
-        f"{m['processor']}, {m['system']}, Python {m['python']}. {tools}.\n\n"
+        f"{m['processor']}, {m['system']}, Python {m['python']}, load {m['load']} at the end. {tools}.\n\n"
     )
 
 
@@ -89,7 +89,8 @@ def _cell(entry: dict[str, Any]) -> str:
 def _time(milliseconds: float) -> str:
     for unit, size in (("h", 3.6e6), ("min", 6e4), ("s", 1e3), ("ms", 1.0)):
         if milliseconds >= 2 * size:
-            return f"{milliseconds / size:.3g} {unit}"
+            amount = milliseconds / size
+            return f"{amount:,.0f} {unit}" if amount >= 100 else f"{amount:.3g} {unit}"
     return f"{1e3 * milliseconds:.3g} µs" if milliseconds < 0.1 else f"{milliseconds:.2g} ms"
 
 
@@ -183,7 +184,7 @@ def growth_figure(timings: list[dict[str, Any]], path: Path) -> None:
 
     from halftrek.reporting.plots import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION
 
-    colours = (BLUE, SKY, INK, VERMILION, ORANGE, "0.6", GREEN, PURPLE, "0.35", "0.75")
+    colours = (BLUE, SKY, INK, VERMILION, ORANGE, "0.6", GREEN, PURPLE, "0.35", "0.75", "tab:brown", "tab:pink")
     fig, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
     titles = {"size": "variables", "giant district": "variables of one district", "rows": "rows in a file"}
     shown: dict[str, Any] = {}

@@ -159,7 +159,7 @@ else:
     import duckdb
     names = duckdb.sql(f"SELECT * FROM read_parquet('{path}') LIMIT 0").columns
     sums = ", ".join(f"sum({v})" for v in names)
-    call = lambda: duckdb.sql(f"SELECT {sums} FROM read_parquet('{path}')").fetchall()
+    call = lambda: duckdb.connect().sql(f"SELECT {sums} FROM read_parquet('{path}')").fetchall()
 start = time.perf_counter()
 call()
 first = time.perf_counter() - start
@@ -219,7 +219,7 @@ def exponents(timings: list[Timing]) -> list[dict[str, Any]]:
         for tool in dict.fromkeys(t["tool"] for t in timings if t["section"] == section):
             mine = [t for t in timings if (t["section"], t["tool"]) == (section, tool) and "median" in t]
             mine = sorted(mine, key=lambda t: t["size"])[-3:]
-            if len(mine) > 1:
+            if len(mine) > 2:  # two points always lie on a line
                 slope = np.polyfit(np.log([t["size"] for t in mine]), np.log([t["median"] for t in mine]), 1)[0]
                 sizes = [mine[0]["size"], mine[-1]["size"]]
                 grown.append({"section": section, "tool": tool, "exponent": float(slope), "sizes": sizes})
