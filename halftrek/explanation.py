@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _NAMED = 8  # hidden causes that are named; the others are counted
 
+
 def explain(answer: Answer) -> str:
     """One paragraph on each: question, knowability, estimate, spread, assumptions, warnings."""
     parts = [
@@ -42,8 +43,7 @@ def explain(answer: Answer) -> str:
 
 
 def _sentence(text: str) -> str:
-    start = text[0].upper() + text[1:]
-    return start if start.endswith(".") else start + "."
+    return text if text.endswith(".") else text + "."  # it may begin with a variable's name: no capital
 
 
 def _knowable(answer: Answer) -> str:
@@ -93,12 +93,18 @@ def _range(answer: Answer, i: int) -> str:
 def _coverage(answer: Answer) -> str:
     if answer.estimate is None or np.isnan(answer.estimate.errors).any():
         return ""
+    if _doubtful(answer):
+        return "The interval is not to be trusted, see the notes."
     rows = f" from {answer.n:,.0f} rows" if answer.n else ""
     share = f"{100 * answer.estimate.level:g}"
     return (
         f"The interval says how precisely{rows} the number is known: in {share} of 100 studies like this one it would "
         f"hold the true value."
     )
+
+
+def _doubtful(answer: Answer) -> bool:
+    return any("cannot be trusted" in w for w in answer.warnings)
 
 
 def _zero(answer: Answer, value: float) -> str:
@@ -108,7 +114,7 @@ def _zero(answer: Answer, value: float) -> str:
     if answer.estimate is None or not (effect or contrast or isinstance(answer.query, Standardized)):
         return ""
     low, high = answer.estimate.intervals[0]
-    if np.isnan(low):
+    if np.isnan(low) or _doubtful(answer):
         return ""
     if low <= 0.0 <= high:
         return "Zero lies within the interval: these data do not tell it from nothing."
@@ -144,7 +150,8 @@ def _assumptions(answer: Answer) -> str:
     words.append("effects are linear and the same for all units")
     if _needs_normal(answer):
         words.append("errors are normal, which matters for this answer itself and not only for its interval")
-    words.append("the rows are independent of each other")
+    clustered = answer.estimate is not None and answer.estimate.clustered
+    words.append(f"the {'clusters of ' if clustered else ''}rows are independent of each other")
     return f"What it rests on: {'; '.join(words)}."
 
 

@@ -35,6 +35,7 @@ STRONG = 10.0  # first-stage F from which an instrument counts as strong (Staige
 UNSURE = 100.0  # below, what enters the instruments from earlier steps is counted in too
 SURE = 100.0  # from which on an interval from a standard error is right
 FEW, MANY = 30, 100  # rows from which on a regression, and products of regressions, are no cause for doubt
+FEW_SENTENCE = "{n:g} rows are few: intervals are made for large samples, and with so few they are too narrow"
 CLEAR = 4.0  # standard errors from zero
 MOST = 8  # variables of a formula that are looked at
 OUTCOMES = 3  # values of an answer that are looked at
@@ -71,7 +72,14 @@ class Strength:
 def doubts(
     fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdict, sure: Estimate, how: How
 ) -> list[str]:
-    """Sentences for what speaks against the interval of an answer; none for one from the likelihood itself."""
+    """Sentences for what speaks against the interval of an answer; for a profile only few rows do."""
+    few = [FEW_SENTENCE.format(n=fitted.n)] if fitted.n < FEW and not np.isnan(sure.errors).any() else []
+    return few + _doubts(fitted, query, result, verdict, sure, how)
+
+
+def _doubts(
+    fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdict, sure: Estimate, how: How
+) -> list[str]:
     if how.interval == "profile" or np.isnan(sure.errors).any():
         return []
     normal = sure if how.interval == "delta" else estimate(fitted, query, result, replace(how, interval="delta"))

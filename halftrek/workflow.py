@@ -19,6 +19,7 @@ from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, Profile, RobustTest, estimate, measures, profile_curve, robust_measures
+from halftrek.inference.robust import usual_interval
 from halftrek.inputs import (
     is_grouped,
     read_data,
@@ -201,9 +202,14 @@ def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: An
     return estimation.fit_batch(chosen, sets, **options)
 
 
+def how_of(fitted: Fit, **uncertainty: Any) -> How:
+    """Options of uncertainty; where no kind of interval is asked for, the one that suits the rows."""
+    return How(**{**uncertainty, "interval": uncertainty.get("interval") or usual_interval(fitted)})
+
+
 def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
     """The fitted model's answer with its uncertainty (options: see ``How``), if the graph allows one."""
-    how = How(**uncertainty)
+    how = how_of(fitted, **uncertainty)
     query = read_question(question)
     check_query(query, fitted.graph)
     verdict = _verdict(fitted.graph, query)
@@ -221,10 +227,14 @@ def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
         notes.append("no means were given with the covariance, so they count as zero: read means as deviations")
     result = evaluate(query, fitted.model)
     sure = estimate(fitted, query, result, how)
+    if usual_interval(fitted) == "robust" and how.interval in ("robust", "bootstrap"):
+        sure = replace(sure, clustered=True)
     if np.isnan(sure.errors).any():
         notes.append("at these estimates the data carry no information about this answer, so it has no interval")
     notes += [*sure.notes, *_disagreement(fitted, query, verdict, sure)]
     notes += doubts(fitted, query, result, verdict, sure, how)
+    if usual_interval(fitted) == "robust" and how.interval not in ("robust", "bootstrap"):
+        notes.append('this interval takes the rows for independent: interval="robust" counts their clusters')
     return Answer(query, result, verdict, tuple(notes), sure, _outcome(query, fitted.model), fitted.n)
 
 
@@ -288,14 +298,14 @@ def effects_of(fitted: Fit, kind: Any, *, budget: float, **uncertainty: Any) -> 
     """Every effect with its uncertainty, as a tidy frame."""
     from halftrek.inference.effects import effect_frame
 
-    return effect_frame(fitted, How(**uncertainty), kind=kind, budget=budget)
+    return effect_frame(fitted, how_of(fitted, **uncertainty), kind=kind, budget=budget)
 
 
 def decomposition_of(fitted: Fit, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
     """A total effect path by path."""
     from halftrek.inference.decomposition import decompose
 
-    return decompose(fitted, cause, effect, How(**uncertainty), most=most)
+    return decompose(fitted, cause, effect, how_of(fitted, **uncertainty), most=most)
 
 
 def mediation_of(
@@ -304,7 +314,7 @@ def mediation_of(
     """A total effect split at mediators."""
     from halftrek.inference.mediation import mediate
 
-    return mediate(fitted, cause, effect, How(**uncertainty), mediators=mediators)
+    return mediate(fitted, cause, effect, how_of(fitted, **uncertainty), mediators=mediators)
 
 
 def counterfactual_of(
@@ -325,13 +335,15 @@ def counterfactual_of(
     check_query(unit_query((), tuple(do), outcomes), graph)
     if isinstance(rows, Mapping) and not any(map(np.ndim, rows.values())):
         question = one_unit(graph, rows, do, outcomes)
-        return answer(source, question, **uncertainty) if isinstance(source, Fit) else answer_from_model(source, question)
+        if isinstance(source, Fit):
+            return answer(source, question, **uncertainty)
+        return answer_from_model(source, question)
     names = source.model.names if isinstance(source, Fit) else source.names
     table = read_table(rows, names, also=columns_named(do))
     held = held_values(graph, do, table)
     if isinstance(source, Fit):
         decide = partial(_verdict, graph)
-        how = How(**uncertainty)
+        how = how_of(source, **uncertainty)
         found = estimated_units(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
     else:
         found = exact_units(source, table, held, outcomes)

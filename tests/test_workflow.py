@@ -355,3 +355,35 @@ def test_rows_left_out_are_counted_aloud(frame):
     fit = ht.fit(FRONT_DOOR, holed, missing="drop")
     assert "2 more left out" in fit.summary()
     assert any("2 rows" in w for w in fit.effect("x1", "x3").warnings)
+
+
+def clustered_rows() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    shared = np.repeat(rng.normal(size=40), 10)
+    x = shared + 0.5 * rng.normal(size=400)
+    y = 0.5 * x + np.repeat(rng.normal(size=40), 10) + 0.5 * rng.normal(size=400)
+    return pd.DataFrame({"x": x, "y": y, "clinic": np.repeat(np.arange(40), 10)})
+
+
+def test_rows_in_clusters_get_intervals_that_count_them():
+    found = ht.fit("x -> y", clustered_rows(), cluster="clinic")
+    usual, naive = found.effect("x", "y"), found.effect("x", "y", interval="delta")
+    assert usual.se == found.effect("x", "y", interval="robust").se
+    assert usual.se > 1.5 * naive.se
+    assert "clusters of rows are independent" in usual.explain()
+    assert any("clusters" in w for w in naive.warnings)
+    assert not any("clusters" in w for w in usual.warnings)
+    table = found.params()
+    assert float(table.se[(table.lhs == "y") & (table.op == "~")].iloc[0]) == pytest.approx(usual.se)
+
+
+def test_few_rows_are_said_to_be_few():
+    rows = clustered_rows()[["x", "y"]]
+    assert any("12 rows are few" in w for w in ht.fit("x -> y", rows[:12]).effect("x", "y").warnings)
+    assert not ht.fit("x -> y", rows).effect("x", "y").warnings
+
+
+def test_no_test_of_fit_where_rows_are_no_more_than_variables():
+    found = ht.fit("x -> m -> y", {"x": [1.0, 2, 3], "m": [1.0, 2, 2], "y": [0.0, 1, 5]}).measures()
+    assert np.isnan(found["chi2"])
+    assert found["pvalue"] is None

@@ -79,7 +79,8 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
 def add_uncertainty(parser: argparse.ArgumentParser) -> None:
     """Where intervals come from."""
     group = parser.add_argument_group("uncertainty")
-    group.add_argument("--interval", choices=INTERVALS, default="delta", help="where it comes from (default: delta)")
+    words = "where it comes from (default: delta; with --cluster: robust)"
+    group.add_argument("--interval", choices=INTERVALS, help=words)
     group.add_argument("--level", type=share, default=0.95, help="of the interval (default: 0.95)")
     group.add_argument("--replicates", type=whole(2), default=1000, help="of a bootstrap (default: 1000)")
     group.add_argument(

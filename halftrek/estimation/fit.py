@@ -68,7 +68,7 @@ class Fit(Presented):
         question: Any,
         *,
         level: float = 0.95,
-        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] = "delta",
+        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] | None = None,
         information: Literal["expected", "observed"] | None = None,
         replicates: int = 1000,
         ends: Literal["percentile", "bca"] = "percentile",
@@ -78,7 +78,8 @@ class Fit(Presented):
 
         ``interval`` says where standard errors and intervals come from: the information ("delta"), the sandwich
         ("robust"; by cluster if the fit has one), rows drawn again ("bootstrap") or drawn from the fitted model
-        ("parametric"), or the likelihood ("profile"). ``information`` is for "delta"; ``replicates``, ``ends`` and
+        ("parametric"), or the likelihood ("profile"); None is "robust" for rows in clusters, else "delta".
+        ``information`` is for "delta"; ``replicates``, ``ends`` and
         ``random_state`` are for the bootstraps.
         """
         from halftrek.workflow import answer
@@ -169,7 +170,7 @@ class Fit(Presented):
         self,
         *,
         level: float = 0.95,
-        interval: Literal["delta", "robust", "bootstrap", "parametric"] = "delta",
+        interval: Literal["delta", "robust", "bootstrap", "parametric"] | None = None,
         information: Literal["expected", "observed"] | None = None,
         replicates: int = 1000,
         random_state: int = 0,

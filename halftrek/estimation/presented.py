@@ -30,7 +30,7 @@ class Presented:
         *,
         title: str | None = None,
         level: float = 0.95,
-        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] = "delta",
+        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] | None = None,
         information: Literal["expected", "observed"] | None = None,
         replicates: int = 1000,
         ends: Literal["percentile", "bca"] = "percentile",

@@ -77,6 +77,7 @@ class Estimate:
     level: float = 0.95
     kind: Interval = "delta"
     notes: tuple[str, ...] = ()
+    clustered: bool = False  # clusters of rows are taken for independent, not rows
 
 
 def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None = None) -> Estimate:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.estimation.checks import well_posed
 from halftrek.inference.incomplete import pattern_information
 from halftrek.inference.information import FLAT, district_information
 from halftrek.model import Floats
@@ -57,7 +58,17 @@ def measures(fit: Fit) -> Measures:
     parameters = told if fit.options.intercepts else told + means
     chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
     df = p * (p + 1) // 2 + means - parameters
-    return _measured(fit, parameters, saturated, chi2, df, _baseline(fit, names, S), _srmr(fit, fit.moments))
+    found = _measured(fit, parameters, saturated, chi2, df, _baseline(fit, names, S), _srmr(fit, fit.moments))
+    return found if well_posed(S[None], n)[0] else _without_unrestricted(found)
+
+
+def _without_unrestricted(found: Measures) -> Measures:
+    """What is left to say where the unrestricted model has no maximum: few rows, or pairs that are hardly seen."""
+    nan = float("nan")
+    return replace(
+        found, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
+        rmsea_low=nan, rmsea_high=nan, srmr=nan,
+    )  # fmt: skip
 
 
 def _incomplete(fit: Fit, patterns: Patterns) -> Measures:
@@ -76,13 +87,7 @@ def _incomplete(fit: Fit, patterns: Patterns) -> Measures:
     chi2 = max(0.0, 2.0 * (best.loglik - fit.loglik))
     srmr = _srmr(fit, best.moments)
     found = _measured(fit, parameters, best.loglik, chi2, df, (baseline_chi2, baseline_df), srmr)
-    if best.converged:
-        return found
-    nan = float("nan")
-    return replace(
-        found, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
-        rmsea_low=nan, rmsea_high=nan, srmr=nan,
-    )  # fmt: skip
+    return found if best.converged else _without_unrestricted(found)
 
 
 def _alone(patterns: Patterns, names: tuple[str, ...]) -> float:
@@ -169,7 +174,7 @@ def rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
     from scipy.special import chndtrinc
 
     bounds = [float(chndtrinc(chi2, df, tail)) for tail in (0.95, 0.05)]
-    low, high = (np.sqrt(max(0.0, 0.0 if np.isnan(b) else b) / (df * n)) for b in bounds)
+    low, high = (np.sqrt((b if b > 1e-9 else 0.0) / (df * n)) for b in bounds)  # nan: none, so zero
     return float(low), float(high)
 
 

@@ -14,13 +14,12 @@ from halftrek.estimation import Fit, Status
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graph import Graph, parse_edge_key
-from halftrek.inference.delta import gradient_variance
 from halftrek.inference.incomplete import parameter_errors, parameter_scores
 from halftrek.inference.influence import direction, influence, score_forms
 from halftrek.inference.information import DistrictInformation, Kind, district_information
 from halftrek.inference.measures import information_rank
 from halftrek.inference.parameter_draws import draws_of_parameters
-from halftrek.inference.robust import mean_squares, rows_needed
+from halftrek.inference.robust import mean_squares, rows_needed, usual_interval
 from halftrek.model import Floats
 from halftrek.moments import Moments
 from halftrek.queries.gradients import Gradient
@@ -48,12 +47,13 @@ def parameter_rows(
     fit: Fit,
     *,
     level: float = 0.95,
-    interval: Literal["delta", "robust", "bootstrap", "parametric"] = "delta",
+    interval: Literal["delta", "robust", "bootstrap", "parametric"] | None = None,
     information: Kind | None = None,
     replicates: int = 1000,
     random_state: int = 0,
 ) -> list[Parameter]:
     """Coefficients, loadings, error covariances, variances and intercepts, in this order."""
+    interval = interval or usual_interval(fit)
     if interval not in ("delta", "robust", "bootstrap", "parametric"):
         raise InputError(f"parameters have intervals 'delta', 'robust', 'bootstrap' and 'parametric', not {interval!r}")
     if interval == "bootstrap" or interval == "parametric":
@@ -153,7 +153,7 @@ def _probes(block: DistrictInformation) -> Floats:
 
 
 def _intercept_variance(fit: Fit, j: int, block: DistrictInformation) -> float:
-    """Asymptotic variance (times n) of one intercept, ``m_j - sum of T_uj m_u``: nothing outside its equation counts."""
+    """Asymptotic variance (times n) of one intercept, ``m_j - sum of T_uj m_u``; only its own equation counts."""
     task, shape, model = block.task, block.task.shape, fit.model
     member = task.variables.index(j)
     held = bool(fit.options.intercepts)  # then intercepts are parameters of their own

@@ -7,6 +7,7 @@ over the rows. The bread is the observed information.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,11 @@ def robust_errors(fit: Fit, query: Query) -> tuple[Floats, Floats]:
     (spread,) = mean_squares(fit, [influence(fit, gradients) if fit.patterns is None else row_scores(fit, gradients)])
     errors = np.sqrt(spread / fit.n)
     return errors[: len(found.values)], errors[len(found.values) :]
+
+
+def usual_interval(fit: Fit) -> Literal["delta", "robust"]:
+    """The kind of interval that suits a fit's rows if none is asked for: rows in clusters are not independent."""
+    return "robust" if fit.rows is not None and fit.rows.cluster is not None else "delta"
 
 
 def rows_needed(fit: Fit, what: str) -> RowReader:

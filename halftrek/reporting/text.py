@@ -27,7 +27,7 @@ def parameter_frame(
     fit: Fit,
     *,
     level: float = 0.95,
-    interval: Literal["delta", "robust", "bootstrap", "parametric"] = "delta",
+    interval: Literal["delta", "robust", "bootstrap", "parametric"] | None = None,
     information: Literal["expected", "observed"] | None = None,
     replicates: int = 1000,
     random_state: int = 0,
@@ -82,8 +82,8 @@ def _parameter_tables(fit: Fit, rows: Sequence[Parameter]) -> list[str]:
     for v in model.names[:_MANY]:
         variance = _numbers(noise[v])[:2] if v in noise else (float(model.psi[model.names.index(v)]), "fixed")
         lines.append((v, *_numbers(means[v])[:2], *variance))
-    head = ("variable", "intercept", "std. error", "error variance", "std. error")
-    parts.append("Equations\n" + table(head, lines) + _rest(len(model.names)))
+    equation = ("variable", "intercept", "std. error", "error variance", "std. error")
+    parts.append("Equations\n" + table(equation, lines) + _rest(len(model.names)))
     if any(r.op == "=~" for r in rows):
         parts.append(paragraph("The sign of a hidden cause is free: all its loadings may be turned at once.", indent=2))
     pairs = [u for u in fit.graph.latents if not any(r.op == "=~" and r.lhs == u for r in rows)]

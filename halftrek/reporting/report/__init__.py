@@ -11,6 +11,7 @@ from halftrek.errors import InputError, OutputError
 from halftrek.inference import How
 from halftrek.inference.estimate import Ends, Interval
 from halftrek.inference.information import Kind
+from halftrek.inference.robust import usual_interval
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.files import whole_file
 from halftrek.reporting.html import question_ends
@@ -44,7 +45,7 @@ def write_report(
     *,
     title: str | None = None,
     level: float = 0.95,
-    interval: Interval = "delta",
+    interval: Interval | None = None,
     information: Kind | None = None,
     replicates: int = 1000,
     ends: Ends = "percentile",
@@ -52,7 +53,7 @@ def write_report(
     overwrite: bool = True,
 ) -> Path:
     """Writes the report, whole or not at all, and gives its path."""
-    how = How(interval, level, information, replicates, ends, random_state)
+    how = How(interval or usual_interval(fit), level, information, replicates, ends, random_state)
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
