@@ -63,9 +63,12 @@ def compare_groups(
         rows = equal_answers(fits, query, what, calibrate=calibrate, random_state=random_state)
     columns: dict[str, list[Any]] = {f.name: [getattr(r, f.name) for r in rows] for f in fields(Invariance)}
     final = holm(np.array(columns["p"], dtype=float))
-    groups = columns.pop("groups")
+    groups, notes = columns.pop("groups"), columns.pop("note")
     columns["p_adjusted"], columns["groups"] = final.tolist(), groups
-    columns["verdict"] = ["groups differ" if p < level else "no difference shown" for p in final]
+    columns["verdict"] = [
+        "not tested" if np.isnan(p) else "groups differ" if p < level else "no difference shown" for p in final
+    ]
+    columns["note"] = notes
     return as_frame(columns, fits.frame)
 
 

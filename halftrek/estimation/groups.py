@@ -74,12 +74,13 @@ class GroupFits:
     def invariance(
         self, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
     ) -> Any:
-        """A tidy frame of tests that groups are alike: hypothesis test statistic df inflation p p_adjusted verdict.
+        """A tidy frame of tests that groups are alike: hypothesis test statistic df inflation p ... verdict note.
 
         Without a question: that all coefficients and error covariances are equal (likelihood ratio), that all
         coefficients are equal whatever the errors (Wald), and the same for each coefficient (Cochran's Q). With a
         question: that its answer is equal (Cochran's Q). P-values allow for groups with few rows by data drawn from
-        the fitted models, unless ``calibrate=False``: then they are from the chi-square distribution.
+        the fitted models, unless ``calibrate=False``: then they are from the chi-square distribution. Groups without
+        a maximum or without a standard error are left out, and ``note`` names them.
         """
         from halftrek.comparison import compare_groups
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,14 +12,17 @@ from halftrek.errors import DataError
 from halftrek.estimation import BatchFit, fit_batch
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.groups import GroupFits, pooled_within
+from halftrek.identification import identify
 from halftrek.inference.batch import BatchInformation, batch_estimate, batch_information
 from halftrek.inference.calibration import Drawn, redraw, summed
 from halftrek.inference.information import FLAT, LEAK, district_information
 from halftrek.inference.measures import information_rank
 from halftrek.model import Floats
-from halftrek.queries import Query
+from halftrek.queries import DirectEffect, Query
 
 Kind = Literal["likelihood ratio", "Wald", "Cochran's Q"]
+
+SHOWN = 6  # groups that a note names
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Invariance:
     """A test that something is equal in all groups; ``groups`` is the number of groups that were compared.
 
     ``inflation`` is by how much the statistic exceeds its degrees of freedom on average when groups are alike, by
-    simulation; the p-value allows for it.
+    simulation; the p-value allows for it. ``note`` says which groups were left out, or why there is no p-value.
     """
 
     hypothesis: str
@@ -37,6 +40,7 @@ class Invariance:
     inflation: float
     p: float
     groups: int
+    note: str = ""
 
 
 def invariance_tests(fits: GroupFits, *, calibrate: bool = True, random_state: int = 0) -> list[Invariance]:
@@ -44,7 +48,7 @@ def invariance_tests(fits: GroupFits, *, calibrate: bool = True, random_state: i
     rows = usable_groups(fits)
     tests = [] if fits.options.intercepts else [_all_equal(fits, rows, calibrate, random_state)]
     batch, n = fits.batch.take(rows), fits.groups.n[rows]
-    parts = _coefficients_of_all(fits, batch, batch.T, n)
+    parts = [part.only(_asked(fits, part)) for part in _coefficients_of_all(fits, batch, batch.T, n)]
     names = [name for part in parts for name in part.names]
     if not names:
         return tests
@@ -52,12 +56,19 @@ def invariance_tests(fits: GroupFits, *, calibrate: bool = True, random_state: i
     drawn: list[Drawn | None] = [None] * len(found)
     if calibrate:
         again = redraw(fits, batch.cov, batch.mean, n, random_state)
-        gaps = _coefficients_of_all(fits, again.batch, again.batch.T - batch.T[again.group], again.n, names)
-        drawn = [*summed(_coefficient_tests(gaps, time) for time in again.times())]
+        gaps = _coefficients_of_all(fits, again.batch, again.batch.T - batch.T[again.group], again.n)
+        alike = [new.only(old.names).within(old.told[again.group]) for new, old in zip(gaps, parts, strict=True)]
+        drawn = [*summed(_coefficient_tests(alike, time) for time in again.times())]
     words = ["all coefficients equal", *(f"{name} equal" for name in names)]
     single: Kind = "Cochran's Q"
     kinds: list[Kind] = ["Wald", *[single] * len(names)]
-    each = [_test(w, k, *x, len(rows), d) for w, k, x, d in zip(words, kinds, found, drawn, strict=True)]
+    told = np.concatenate([part.told for part in parts], axis=1)
+    columns = [told.any(axis=1), *told.T]
+    notes = [_partly_told(fits, rows, names, told), *(_untold(fits, rows, column) for column in told.T)]
+    each = [
+        _test(w, k, x[0], x[1], int(c.sum()), d, note)
+        for w, k, x, c, d, note in zip(words, kinds, found, columns, drawn, notes, strict=True)
+    ]
     return [*tests, *each] if len(names) > 1 else [*tests, each[0]]
 
 
@@ -80,7 +91,7 @@ def equal_answers(
     if calibrate:
         again = redraw(fits, batch.cov, batch.mean, n, random_state)
         new = batch_estimate(again.batch, fits.options, query, again.n)
-        gaps = new.values - found.values[again.group]
+        gaps = np.where(np.isfinite(found.errors[again.group]), new.values - found.values[again.group], np.nan)
         drawn = [
             *summed(
                 [cochran(gaps[time, k], new.errors[time, k])[:2] for k in range(len(what))] for time in again.times()
@@ -89,27 +100,42 @@ def equal_answers(
     tests = []
     for k, (text, d) in enumerate(zip(what, drawn, strict=True)):
         statistic, df, groups = cochran(found.values[:, k], found.errors[:, k])
-        tests.append(_test(f"{text} equal", "Cochran's Q", statistic, df, groups, d))
+        note = _untold(fits, rows, _has_error(found.values[:, k], found.errors[:, k]))
+        tests.append(_test(f"{text} equal", "Cochran's Q", statistic, df, groups, d, note))
     return tests
 
 
 def cochran(values: Floats, errors: Floats) -> tuple[float, float, int]:
-    """Cochran's Q of estimates with standard errors, its degrees of freedom, and of how many groups."""
-    told = np.isfinite(errors) & (errors > 0.0)
-    if told.sum() < 2:
-        raise DataError("fewer than two groups have a standard error for this, so they cannot be compared")
+    """Cochran's Q of estimates with standard errors, its degrees of freedom, and of how many groups.
+
+    Groups without a standard error are left out; of fewer than two there is nothing to compare, and no df.
+    """
+    told = _has_error(values, errors)
+    count = int(told.sum())
+    if count < 2:
+        return 0.0, 0.0, count
     weight = 1.0 / errors[told] ** 2
     middle = (weight @ values[told]) / weight.sum()
-    count = int(told.sum())
     return float(weight @ (values[told] - middle) ** 2), count - 1.0, count
 
 
-def equal_vectors(values: Floats, precision: Floats) -> tuple[float, float]:
-    """Wald statistic and degrees of freedom of equal vectors, ``sum (t_g - t)' P_g (t_g - t)``."""
-    total = precision.sum(axis=0)
-    middle = np.linalg.solve(total, np.einsum("gab,gb->a", precision, values))
+def _has_error(values: Floats, errors: Floats) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(values) & np.isfinite(errors) & (errors > 0.0))
+
+
+def equal_vectors(values: Floats, spread: Floats, told: NDArray[np.bool_]) -> tuple[float, float]:
+    """Wald statistic and degrees of freedom of equal vectors, ``sum (t_g - t)' P_g (t_g - t)``.
+
+    ``P_g`` is the precision of the entries that group tells; for others it is zero.
+    """
+    some = told.any(axis=0)
+    values, spread, told = values[:, some], spread[:, some][:, :, some], told[:, some]
+    both = told[:, :, None] & told[:, None, :]
+    precision = np.where(both, np.linalg.inv(np.where(both, spread, np.eye(spread.shape[1]))), 0.0)
+    values = np.where(told, values, 0.0)
+    middle = np.linalg.solve(precision.sum(axis=0), np.einsum("gab,gb->a", precision, values))
     gap = values - middle
-    return float(np.einsum("ga,gab,gb->", gap, precision, gap)), float((len(values) - 1) * values.shape[1])
+    return float(np.einsum("ga,gab,gb->", gap, precision, gap)), float(told.sum() - told.shape[1])
 
 
 def _all_equal(fits: GroupFits, rows: NDArray[np.intp], calibrate: bool, random_state: int) -> Invariance:
@@ -120,7 +146,15 @@ def _all_equal(fits: GroupFits, rows: NDArray[np.intp], calibrate: bool, random_
     rank = sum(information_rank(block.matrix) for block in district_information(pooled))
     statistic = max(0.0, 2.0 * (float(fits.batch.loglik[rows].sum()) - pooled.loglik))
     drawn = _draw_all_equal(fits, pooled.model.cov, fits.groups.n[rows], rank, random_state) if calibrate else None
-    return _test("everything equal", "likelihood ratio", statistic, (len(rows) - 1.0) * rank, len(rows), drawn)
+    return _test(
+        "everything equal",
+        "likelihood ratio",
+        statistic,
+        (len(rows) - 1.0) * rank,
+        len(rows),
+        drawn,
+        _unfitted(fits, rows),
+    )
 
 
 def _draw_all_equal(fits: GroupFits, cov: Floats, n: Floats, rank: int, random_state: int) -> Drawn:
@@ -128,6 +162,8 @@ def _draw_all_equal(fits: GroupFits, cov: Floats, n: Floats, rank: int, random_s
     same = np.broadcast_to(cov, (len(n), *cov.shape))
     again = redraw(fits, same, np.zeros(same.shape[:2]), n, random_state)
     times = list(again.times())
+    if not len(again.n):
+        return Drawn(0.0, 0.0)
     total = np.array([again.n[time].sum() for time in times])
     mixed = np.stack([np.einsum("g,gij->ij", again.n[time], again.cov[time]) for time in times])
     together = fit_batch(
@@ -141,24 +177,33 @@ def _draw_all_equal(fits: GroupFits, cov: Floats, n: Floats, rank: int, random_s
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A district's coefficients: names, values by group, covariances by group."""
+    """A district's coefficients: names, values by group, covariances by group, and which ones each group tells."""
 
     names: list[str]
     values: Floats
     spread: Floats
+    told: NDArray[np.bool_]
+
+    def only(self, names: list[str]) -> _Part:
+        keep = [self.names.index(name) for name in names]
+        return _Part(names, self.values[:, keep], self.spread[:, keep][:, :, keep], self.told[:, keep])
+
+    def within(self, told: NDArray[np.bool_]) -> _Part:
+        return replace(self, told=self.told & told)
 
 
-def _coefficients_of_all(
-    fits: GroupFits, batch: BatchFit, values: Floats, n: Floats, wanted: list[str] | None = None
-) -> list[_Part]:
-    """By district, the coefficients that data determine (of these the wanted ones); ``values`` stand where T does."""
-    parts = []
-    for block in batch_information(batch, fits.options):
-        names, found, spread = _coefficients(block, fits, values, n)
-        keep = [a for a, name in enumerate(names) if wanted is None or name in wanted]
-        if keep:
-            parts.append(_Part([names[a] for a in keep], found[:, keep], spread[:, keep][:, :, keep]))
-    return parts
+def _asked(fits: GroupFits, part: _Part) -> list[str]:
+    """Coefficients that every group tells, and those that some do not although the graph determines them."""
+    return [
+        name
+        for name, told in zip(part.names, part.told.T, strict=True)
+        if told.all() or identify(fits.graph, DirectEffect(*name.split(" -> "))).identified
+    ]
+
+
+def _coefficients_of_all(fits: GroupFits, batch: BatchFit, values: Floats, n: Floats) -> list[_Part]:
+    """The coefficients of each district; ``values`` stand where T does."""
+    return [_coefficients(block, fits, values, n) for block in batch_information(batch, fits.options)]
 
 
 def _coefficient_tests(parts: list[_Part], groups: slice) -> list[tuple[float, float]]:
@@ -166,15 +211,16 @@ def _coefficient_tests(parts: list[_Part], groups: slice) -> list[tuple[float, f
     each: list[tuple[float, float]] = []
     statistic, df = 0.0, 0.0
     for part in parts:
-        values, spread = part.values[groups], part.spread[groups]
-        more, k = equal_vectors(values, np.linalg.inv(spread))
+        values, spread, told = part.values[groups], part.spread[groups], part.told[groups]
+        more, k = equal_vectors(values, spread, told)
         statistic, df = statistic + more, df + k
-        each += [cochran(values[:, a], np.sqrt(spread[:, a, a]))[:2] for a in range(len(part.names))]
+        errors = np.sqrt(np.where(told, np.diagonal(spread, axis1=1, axis2=2), np.nan))
+        each += [cochran(values[:, a], errors[:, a])[:2] for a in range(len(part.names))]
     return [(statistic, df), *each]
 
 
-def _coefficients(block: BatchInformation, fits: GroupFits, T: Floats, n: Floats) -> tuple[list[str], Floats, Floats]:
-    """A district's coefficients that data determine in every group, one for each label, with covariances."""
+def _coefficients(block: BatchInformation, fits: GroupFits, T: Floats, n: Floats) -> _Part:
+    """A district's coefficients, one for each label, with covariances."""
     task, shape, m = block.task, block.task.shape, block.task.shape.slots
     own, link = block.scale[:, m:], block.state.problem.link
     names, entries, probes, seen = [], [], [], set()
@@ -192,23 +238,65 @@ def _coefficients(block: BatchInformation, fits: GroupFits, T: Floats, n: Floats
         entries.append((slot, v))
         names.append(f"{fits.batch.names[slot]} -> {fits.batch.names[v]}")
     if not names:
-        return [], np.zeros((len(T), 0)), np.zeros((len(T), 0, 0))
+        return _Part([], np.zeros((len(T), 0)), np.zeros((len(T), 0, 0)), np.zeros((len(T), 0), dtype=bool))
     values, vectors, scale = block.spectrum()
     along = np.stack(probes, axis=1) / scale[:, None, :] @ vectors
-    told = (values > FLAT * values[:, -1:])[:, None, :]
-    lost = np.abs(np.where(told, 0.0, along)).max(axis=2) > LEAK * np.abs(along).max(axis=2)
-    keep = np.flatnonzero(~lost.any(axis=0))
-    weighted = np.where(told, along / np.sqrt(np.where(told, values[:, None, :], 1.0)), 0.0)[:, keep]
+    strong = (values > FLAT * values[:, -1:])[:, None, :]
+    lost = np.abs(np.where(strong, 0.0, along)).max(axis=2) > LEAK * np.abs(along).max(axis=2)
+    weighted = np.where(strong, along / np.sqrt(np.where(strong, values[:, None, :], 1.0)), 0.0)
     spread = weighted @ weighted.transpose(0, 2, 1) / n[:, None, None]
-    chosen = (
-        np.stack([T[:, entries[a][0], entries[a][1]] for a in keep], axis=1) if len(keep) else np.zeros((len(T), 0))
-    )
-    return [names[a] for a in keep], chosen, spread
+    chosen = np.stack([T[:, slot, v] for slot, v in entries], axis=1)
+    return _Part(names, chosen, spread, ~lost & _has_error(chosen, np.diagonal(spread, axis1=1, axis2=2)))
 
 
-def _test(hypothesis: str, kind: Kind, statistic: float, df: float, groups: int, drawn: Drawn | None) -> Invariance:
+def _test(
+    hypothesis: str, kind: Kind, statistic: float, df: float, groups: int, drawn: Drawn | None, note: str
+) -> Invariance:
     from scipy.special import chdtrc
 
+    nan = float("nan")
+    if df <= 0.0:
+        why = f"{groups or 'no'} group{'s' if groups != 1 else ''} can tell, and two are needed to compare"
+        return Invariance(hypothesis, kind, nan, nan, nan, nan, groups, _joined(why, note))
     if drawn is None:
-        return Invariance(hypothesis, kind, statistic, df, 1.0, float(chdtrc(df, statistic)), groups)
-    return Invariance(hypothesis, kind, statistic, df, drawn.inflation, drawn.p(statistic, df), groups)
+        return Invariance(hypothesis, kind, statistic, df, 1.0, float(chdtrc(df, statistic)), groups, note)
+    if drawn.df <= 0.0 or not 0.0 < drawn.statistic < np.inf:
+        why = "data drawn again from these models tell nothing, so there is no p-value; see calibrate=False"
+        return Invariance(hypothesis, kind, statistic, df, nan, nan, groups, _joined(why, note))
+    return Invariance(hypothesis, kind, statistic, df, drawn.inflation, drawn.p(statistic, df), groups, note)
+
+
+# -- which groups were left out -------------------------------------------------------------------
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
+
+
+def _unfitted(fits: GroupFits, rows: NDArray[np.intp]) -> str:
+    out = np.setdiff1d(np.arange(len(fits)), rows)
+    return f"left out, for their fits reached no maximum: {_groups(fits, out)}" if len(out) else ""
+
+
+def _untold(fits: GroupFits, rows: NDArray[np.intp], told: NDArray[np.bool_]) -> str:
+    out = rows[~told]
+    lacking = f"left out, for their data do not determine it: {_groups(fits, out)}" if len(out) else ""
+    return _joined(lacking, _unfitted(fits, rows))
+
+
+def _partly_told(fits: GroupFits, rows: NDArray[np.intp], names: list[str], told: NDArray[np.bool_]) -> str:
+    """Of all coefficients together: which are not compared at all, and which groups count with some of theirs only."""
+    count = told.sum(axis=0)
+    never = [name for name, k in zip(names, count, strict=True) if k < 2]
+    partly = rows[~told[:, count >= 2].all(axis=1)]
+    return _joined(
+        f"without {', '.join(never)}" if never else "",
+        f"without coefficients that their data do not determine: {_groups(fits, partly)}" if len(partly) else "",
+        _unfitted(fits, rows),
+    )
+
+
+def _groups(fits: GroupFits, places: NDArray[np.intp]) -> str:
+    shown = ", ".join(str(fits.keys[i]) for i in places[:SHOWN])
+    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    return f"{len(places)} group{'s' if len(places) > 1 else ''} ({shown}{more})"

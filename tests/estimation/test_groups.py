@@ -274,3 +274,66 @@ def test_p_values_hold_for_many_small_groups(question):
     assert plain["inflation"].iloc[0] == 1.0
     if question is None:
         assert plain["p"].iloc[0] < 1e-10
+
+
+def chain(seed: int, n: int, groups: int):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    m = 0.5 * x + rng.normal(size=n)
+    y = 0.5 * m + rng.normal(size=n)
+    return pd.DataFrame({"x": x, "m": m, "y": y, "g": np.repeat(range(groups), n // groups)})
+
+
+@pytest.mark.parametrize(
+    ("graph", "seed", "n", "groups"),
+    [
+        ("x -> m -> y; x <-> y", 0, 100, 20),
+        ("x -> m -> y; m <-> y", 0, 240, 40),
+        ("x -> m -> y; m <-> y", 15, 400, 4),
+    ],
+)
+def test_drawn_groups_that_tell_nothing_do_not_spoil_the_tests(graph, seed, n, groups):
+    """Some data that are drawn again have no information about a coefficient: those are left out."""
+    fits = ht.fit(graph, chain(seed, n, groups), by="g")
+    found = fits.invariance()
+    assert len(found) == 4
+    assert found["p"].between(0.0, 1.0).all()
+    rows = fits.query("m -> y")
+    w = 1.0 / rows["se"] ** 2
+    middle = (w * rows["estimate"]).sum() / w.sum()
+    assert found["statistic"].iloc[3] == pytest.approx((w * (rows["estimate"] - middle) ** 2).sum())
+
+
+def test_groups_that_cannot_tell_are_left_out_by_name():
+    fits = ht.fit("x -> m -> y; m <-> y", chain(0, 480, 40), by="g")
+    dead = [k for k, text in zip(fits.keys, fits.query("m -> y")["status"], strict=True) if NO_INFORMATION in text]
+    assert dead == [32]
+    found = fits.invariance().set_index("hypothesis")
+    assert found.loc["m -> y equal", ["groups", "df"]].tolist() == [39, 38]
+    assert found.loc["everything equal", "note"] == ""
+    assert all("1 group (32)" in found.loc[h, "note"] for h in ("all coefficients equal", "m -> y equal"))
+    without = fits.invariance("m -> y").iloc[0]
+    kept = ht.fit("x -> m -> y; m <-> y", chain(0, 480, 40).query("g != 32"), by="g")
+    assert without["statistic"] == pytest.approx(kept.invariance("m -> y", calibrate=False)["statistic"][0])
+    assert found.loc["all coefficients equal", "statistic"] == pytest.approx(
+        kept.invariance(calibrate=False)["statistic"][1]
+    )
+
+
+def test_one_group_that_tells_is_too_few_and_failed_groups_are_named():
+    graph = ht.graph("z -> x -> y; x <-> y")
+    model = random_model(graph, random_state=1)
+    dead = np.array(model.cov)
+    i = model.names.index("z")
+    dead[i, :] = dead[:, i] = 0.0
+    dead[i, i] = 1.0
+    covs = {"a": model.cov, "b": dead, "c": np.ones((3, 3))}
+    fits = ht.fit(graph, {k: ht.Moments(model.names, 100, model.mean, c) for k, c in covs.items()})
+    for found in (fits.invariance(), fits.invariance("x -> y")):
+        row = found.iloc[-1]
+        assert row["hypothesis"] == "x -> y equal"
+        assert np.isnan(row["p"])
+        assert row["verdict"] == "not tested"
+        assert "1 group can tell, and two are needed" in row["note"]
+        assert "1 group (b)" in row["note"]
+        assert "no maximum: 1 group (c)" in row["note"]
