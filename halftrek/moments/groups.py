@@ -78,7 +78,7 @@ def read_groups(
             f"{by!r} is a variable of the graph and cannot say the group as well; add a column for the groups"
         )
     reader = row_reader(source, wanted, weights=weights, missing="fiml", cluster=by)
-    reader.check()
+    reader.check("group")
     codes: dict[Any, int] = {}
     state = _Groups(len(wanted))
     for block in reader.blocks(codes=codes):

@@ -42,6 +42,9 @@ class Spent:
     what: str
 
 
+Role = Literal["cluster", "group"]
+
+
 @dataclass(frozen=True, eq=False)
 class RowReader:
     """A source of rows with how to read it; nothing is kept but what the user's own source holds.
@@ -83,14 +86,14 @@ class RowReader:
         if like is not None:
             seen.compare(like.select(self.names))
 
-    def check(self) -> None:
-        """Raise DataError if the cluster is not in the source, before any work is done."""
+    def check(self, role: Role = "cluster") -> None:
+        """Raise DataError if the cluster is not in the source, before any work is done; ``role`` is what it is for."""
         if self.cluster is not None and not isinstance(self.source, Spent):
             with opened_source(self.source, self.columns or self.names) as source:
                 if isinstance(self.cluster, str):
-                    _refuse_unknown(self.cluster, source)
+                    _refuse_unknown(self.cluster, source, role)
                 else:
-                    _same_length(_cluster_array(self.cluster), source.rows)
+                    _same_length(_cluster_array(self.cluster, role), source.rows, role)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -283,11 +286,13 @@ def _distinct(labels: NDArray[Any]) -> tuple[list[Any], Codes]:
     return list(place), where
 
 
-def _cluster_array(given: ArrayLike) -> NDArray[Any]:
+def _cluster_array(given: ArrayLike, role: Role = "cluster") -> NDArray[Any]:
     plain = given.to_list() if hasattr(given, "to_list") else given  # a column of pandas or polars
     array = np.asarray(plain) if not isinstance(plain, list) else _from_list(plain)
     if array.ndim != 1:
-        raise DataError(f"cluster must be one label for each row, not an array of shape {array.shape}")
+        raise DataError(
+            f"{'by' if role == 'group' else role} must be one label for each row, not an array of shape {array.shape}"
+        )
     return array
 
 
@@ -300,14 +305,14 @@ def _from_list(labels: list[Any]) -> NDArray[Any]:
     return array
 
 
-def _same_length(labels: NDArray[Any], rows: int | None) -> None:
+def _same_length(labels: NDArray[Any], rows: int | None, role: Role) -> None:
     if rows is not None and len(labels) != rows:
-        raise DataError(f"there are {len(labels)} cluster labels for {rows} rows; give one for each row")
+        raise DataError(f"there are {len(labels)} {role} labels for {rows} rows; give one for each row")
 
 
-def _refuse_unknown(column: str, source: Source) -> None:
+def _refuse_unknown(column: str, source: Source, role: Role = "cluster") -> None:
     if column not in source.columns:
-        raise DataError(f"the data have no column {column!r} for the clusters.{did_you_mean(column, source.columns)}")
+        raise DataError(f"the data have no column {column!r} for the {role}s.{did_you_mean(column, source.columns)}")
 
 
 class _Tally:

@@ -199,8 +199,12 @@ def test_a_group_column_that_is_a_variable_or_missing_is_refused():
     frame = table(FRONT_DOOR, groups=2)
     with pytest.raises(DataError, match="variable of the graph"):
         ht.fit(FRONT_DOOR, frame, by="w")
-    with pytest.raises(DataError, match="segmnt"):
+    with pytest.raises(DataError, match=r"no column 'segmnt' for the groups. Did you mean 'segment'"):
         ht.fit(FRONT_DOOR, frame, by="segmnt")
+    with pytest.raises(DataError, match="3 group labels for"):
+        ht.fit(FRONT_DOOR, frame, by=["a", "b", "c"])
+    with pytest.raises(DataError, match="by must be one label"):
+        ht.fit(FRONT_DOOR, frame, by=np.zeros((len(frame), 2)))
     with pytest.raises(DataError, match="by goes with rows"):
         ht.fit(FRONT_DOOR, ht.moments(frame[list(FRONT_DOOR.observed)]), by="segment")
 
