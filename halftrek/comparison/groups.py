@@ -45,6 +45,7 @@ def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any
     if variances.shape[1]:
         columns["variance"] = variances.ravel().tolist()
     columns["n"] = np.repeat(fits.groups.n, k).tolist()
+    columns["dropped"] = np.repeat(fits.groups.dropped, k).tolist()
     columns["status"] = [text for text in status for _ in range(k)]
     return as_frame(columns, fits.frame)
 
@@ -68,7 +69,7 @@ def compare_groups(
     columns["verdict"] = [
         "not tested" if np.isnan(p) else "groups differ" if p < level else "no difference shown" for p in final
     ]
-    columns["note"] = notes
+    columns["note"] = ["; ".join(text for text in (note, fits.left_out) if text) for note in notes]
     return as_frame(columns, fits.frame)
 
 

@@ -53,14 +53,21 @@ class GroupFits:
         """Places of the groups that could be fitted."""
         return np.flatnonzero(self.batch.code != "failed")
 
+    @property
+    def left_out(self) -> str:
+        """How many rows were left out because of missing values; empty if none."""
+        rows = int(self.groups.dropped.sum())
+        return f"{rows:,} row{'' if rows == 1 else 's'} with missing values left out" if rows else ""
+
     @cached_property
     def _place(self) -> dict[Any, int]:
         return {key: i for i, key in enumerate(self.keys)}
 
     def query(self, question: Any, *, level: float = 0.95) -> Any:
-        """A tidy frame, one row for each group and outcome: group outcome estimate se low high n status.
+        """A tidy frame, one row for each group and outcome: group outcome estimate se low high n dropped status.
 
-        Standard errors come from the expected information. Raises NotIdentifiedError if the graph does not allow an
+        ``dropped`` counts the rows with missing values, which were left out. Standard errors come from the expected
+        information. Raises NotIdentifiedError if the graph does not allow an
         answer.
         """
         from halftrek.comparison import answer_groups
@@ -118,7 +125,8 @@ class GroupFits:
     def __repr__(self) -> str:
         good, all_of_them = int(self.batch.converged.sum()), len(self)
         failed = all_of_them - len(self.fitted)
-        return f"<GroupFits of {all_of_them} groups: {good} converged, {failed} could not be fitted>"
+        counts = f"{all_of_them} groups: {good} converged, {failed} could not be fitted"
+        return f"<GroupFits of {counts}{', ' if self.left_out else ''}{self.left_out}>"
 
 
 def fit_groups(

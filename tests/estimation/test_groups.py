@@ -166,6 +166,10 @@ def test_rows_with_holes_are_left_out_and_counted():
     frame.loc[frame.index[frame["segment"] == "g1"][:7], "m"] = np.nan
     fits = ht.fit(FRONT_DOOR, frame, by="segment")
     assert fits.groups.dropped.tolist() == [0, 7]
+    assert repr(fits).endswith("0 could not be fitted, 7 rows with missing values left out>")
+    assert fits.query("x ~> y")["dropped"].tolist() == [0, 7]
+    assert fits.invariance(calibrate=False)["note"].str.contains("7 rows with missing values left out").all()
+    assert "missing" not in repr(ht.fit(FRONT_DOOR, frame.dropna(), by="segment"))
     dropped = ht.fit(FRONT_DOOR, frame.dropna(), by="segment")
     assert pytest.approx(dropped.batch.T) == fits.batch.T
     assert "7" in " ".join(fits["g1"].query("x ~> y").warnings)
