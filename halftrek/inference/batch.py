@@ -41,6 +41,8 @@ def batch_estimate(batch: BatchFit, options: Options, query: Query, n: Floats) -
     used = np.zeros(len(batch.names), dtype=bool)
     for s in slopes:
         used |= s.T.any(axis=(0, 1)) | s.omega.any(axis=(0, 1)) | s.mean.any(axis=0)
+        if options.intercepts:  # means move with the intercepts of all ancestors
+            used |= (batch.B @ s.mean[:, :, None])[:, :, 0].any(axis=0)
     spread = np.zeros((len(slopes), len(batch)))
     moved = [_move_means(batch, options, s, spread[k]) for k, s in enumerate(slopes)]
     for block in batch_information(batch, options, touching=used):

@@ -39,6 +39,8 @@ def gradient_variances(fit: Fit, gradients: Sequence[Gradient], information: Kin
     used = np.zeros(len(fit.model.names), dtype=bool)
     for g in gradients:
         used |= g.T.any(axis=0) | g.omega.any(axis=0) | (g.mean != 0.0)
+        if fit.options.intercepts:  # means move with the intercepts of all ancestors
+            used |= fit.model.B @ g.mean != 0.0
     quick = np.zeros(len(gradients))
     if information == "expected":
         plan = make_plan(fit.graph, fit.model.names, fit.options, raw=bool(fit.options.intercepts))

@@ -7,15 +7,18 @@ Where values are missing all of it is from the likelihood of the observed ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.graph import Graph
 from halftrek.inference.holed_checks import holed_scores
-from halftrek.inference.information import Kind
+from halftrek.inference.information import Kind, district_information
+from halftrek.inference.measures import information_rank
+from halftrek.inference.parameters import loose_parameters
 from halftrek.inference.scores import UNTOLD, Scores
 from halftrek.inference.tangent import Part, Tangent, error_variances, tangent
 from halftrek.model import Floats
@@ -25,8 +28,9 @@ from halftrek.model import Floats
 class Modification:
     """One edge that is not in the graph, written as in lavaan: ``y ~ x`` for x -> y, ``x ~~ y`` for x <-> y.
 
-    ``mi``: how much the chi-square would fall, about; ``epc``: the value that the edge would take, about, ``std`` the
-    same on the scale of standard deviations (of the errors for ``~~``); ``p``: of one test, not corrected for many.
+    ``mi``: how much the chi-square would fall, about (where the edge frees one constraint; it may free several);
+    ``epc``: the value that the edge would take, about, ``std`` the same on the scale of standard deviations (of the
+    errors for ``~~``), both nan if data would not tell it; ``p``: of one test, not corrected for many.
     """
 
     edge: str
@@ -46,6 +50,8 @@ def modifications(fit: Fit, kind: Kind | None = None) -> list[Modification]:
     directed, mutual = edge_scores(fit, kind)
     names, model = fit.model.names, fit.model
     sd, noise = np.sqrt(np.diag(model.cov)), np.sqrt(error_variances(fit))
+    blocks = district_information(replace(fit, patterns=None))
+    doubtful = any(information_rank(block.matrix) < len(block.matrix) for block in blocks)
     rows = []
     for found, op in ((directed, "~"), (mutual, "~~")):
         mi, epc = found.index(fit.n), found.score / found.information
@@ -56,9 +62,24 @@ def modifications(fit: Fit, kind: Kind | None = None) -> list[Modification]:
             edge, lhs, rhs = (
                 (f"{first} -> {second}", second, first) if op == "~" else (f"{first} <-> {second}", first, second)
             )
-            numbers = (float(x[u, v]) for x in (mi, epc, std, p))
+            numbers = [float(x[u, v]) for x in (mi, epc, std, p)]
+            if doubtful and _loose(fit, first, op, second):
+                numbers[1] = numbers[2] = float("nan")  # its value hangs on what data do not tell
             rows.append(Modification(edge, lhs, op, rhs, *numbers))
     return sorted(rows, key=lambda r: -float(f"{r.mi:.6e}"))  # edges that data cannot tell apart: arrows first
+
+
+def _loose(fit: Fit, first: str, op: str, second: str) -> bool:
+    """True if the weight of a new edge would not be determined, or only at special values of the other parameters."""
+    graph = fit.graph
+    arrows, arcs = graph.directed, graph.bidirected
+    if op == "~":
+        arrows = (*arrows, (first, second))
+    else:
+        arcs = (*arcs, (first, second))
+    larger = Graph(arrows, arcs, graph.latents, graph.observed, graph.coefficients)
+    unknown = loose_parameters(larger, fit.options)
+    return (second, op, first) in unknown or (op == "~~" and (first, op, second) in unknown)
 
 
 def edge_scores(fit: Fit, kind: Kind | None = None) -> tuple[Scores, Scores]:

@@ -13,6 +13,7 @@ Of several worlds at once (counterfactuals) the same, with ``B a`` summed over t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -43,6 +44,8 @@ from halftrek.queries.types import (
 )
 from halftrek.queries.variants import single
 
+ROUNDING = 1e-12  # share of the largest derivative
+
 __all__ = ["Gradient", "Linearized", "Scale", "linearize", "scale_of"]
 
 
@@ -61,6 +64,29 @@ def scale_of(query: Query) -> Scale:
 def linearize(query: Query, model: CGLSCM) -> Linearized:
     """The gradients of a query's answer at a model."""
     check_query(query, model.graph)
+    found = _linearized(query, model)
+    sd = np.sqrt(np.diag(model.cov))
+    return replace(
+        found,
+        values=tuple(_without_rounding(g, sd) for g in found.values),
+        variances=tuple(_without_rounding(g, sd) for g in found.variances),
+    )
+
+
+def _without_rounding(gradient: Gradient, sd: Floats) -> Gradient:
+    """Zero where terms have cancelled, so that nobody asks whether data tell what the answer does not depend on."""
+    T = np.abs(gradient.T) * (sd / sd[:, None])  # per standard deviation: all in the units of the answer
+    omega = np.abs(gradient.omega) * (sd * sd[:, None])
+    mean = np.abs(gradient.mean) * sd
+    least = max(ROUNDING * max(T.max(), omega.max(), mean.max()), 1e-13 * min(1.0, float(sd.min())))
+    return Gradient(
+        np.where(least > T, 0.0, gradient.T),
+        np.where(omega < least, 0.0, gradient.omega),
+        np.where(mean < least, 0.0, gradient.mean),
+    )
+
+
+def _linearized(query: Query, model: CGLSCM) -> Linearized:
     match query:
         case DirectEffect(cause, effect):
             return Linearized((_product(model, (cause, effect), model.T, _edge),))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import halftrek as ht
 from halftrek.estimation import fit, fit_batch
 from halftrek.graph import Graph
 from halftrek.inference import district_information, standard_errors
@@ -216,3 +217,33 @@ def test_the_short_way_of_plain_districts_is_the_long_one(model):
     blocks = list(district_information(found))
     long = np.array([gradient_variance(found, g, blocks) for g in gradients])
     np.testing.assert_allclose(gradient_variances(found, gradients, "expected"), long, rtol=1e-6, atol=1e-12)
+
+
+def test_means_move_with_the_intercepts_of_their_causes_where_one_is_fixed():
+    """An unrelated fixed intercept leaves the mean of y what it is: the sample mean."""
+    rng = np.random.default_rng(0)
+    x = 1.0 + rng.normal(size=500)
+    m = 0.8 * x + rng.normal(size=500)
+    y = 0.8 * x + 0.7 * m + rng.normal(size=500)
+    data = {"x": x, "m": m, "y": y, "w": rng.normal(size=500)}
+    found = ht.fit("x -> m -> y; x -> y; observed w", data, intercepts={"w": 0})
+    assert found.query("E[y]").se == pytest.approx(y.std() / np.sqrt(500), rel=1e-9)
+    moments = {k: ht.moments({v: a[k::2] for v, a in data.items()}) for k in (0, 1)}
+    groups = ht.fit_groups("x -> m -> y; x -> y; observed w", moments, intercepts={"w": 0}).query("P(y)")
+    alone = [ht.fit("y", {"y": y[k::2]}).query("E[y]").se for k in (0, 1)]
+    np.testing.assert_allclose(np.asarray(groups["se"]), alone, rtol=1e-9)
+
+
+def test_rounding_is_no_dependence_on_what_data_do_not_tell():
+    """Beside an unidentified bow, a regression on its variables has the interval that the equivalent graph gives."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=300)
+    m = 0.8 * x + rng.normal(size=300)
+    data = {"x": x, "m": m, "y": 0.7 * m + rng.normal(size=300)}
+    bow, plain = ht.fit("x -> m; x <-> m; m -> y", data), ht.fit("x <-> m; m -> y", data)
+    for question in ("E[y | m=1]", "E[y | x=1, m=1]", "P(y > 1 | x=1, m=1)"):
+        for interval in ("delta", "robust"):
+            assert bow.query(question, interval=interval).se == pytest.approx(
+                plain.query(question, interval=interval).se, rel=1e-6
+            )
+    assert ht.fit("m -> y; observed x", data).query("E[y_{x=1} | x=0, y=2]").se == 0.0
