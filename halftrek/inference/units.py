@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.errors import InputError, NotIdentifiedError, QueryError
+from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fit
 from halftrek.graph import Graph, did_you_mean
 from halftrek.identification import Verdict
@@ -119,11 +119,22 @@ def one_unit(graph: Graph, unit: Mapping[str, Any], do: Mapping[str, Any], outco
             raise QueryError(
                 f"the graph has no variable {v!r}, of which a value was given.{did_you_mean(v, graph.observed)}"
             )
-    seen = {v: float(x) for v, x in unit.items() if x is not None and not np.isnan(x)}
+    numbers = {v: _number(v, x) for v, x in unit.items() if x is not None}
+    seen = {v: x for v, x in numbers.items() if not np.isnan(x)}
     table = Table(tuple(seen), np.array([list(seen.values())], dtype=float).reshape(1, len(seen)), tuple(seen))
     held = held_values(graph, do, table)
     values = np.concatenate([table.values[0], *held.values()])
     return unit_query(tuple(seen), tuple(held), outcomes, values)
+
+
+def _number(v: str, value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = np.inf
+    if isinstance(value, str) or np.isinf(found):
+        raise QueryError(f"the value of {v!r} is a finite number, or None if it was not seen, not {value!r}")
+    return found
 
 
 def held_values(graph: Graph, do: Mapping[str, Any], table: Table) -> dict[str, Floats]:
@@ -150,6 +161,8 @@ def _held(v: str, value: Any, table: Table) -> Floats:
     count = len(table.values)
     if isinstance(value, str):
         shift = _SHIFT.match(value)
+        if shift is None and value not in table.names:  # of one unit: a table's columns are looked up when it is read
+            raise DataError(f"the data have no column {value!r}.{did_you_mean(value, table.columns)}")
         if shift is None:
             return table.column(value)
         if v not in table.names or np.isnan(table.column(v)).any():

@@ -264,3 +264,18 @@ def test_no_rows(fitted):
 
 def test_graph_of_the_module_is_the_one_meant():
     assert four().graph == Graph([("x1", "x2"), ("x2", "x3"), ("x3", "x4"), ("x1", "x4")], [("x1", "x3")])
+
+
+def test_words_where_numbers_belong_are_refused_by_name():
+    """Of one unit as of a table."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(50, 3)), columns=["age", "dose", "y"])
+    fit = ht.fit("age -> dose -> y; age -> y", table)
+    for rows in ({"age": 50.0}, table):
+        with pytest.raises(ht.DataError, match="the data have no column 'double'"):
+            fit.counterfactual(rows, do={"dose": "double"}, outcome="y")
+    for value in ("old", np.inf, pd.NaT):
+        with pytest.raises(ht.QueryError, match="the value of 'age' is a finite number"):
+            fit.counterfactual({"age": value}, do={"dose": 1}, outcome="y")
+    missing = [fit.counterfactual({"age": v}, do={"dose": 1}, outcome="y").value for v in (None, np.nan)]
+    assert missing[0] == missing[1]
