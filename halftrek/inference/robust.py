@@ -42,10 +42,10 @@ def usual_interval(fit: Fit) -> Literal["delta", "robust"]:
 def rows_needed(fit: Fit, what: str) -> RowReader:
     """The fit's rows, or an error that says why they are needed."""
     if fit.rows is None:
-        raise InputError(
-            f"{what} needs the rows, and this fit was made from moments: fit a table or a file, or ask for "
-            f'interval="delta" or interval="parametric"'
-        )
+        why = "this fit was made from moments: fit a table or a file"
+        if fit.rows_left_out:
+            why = "they were not saved with this fit: fit again and save with save(path, rows=True)"
+        raise InputError(f'{what} needs the rows, and {why}, or ask for interval="delta" or interval="parametric"')
     fit.rows.refuse_spent()
     return fit.rows
 

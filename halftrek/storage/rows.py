@@ -17,10 +17,15 @@ def with_rows(fit: Fit, wanted: bool) -> Fit:
     """The fit with its rows as arrays if they are wanted; else with the name of their file, or with no rows."""
     reader = fit.rows
     if wanted:
+        if reader is None and fit.rows_left_out:
+            raise InputError("rows=True: the rows were not saved with this fit; fit again, or leave rows out")
         if reader is None:
             raise InputError("rows=True: this fit has no rows, only moments; leave rows out")
         return replace(fit, rows=_copied(reader, fit))
-    return fit if reader is None else replace(fit, rows=_named(reader))
+    if reader is None:
+        return fit
+    named = _named(reader)
+    return replace(fit, rows=named, rows_left_out=named is None)
 
 
 def _copied(reader: RowReader, fit: Fit) -> RowReader:

@@ -47,7 +47,7 @@ def same(first: Any, second: Any) -> bool:
 def test_a_loaded_fit_is_the_fit(fit: ht.Fit, tmp_path: Path) -> None:
     path = fit.save(tmp_path / "model.json")
     loaded = ht.load(path)
-    assert same(loaded, replace(fit, rows=None))
+    assert same(loaded, replace(fit, rows=None, rows_left_out=True))
     assert loaded.summary() == fit.summary()
     for question in QUESTIONS:
         assert same(loaded.query(question), fit.query(question))
@@ -70,6 +70,14 @@ def test_rows_only_where_wanted(tmp_path: Path) -> None:
     by_file = ht.load(ht.fit(study.graph, study.path).save(tmp_path / "file.json"))
     assert by_file.rows.source == str(study.path)
     assert len(next(by_file.rows.blocks(by_file.moments))) == 428
+    loaded = ht.load(fit.save(tmp_path / "fit.json"))
+    with pytest.raises(ht.InputError, match=r"not saved with this fit: .* save\(path, rows=True\)"):
+        loaded.params(interval="robust")
+    with pytest.raises(ht.InputError, match="were not saved with this fit"):
+        loaded.save(tmp_path / "again.json", rows=True)
+    again = ht.load(loaded.save(tmp_path / "again.json"))
+    assert again.rows_left_out
+    assert not ht.load(fit.save(tmp_path / "fit.json", rows=True)).rows_left_out
     with pytest.raises(ht.InputError, match="no rows, only moments"):
         ht.fit(study.graph, fit.moments).save(tmp_path / "m.json", rows=True)
 
