@@ -118,9 +118,7 @@ def read_grouped(
         return stack_groups(data, chosen.observed)
     if data is None or isinstance(data, Moments | Patterns):
         raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
-    return read_groups(
-        data, by, chosen.observed, weights=weights, missing="error" if missing == "error" else "drop"
-    )
+    return read_groups(data, by, chosen.observed, weights=weights, missing="error" if missing == "error" else "drop")
 
 
 def refuse_with_groups(**given: Any) -> None:

@@ -52,7 +52,8 @@ class Fit(Presented):
     rows: RowReader | None = None
     frame: str = ""  # the library whose frame the data were: tables come back in it
     patterns: Patterns | None = None
-    rows_left_out: bool = False  # by saving: the fit had rows, and its file has not
+    rows_left_out: bool = False  # by saving: the fit had rows, and its file has not ...
+    clusters_left_out: bool = False  # ... and they were in clusters
 
     @property
     def n(self) -> float:

@@ -36,7 +36,8 @@ def robust_errors(fit: Fit, query: Query) -> tuple[Floats, Floats]:
 
 def usual_interval(fit: Fit) -> Literal["delta", "robust"]:
     """The kind of interval that suits a fit's rows if none is asked for: rows in clusters are not independent."""
-    return "robust" if fit.rows is not None and fit.rows.cluster is not None else "delta"
+    clustered = fit.clusters_left_out or (fit.rows is not None and fit.rows.cluster is not None)
+    return "robust" if clustered else "delta"
 
 
 def rows_needed(fit: Fit, what: str) -> RowReader:

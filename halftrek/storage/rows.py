@@ -25,7 +25,8 @@ def with_rows(fit: Fit, wanted: bool) -> Fit:
     if reader is None:
         return fit
     named = _named(reader)
-    return replace(fit, rows=named, rows_left_out=named is None)
+    lost = named is None
+    return replace(fit, rows=named, rows_left_out=lost, clusters_left_out=lost and reader.cluster is not None)
 
 
 def _copied(reader: RowReader, fit: Fit) -> RowReader:

@@ -255,3 +255,13 @@ def test_arrays_of_every_kind_and_size() -> None:
     assert decode(encode(rows)).names == ("x", "y")
     with pytest.raises(ht.InputError, match="complex128"):
         encode(np.ones(2) * 1j)
+
+
+def test_a_loaded_fit_remembers_that_its_rows_were_in_clusters(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = {"x": rng.normal(size=60), "y": rng.normal(size=60), "c": np.repeat(np.arange(12), 5)}
+    ht.fit("x -> y", rows, cluster="c").save(tmp_path / "fit.json")
+    loaded = ht.load(tmp_path / "fit.json")
+    with pytest.raises(ht.InputError, match="not saved"):
+        loaded.effect("x", "y")
+    assert any("clusters" in w for w in loaded.effect("x", "y", interval="delta").warnings)
