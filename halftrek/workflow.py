@@ -47,11 +47,12 @@ from halftrek.queries import (
 )
 from halftrek.queries.gradients import linearize
 from halftrek.queries.units import unit_query
-from halftrek.trust import doubts
+from halftrek.trust import STRONG, doubts, weakest_step
 
 if TYPE_CHECKING:
     from halftrek.estimation.groups import GroupFits
     from halftrek.inference.decomposition import Decomposition
+    from halftrek.inference.effects import Effect
     from halftrek.inference.mediation import Mediation
 
 
@@ -296,9 +297,31 @@ def profile_of(fitted: Fit, question: str | Query, *, points: int, level: float)
 
 def effects_of(fitted: Fit, kind: Any, *, budget: float, **uncertainty: Any) -> Any:
     """Every effect with its uncertainty, as a tidy frame."""
-    from halftrek.inference.effects import effect_frame
+    from halftrek.frames import as_frame
+    from halftrek.inference.effects import Effect, columns_of
 
-    return effect_frame(fitted, how_of(fitted, **uncertainty), kind=kind, budget=budget)
+    rows = effect_rows_of(fitted, how_of(fitted, **uncertainty), kind=kind, budget=budget)
+    return as_frame(columns_of(rows, Effect), fitted.frame)
+
+
+def effect_rows_of(fitted: Fit, how: How, *, kind: Any = "all", budget: float = 5.0) -> list[Effect]:
+    """Every effect with its uncertainty; one that hangs on a weak instrument says so."""
+    from halftrek.inference.effects import effect_rows
+
+    rows = effect_rows(fitted, how, kind=kind, budget=budget)
+    return [replace(row, note=_weakness(fitted, row) or row.note) for row in rows]
+
+
+def _weakness(fitted: Fit, row: Effect) -> str:
+    if (
+        row.kind not in ("direct", "total")
+        or not row.se > 0.0
+        or not ("instrument" in row.method or "trek" in row.method)
+    ):
+        return ""
+    query = DirectEffect(row.cause, row.effect) if row.kind == "direct" else TotalEffect(row.cause, row.effect)
+    found = weakest_step(fitted, query, _verdict(fitted.graph, query), row.se)
+    return f"weak instrument (F = {found.F:.1f}): see fit.query" if found is not None and found.F < STRONG else ""
 
 
 def decomposition_of(fitted: Fit, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:

@@ -12,7 +12,6 @@ import numpy as np
 
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fit
-from halftrek.frames import as_frame
 from halftrek.graph import Graph, did_you_mean, quoted
 from halftrek.inference.bootstrap import MANY_FAILED, replicates_of
 from halftrek.inference.estimate import How
@@ -73,11 +72,6 @@ def effect_rows(fit: Fit, how: How, *, kind: Kind = "all", budget: float = BUDGE
     found = measure(fit, [effect for *_, effect in asked], how, budget=budget)
     sd = dict(zip(fit.model.names, np.sqrt(np.diag(fit.model.cov)), strict=True))
     return [_row(u, v, name, found, i, sd[u] / sd[v]) for i, (u, v, name, _) in enumerate(asked)]
-
-
-def effect_frame(fit: Fit, how: How, *, kind: Kind = "all", budget: float = BUDGET) -> Any:
-    """Every effect as a tidy frame."""
-    return as_frame(columns_of(effect_rows(fit, how, kind=kind, budget=budget), Effect), fit.frame)
 
 
 def columns_of(rows: Sequence[Any], kind: type) -> dict[str, list[Any]]:

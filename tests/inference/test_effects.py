@@ -321,3 +321,15 @@ def test_twenty_variables():
     rows = effect_rows(fit, How())
     assert len(rows) > 250
     assert all(row.note for row in rows if np.isnan(row.est))
+
+
+def test_effects_by_a_weak_instrument_say_so():
+    rng = np.random.default_rng(0)
+    z, u = rng.normal(size=300), rng.normal(size=300)
+    for strength, weak in ((0.1, True), (1.0, False)):
+        x = strength * z + u + rng.normal(size=300)
+        data = {"z": z, "x": x, "y": 0.5 * x + u + rng.normal(size=300)}
+        rows = ht.fit("z -> x -> y; x <-> y", data).effects("direct")
+        notes = dict(zip(rows["effect"], rows["note"], strict=True))
+        assert ("weak instrument" in notes["y"]) is weak
+        assert not notes["x"]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.inference import How, parameter_rows
-from halftrek.inference.effects import Effect, effect_rows
+from halftrek.inference.effects import Effect
 from halftrek.reporting.effect_plots import plot_effects
 from halftrek.reporting.report.figures import drawn, figure
 from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
 from halftrek.reporting.report.uncertainty import for_tables, remark
 from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.text import arrow_of
+from halftrek.workflow import effect_rows_of
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
@@ -77,7 +78,7 @@ def known_edges(graph: Graph, rows: Sequence[Parameter]) -> dict[str, bool]:
 
 def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
     """Every effect with its interval, and the forest of the total ones."""
-    rows = effect_rows(fit, for_tables(how))
+    rows = effect_rows_of(fit, for_tables(how))
     if not rows:
         return Section("effects", "All effects", (text("The graph has no arrow between observed variables."),))
     chosen, note = _chosen(rows, focus)
