@@ -106,7 +106,7 @@ def _descend(way: Layout, G: Floats) -> Found | None:
     t, W = _start(way, Gzz, Gzy, Gyy)
     point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
     for taken in range(1, STEPS + 1):
-        value, _, K, V, R = point
+        value, K, V, R = point
         slope, H = derivatives(way, Gzz, K, V, R)
         damped = H * way.ridge
         move = np.linalg.solve(damped, slope)
@@ -117,20 +117,28 @@ def _descend(way: Layout, G: Floats) -> Found | None:
             np.linalg.cholesky(damped)  # fails where the Hessian is not positive definite
         t = t - move[:m]
         W = W if way.saturated else _errors(way, W.ravel()[way.w_at] - move[m:])
-        point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
-        if way.saturated:
-            W = point[4]
-        if not point[0] <= value - 1e-4 * gain + SLACK * (1.0 + abs(value)):
-            return None
         if gain < QUADRATIC:
             pivots = np.linalg.cholesky(damped).diagonal() ** 2  # fails if this is no minimum
             firm = float((pivots / H.diagonal()).min())
             if firm <= SOLID:
                 return None
             if gain < QUADRATIC * firm * firm:
-                left = point[1].diagonal() ** 2
-                return Found(t, W, point[0], taken, not bool((left > SOLID * W.diagonal()).all()))
+                return _end(way, (Gzz, Gzy, Gyy), t, W, value - gain, taken)
+        point = _evaluate(way, Gzz, Gzy, Gyy, t, W)
+        if way.saturated:
+            W = point[3]
+        if not point[0] <= value - 1e-4 * gain + SLACK * (1.0 + abs(value)):
+            return None
     return None
+
+
+def _end(way: Layout, G: tuple[Floats, Floats, Floats], t: Floats, W: Floats, value: float, taken: int) -> Found:
+    """After the last step, which is so short that the quadratic tells F to the last digit."""
+    if way.saturated:
+        W = _residuals(way, *G, t)[1]
+        W = (W + W.T) * 0.5
+    left = np.linalg.cholesky(W).diagonal() ** 2
+    return Found(t, W, value, taken, not bool((left > SOLID * W.diagonal()).all()))
 
 
 def _start(way: Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats, Floats]:
@@ -171,14 +179,14 @@ def _errors(way: Layout, w: Floats) -> Floats:
 
 def _evaluate(
     way: Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats, W: Floats
-) -> tuple[float, Floats, Floats, Floats, Floats]:
-    """F, the root of W, its inverse K, the residuals' moments with the slots times K, and their own."""
+) -> tuple[float, Floats, Floats, Floats]:
+    """F, the inverse K of W, the residuals' moments with the slots times K, and their own."""
     GA, R = _residuals(way, Gzz, Gzy, Gyy, t)
     if way.saturated:
         W = R = (R + R.T) * 0.5
     root = np.linalg.cholesky(W)
     K = np.linalg.inv(W)
-    return 2.0 * float(np.log(root.diagonal()).sum()) + float((K * R).sum()), root, K, GA @ K, R
+    return 2.0 * float(np.log(root.diagonal()).sum()) + float((K * R).sum()), K, GA @ K, R
 
 
 def derivatives(way: Layout, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:
