@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import halftrek as ht
+from benchmarks.problems import model_of
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks"
 LEVEL = 0.95
@@ -45,26 +46,16 @@ class Case:
     question: str
 
     def model(self, n: int) -> ht.CGLSCM:
-        graph = ht.graph(self.graph)
-        names, latents = graph.observed, tuple(graph.latents)
-        T, C = np.zeros((len(names), len(names))), np.zeros((len(latents), len(names)))
-        for edge, weight in self.weights.items():
-            cause, effect = edge.split(" -> ")
-            if cause in latents:
-                C[latents.index(cause), names.index(effect)] = weight
-            else:
-                T[names.index(cause), names.index(effect)] = weight
+        weights = self.weights
         if self.name == "weak instrument":  # as weak at every size: the first stage's F is about 1 + 2²
-            T[names.index("z"), names.index("x")] = 2.0 / np.sqrt(n) * np.sqrt(1.0 + 2.0**2)
-        return ht.CGLSCM.from_parameters(
-            names=names, T=T, C=C, latents=latents, mu=np.full(len(names), 0.5), graph=graph
-        )
+            weights = weights | {"z -> x": 2.0 / np.sqrt(n) * np.sqrt(1.0 + 2.0**2)}
+        return model_of(self.graph, weights)
 
 
 PAGE = """# Do the intervals cover?
 
 95 % intervals of every kind, on samples from models whose answer is known: in how many samples does the interval hold
-the true value? `python benchmarks/coverage.py` makes this page again.
+the true value? `python -m benchmarks.coverage` makes this page again.
 
 ![coverage of every kind of interval](coverage.png)
 

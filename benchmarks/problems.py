@@ -15,6 +15,20 @@ from halftrek.graph import Graph
 from halftrek.simulation import random_graph, random_model
 
 
+def model_of(text: str, weights: dict[str, float]) -> ht.CGLSCM:
+    """The model of a graph with these weights of its edges; hidden causes and noises are standard normal."""
+    graph = ht.graph(text)
+    names, latents = graph.observed, tuple(graph.latents)
+    T, C = np.zeros((len(names), len(names))), np.zeros((len(latents), len(names)))
+    for edge, weight in weights.items():
+        cause, effect = edge.split(" -> ")
+        if cause in latents:
+            C[latents.index(cause), names.index(effect)] = weight
+        else:
+            T[names.index(cause), names.index(effect)] = weight
+    return ht.CGLSCM.from_parameters(names=names, T=T, C=C, latents=latents, mu=np.full(len(names), 0.5), graph=graph)
+
+
 @dataclass(frozen=True)
 class Question:
     """A graph with the weights of its edges (hidden causes are standard normal) and an effect that is asked for.
@@ -34,18 +48,7 @@ class Question:
     controls: tuple[str, ...] | None = None
 
     def model(self) -> ht.CGLSCM:
-        graph = ht.graph(self.graph)
-        names, latents = graph.observed, tuple(graph.latents)
-        T, C = np.zeros((len(names), len(names))), np.zeros((len(latents), len(names)))
-        for edge, weight in self.weights.items():
-            cause, effect = edge.split(" -> ")
-            if cause in latents:
-                C[latents.index(cause), names.index(effect)] = weight
-            else:
-                T[names.index(cause), names.index(effect)] = weight
-        return ht.CGLSCM.from_parameters(
-            names=names, T=T, C=C, latents=latents, mu=np.full(len(names), 0.5), graph=graph
-        )
+        return model_of(self.graph, self.weights)
 
     def truth(self) -> float:
         """The total effect in the model that the data come from."""

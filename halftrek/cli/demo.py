@@ -11,6 +11,7 @@ from halftrek.cli.exits import DONE, NOT_CONVERGED
 from halftrek.cli.options import add_command
 
 if TYPE_CHECKING:
+    from halftrek.answers import Answer
     from halftrek.cli.options import Commands
     from halftrek.estimation.fit import Fit
     from halftrek.identification import Verdict
@@ -43,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     entry = catalog(_NAME)
     verdict = identify(entry.graph, _QUESTION)
     result = fit(entry.graph, load(_DATA))
-    found = answer(result, _QUESTION).distribution
+    answered = answer(result, _QUESTION)
+    found = answered.distribution
     assert found is not None  # the question asks for a distribution
     worlds = {
         f"seen: rows with {_CAUSE} = {_VALUE:g} (regression)": _seen(result),
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         "done: the truth (the data are simulated)": entry.model.do({_CAUSE: _VALUE}).distribution(_OUTCOME),
     }
     if not args.json:
-        show(_story(verdict, result, worlds))
+        show(_story(verdict, result, worlds, answered))
     picture = _save_picture(result, worlds, args.output)
     if args.json:
         show_json(_record(verdict, result, worlds, picture))
@@ -68,13 +70,16 @@ def _seen(fit: Fit) -> Gaussian:
     return Gaussian(moments.names, moments.mean, moments.cov).given({_CAUSE: _VALUE}).marginal(_OUTCOME)
 
 
-def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian]) -> str:
+def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], answered: Answer) -> str:
     from halftrek.reporting.tables import count, facts, number, table
     from halftrek.reporting.verdicts import describe_verdict
 
     graph = fit.graph
     edges = ", ".join(f"{u} {kind} {v}" for u, kind, v in graph.edges())
     rows = [(label, float(one.mean[0]), float(one.variance[0])) for label, one in worlds.items()]
+    assert answered.estimate is not None  # it comes from a fit
+    low, high = map(float, answered.estimate.intervals[0])
+    sure = f"  95% interval of the mean under do(): {number(low)} to {number(high)}"
     shown = facts([("rows", count(fit.n)), ("log-likelihood", number(fit.loglik, 8)), ("status", str(fit.status))])
     return "\n\n".join(
         (
@@ -83,7 +88,7 @@ def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian]) -> str:
             "1. The graph\n" + facts([("edges", edges), ("hidden", ", ".join(graph.latents) or "behind each <->")]),
             "2. The verdict, before any data are opened\n" + describe_verdict(verdict),
             "3. The fit\n" + shown,
-            f"4. The answer: {_QUESTION}\n" + table(("distribution", "mean", "variance"), rows),
+            f"4. The answer: {_QUESTION}\n" + table(("distribution", "mean", "variance"), rows) + f"\n{sure}",
         )
     )
 
