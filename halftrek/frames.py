@@ -31,4 +31,4 @@ def as_frame(columns: Mapping[str, Sequence[Any]], library: str = "") -> Any:
             import narwhals
 
             return narwhals.from_dict(dict(columns), backend=importlib.import_module(name)).to_native()
-    return {name: list(values) for name, values in columns.items()}
+    return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in columns.items()}

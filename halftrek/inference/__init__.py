@@ -4,7 +4,7 @@ from halftrek.inference.delta import standard_errors
 from halftrek.inference.estimate import Estimate, How, estimate
 from halftrek.inference.information import district_information
 from halftrek.inference.measures import Measures, measures
-from halftrek.inference.parameters import Parameter, parameter_rows
+from halftrek.inference.parameters import Parameter, parameter_columns, parameter_rows
 from halftrek.inference.profile import Profile, profile_curve
 from halftrek.inference.robust import robust_errors
 from halftrek.inference.robust_fit import RobustMeasures, RobustTest, robust_measures
@@ -20,6 +20,7 @@ __all__ = [
     "district_information",
     "estimate",
     "measures",
+    "parameter_columns",
     "parameter_rows",
     "profile_curve",
     "robust_errors",

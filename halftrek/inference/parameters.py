@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from math import erfc, nan, sqrt
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,11 +20,14 @@ from halftrek.inference.influence import direction, influence, score_forms
 from halftrek.inference.information import DistrictInformation, Kind, district_information
 from halftrek.inference.measures import information_rank
 from halftrek.inference.parameter_draws import draws_of_parameters
+from halftrek.inference.plain_parameters import plain_parameters
 from halftrek.inference.robust import mean_squares, rows_needed, usual_interval
 from halftrek.model import Floats
 from halftrek.moments import Moments
 from halftrek.queries.gradients import Gradient
 from halftrek.simulation import random_model
+
+NO_MEANS = "no means were given"
 
 
 @dataclass(frozen=True)
@@ -43,17 +47,69 @@ class Parameter:
     note: str = ""
 
 
+Interval = Literal["delta", "robust", "bootstrap", "parametric"]
+
+
+def parameter_columns(
+    fit: Fit,
+    *,
+    level: float = 0.95,
+    interval: Interval | None = None,
+    information: Kind | None = None,
+    replicates: int = 1000,
+    random_state: int = 0,
+) -> dict[str, Any]:
+    """Coefficients, loadings, error covariances, variances and intercepts, in this order: a sequence for each field."""
+    interval = interval or usual_interval(fit)
+    if interval == "delta" and information in (None, "expected"):
+        found = _plain_columns(fit, level)
+        if found is not None:
+            return found
+    rows = _rows(fit, level, interval, information, replicates, random_state)
+    return {f.name: [getattr(row, f.name) for row in rows] for f in fields(Parameter)}
+
+
 def parameter_rows(
     fit: Fit,
     *,
     level: float = 0.95,
-    interval: Literal["delta", "robust", "bootstrap", "parametric"] | None = None,
+    interval: Interval | None = None,
     information: Kind | None = None,
     replicates: int = 1000,
     random_state: int = 0,
 ) -> list[Parameter]:
-    """Coefficients, loadings, error covariances, variances and intercepts, in this order."""
+    """The same, a value for each parameter."""
     interval = interval or usual_interval(fit)
+    if interval == "delta" and information in (None, "expected"):
+        found = _plain_columns(fit, level)
+        if found is not None:
+            columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]
+            return [Parameter(*row) for row in zip(*columns, strict=True)]
+    return _rows(fit, level, interval, information, replicates, random_state)
+
+
+def _plain_columns(fit: Fit, level: float) -> dict[str, Any] | None:
+    """All columns at once, where every district is plain; otherwise None."""
+    found = plain_parameters(fit)
+    if found is None:
+        return None
+    places, values, errors, standardized = found
+    count, p = len(values), len(fit.model.names)
+    reach = _reach(level)
+    z = values / errors
+    told = [values, errors, z, _tails(z), values - reach * errors, values + reach * errors, standardized]
+    notes = [""] * count
+    if not fit.moments.has_mean:
+        for column in told:
+            column[-p:] = nan
+        notes[-p:] = [NO_MEANS] * p
+    return dict(zip((f.name for f in fields(Parameter)), (*places.sides, *told, notes), strict=True))
+
+
+def _rows(
+    fit: Fit, level: float, interval: Interval, information: Kind | None, replicates: int, random_state: int
+) -> list[Parameter]:
+    """Row by row, for any model and any kind of interval."""
     if interval not in ("delta", "robust", "bootstrap", "parametric"):
         raise InputError(f"parameters have intervals 'delta', 'robust', 'bootstrap' and 'parametric', not {interval!r}")
     if interval == "bootstrap" or interval == "parametric":
@@ -98,7 +154,7 @@ def loose_parameters(graph: Graph, options: Options) -> frozenset[tuple[str, str
 
 
 def _unknown(row: Parameter) -> Parameter:
-    return _row(row.lhs, row.op, row.rhs, float("nan"), float("nan"), float("nan"), 0.95)
+    return _row(row.lhs, row.op, row.rhs, nan, nan, nan, 0.95)
 
 
 def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
@@ -199,7 +255,7 @@ def _fixed_rows(fit: Fit, level: float) -> list[Parameter]:
         u, kind, v = parse_edge_key(key)
         if isinstance(value, float) and u not in fit.graph.latents:
             sides = (v, "~", u) if kind == "->" else (u, "~~", v)
-            rows.append(_row(*sides, value, 0.0, float("nan"), level, "fixed"))
+            rows.append(_row(*sides, value, 0.0, nan, level, "fixed"))
     return rows
 
 
@@ -243,22 +299,25 @@ def _intercept(fit: Fit, j: int, error: float, level: float) -> Parameter:
     if name in dict(fit.options.intercepts):
         return _row(name, "~1", "", value, 0.0, std, level, "fixed")
     if not fit.moments.has_mean:
-        return _row(name, "~1", "", float("nan"), float("nan"), float("nan"), level, "no means were given")
+        return _row(name, "~1", "", nan, nan, nan, level, NO_MEANS)
     return _row(name, "~1", "", value, error, std, level)
 
 
 def _row(
     lhs: str, op: str, rhs: str, est: float, se: Floats | float, std: float, level: float, note: str = ""
 ) -> Parameter:
-    error = float(se)
+    error, value = float(se), float(est)
     if np.isnan(error):
-        nan = float("nan")
         return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or "not determined by data")
-    nan, value = float("nan"), float(est)
-    reach = NormalDist().inv_cdf(0.5 + level / 2.0) * error
+    reach = _reach(level) * error
     return _with_error(
         Parameter(lhs, op, rhs, value, error, nan, nan, value - reach, value + reach, float(std), note), error
     )
+
+
+def _reach(level: float) -> float:
+    """Standard errors from the middle of an interval to its ends."""
+    return NormalDist().inv_cdf(0.5 + level / 2.0)
 
 
 def _with_error(row: Parameter, error: float) -> Parameter:
@@ -266,4 +325,13 @@ def _with_error(row: Parameter, error: float) -> Parameter:
     if not error > 0.0:
         return row
     z = row.est / error
-    return replace(row, se=error, z=z, p=2.0 * (1.0 - NormalDist().cdf(abs(z))))
+    return replace(row, se=error, z=z, p=_tail(z))
+
+
+def _tail(z: float) -> float:
+    """Chance of a standard normal number at least so far from zero."""
+    return erfc(abs(z) / sqrt(2.0))
+
+
+def _tails(z: Floats) -> Floats:
+    return np.array([_tail(x) for x in z.tolist()])

@@ -7,11 +7,12 @@ information is the Hessian at the moments that the model itself implies.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from halftrek.estimation.plan import Plan, Task
-from halftrek.estimation.single import derivatives, fits_alone, layout_of
+from halftrek.estimation.single import Layout, derivatives, fits_alone, layout_of
 from halftrek.model import CGLSCM, Floats
 from halftrek.queries.gradients import Gradient
 
@@ -23,8 +24,21 @@ def is_plain(plan: Plan, task: Task) -> bool:
     return plan.mixing is None and task.plain and fits_alone(task.shape)
 
 
-def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Floats | None:
-    """What the district adds to the asymptotic variance (times n) of each number; None if it is near singular."""
+@dataclass(frozen=True, eq=False)
+class PlainInformation:
+    """Information per row about coefficients and errors' covariances of a district, on the scale of correlations.
+
+    ``unit`` and ``square`` are what one unit of a coefficient and of a covariance is in the units of the data.
+    """
+
+    way: Layout
+    matrix: Floats
+    unit: Floats
+    square: Floats
+
+
+def plain_information(task: Task, model: CGLSCM) -> PlainInformation | None:
+    """The information of a plain district at a model; None if it is near singular."""
     m, way = task.shape.slots, layout_of(task.shape)
     who = task.where[m:]
     _, slots, owner = task.places
@@ -32,7 +46,7 @@ def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Fl
     scale = np.sqrt(G.diagonal())
     G = G / (scale[:, None] * scale)
     own = scale[m:]
-    unit = own[way.column] / scale[:m]  # what one unit of a coefficient is in the units of the data
+    unit = own[way.column] / scale[:m]
     square = own[:, None] * own
     W = model.omega[who[:, None], who] / square
     K = np.linalg.inv(W)
@@ -40,14 +54,28 @@ def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Fl
     T.ravel()[way.t_at] = model.T[slots, owner] / unit
     V = (G[:m, m:] - G[:m, :m] @ T) @ K
     matrix = 0.5 * derivatives(way, G[:m, :m], K, V, W)[1]
-    pulled = np.empty((len(matrix), len(gradients)))
-    for k, g in enumerate(gradients):
-        pulled[:m, k] = g.T[slots, owner] * unit
-        pulled[m:, k] = (g.omega[who[:, None], who] * square).ravel()[way.w_at] * way.slope
+    return PlainInformation(way, matrix, unit, square) if is_firm(matrix) else None
+
+
+def is_firm(matrix: Floats) -> bool:
+    """True if a matrix (or each of several) is safely positive definite."""
     try:
-        pivots = np.linalg.cholesky(matrix).diagonal() ** 2
+        pivots = np.linalg.cholesky(matrix).diagonal(axis1=-2, axis2=-1) ** 2
     except np.linalg.LinAlgError:
+        return False
+    return bool((pivots >= FIRM * matrix.diagonal(axis1=-2, axis2=-1)).all())
+
+
+def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Floats | None:
+    """What the district adds to the asymptotic variance (times n) of each number; None if it is near singular."""
+    found = plain_information(task, model)
+    if found is None:
         return None
-    if (pivots < FIRM * matrix.diagonal()).any():
-        return None
-    return np.asarray((pulled * np.linalg.solve(matrix, pulled)).sum(axis=0))
+    m, way = task.shape.slots, found.way
+    who = task.where[m:]
+    _, slots, owner = task.places
+    pulled = np.empty((len(found.matrix), len(gradients)))
+    for k, g in enumerate(gradients):
+        pulled[:m, k] = g.T[slots, owner] * found.unit
+        pulled[m:, k] = (g.omega[who[:, None], who] * found.square).ravel()[way.w_at] * way.slope
+    return np.asarray((pulled * np.linalg.solve(found.matrix, pulled)).sum(axis=0))

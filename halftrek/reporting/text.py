@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from halftrek.frames import as_frame
-from halftrek.inference import Parameter, parameter_rows
+from halftrek.inference import Parameter, parameter_columns, parameter_rows
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def parameter_frame(
     random_state: int = 0,
 ) -> Any:
     """All parameters as a tidy frame."""
-    rows = parameter_rows(
+    columns = parameter_columns(
         fit,
         level=level,
         interval=interval,
@@ -41,7 +40,7 @@ def parameter_frame(
         replicates=replicates,
         random_state=random_state,
     )
-    return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(Parameter)}, fit.frame)
+    return as_frame(columns, fit.frame)
 
 
 def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:

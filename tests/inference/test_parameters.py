@@ -9,9 +9,11 @@ import pytest
 import halftrek as ht
 from halftrek.estimation import fit
 from halftrek.graph import Graph
-from halftrek.inference import parameter_rows
+from halftrek.inference import parameter_columns, parameter_rows
+from halftrek.inference.parameters import Parameter, _rows
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments
+from halftrek.simulation import random_model
 from tests.estimation.test_reference import load, moments_of
 
 
@@ -73,3 +75,28 @@ def test_a_bow_whose_covariance_happens_to_be_zero_is_still_unknown():
     unknown = {(r.lhs, r.op, r.rhs) for r in parameter_rows(found) if np.isnan(r.est)}
     assert {("b", "~", "a"), ("a", "~~", "b"), ("b", "~~", "b")} <= unknown
     assert ("a", "~~", "a") not in unknown
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whole_columns_equal_rows_one_by_one(seed):
+    """Plain districts have a quick way; the way for any model is the oracle."""
+    rng = np.random.default_rng(seed)
+    names = [f"v{k}" for k in range(int(rng.integers(2, 9)))]
+    directed = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :] if rng.random() < 0.4]
+    free = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :] if (u, v) not in directed]
+    arcs = [pair for pair in free if rng.random() < 0.3]
+    hidden = {"H": arcs.pop()} if arcs and seed % 3 == 0 else {}
+    graph = Graph(directed, arcs, hidden, names)
+    table = np.asarray(random_model(graph, random_state=seed).sample(60, random_state=rng)) + 5.0 * rng.random()
+    mean, known = table.mean(axis=0), seed % 5 > 0
+    found = fit(graph, Moments(tuple(names), 60, mean * known, np.cov(table.T, ddof=0), has_mean=known))
+    expected = _rows(found, 0.9, "delta", None, 0, 0)
+    columns = parameter_columns(found, level=0.9)
+    assert isinstance(columns["se"], np.ndarray)  # the quick way was taken
+    assert parameter_rows(found, level=0.9)[0] == Parameter(*(next(iter(c)) for c in columns.values()))
+    for field, values in columns.items():
+        wanted = [getattr(row, field) for row in expected]
+        if isinstance(values, np.ndarray):
+            np.testing.assert_allclose(values, wanted, rtol=1e-7, atol=1e-12, err_msg=field)
+        else:
+            assert list(values) == wanted
