@@ -81,16 +81,18 @@ def from_frame(frame: Any) -> Source | None:
     labels: tuple[str, ...] | None = None
     if nw.dependencies.is_pandas_like_dataframe(frame):
         labels = tuple(str(v) for v in frame.columns)
-        frame = frame.copy(deep=False)
-        frame.columns = list(labels)
-        frame = frame.loc[:, [labels.count(v) == 1 for v in labels]]  # columns named twice cannot be asked for
+        if labels != tuple(frame.columns):
+            frame = frame.copy(deep=False)
+            frame.columns = list(labels)
+        if len(set(labels)) < len(labels):  # columns named twice cannot be asked for
+            frame = frame.loc[:, [labels.count(v) == 1 for v in labels]]
     table = nw.from_native(frame, eager_only=True, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         return None
     refused = {v: _about(kind, table.get_column(v)) for v, kind in table.schema.items() if not _numeric(kind)}
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        columns = [table.get_column(v) for v in wanted]
+        columns = [_in_place(table.get_column(v)) for v in wanted]
         for start in range(0, len(table), PIECE):
             yield [_floats(column[start : start + PIECE]) for column in columns]
 
@@ -174,7 +176,22 @@ def _arrow_floats(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
+def _in_place(column: Any) -> Any:
+    """A column's own numbers as an array where that needs no copy (slices of it cost nothing), else the column."""
+    native = column.to_native()
+    if isinstance(getattr(native, "dtype", None), np.dtype):  # pandas, as numpy has it
+        return native.to_numpy()
+    if type(native).__module__.partition(".")[0] != "polars" or not column.dtype.is_float():
+        return column
+    try:
+        return native.to_numpy(allow_copy=False)
+    except RuntimeError:  # nulls, or several chunks
+        return column
+
+
 def _floats(column: Any) -> NDArray[Any]:
+    if isinstance(column, np.ndarray):
+        return column
     import narwhals as nw
 
     return np.asarray(column.cast(nw.Float64).to_numpy())

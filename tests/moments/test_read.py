@@ -116,6 +116,7 @@ def source(kind: str, columns: dict[str, np.ndarray], folder: Path) -> Any:
         "pandas nullable": frame.convert_dtypes(),
         "pandas arrow": frame.astype({"a": "float64[pyarrow]", "b b": "int64[pyarrow]", "flag": "bool[pyarrow]"}),
         "polars": pl.DataFrame(columns),
+        "polars chunks": pl.concat([pl.DataFrame(columns)[:1001], pl.DataFrame(columns)[1001:]], rechunk=False),
         "polars lazy": pl.LazyFrame(columns),
         "arrow": table,
         "arrow reader": table.to_reader(max_chunksize=1000),
@@ -126,8 +127,8 @@ def source(kind: str, columns: dict[str, np.ndarray], folder: Path) -> Any:
     return simple[kind]
 
 
-KINDS = """array,fortran,list,dict,dict of lists,records,pandas,pandas nullable,pandas arrow,polars,polars lazy,arrow,
-arrow reader,arrow batch,arrow stream,ibis,csv,csv.gz,txt,tsv,excel csv,csv file object,text file object,
+KINDS = """array,fortran,list,dict,dict of lists,records,pandas,pandas nullable,pandas arrow,polars,polars chunks,
+polars lazy,arrow,arrow reader,arrow batch,arrow stream,ibis,csv,csv.gz,txt,tsv,excel csv,csv file object,text file object,
 parquet file object,parquet,feather,arrow stream file,glob,duckdb,duckdb sql""".replace("\n", "").split(",")
 
 
