@@ -170,10 +170,19 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
 
 
 def _arrow_floats(column: Any) -> NDArray[Any]:
+    """The numbers of an Arrow array where they lie, nan for nulls (its own ``to_numpy`` would import pandas)."""
     kind = str(column.type)
     if kind != "double":
         column = column.cast("double") if kind != "bool" else column.cast("int8").cast("double")
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    if not len(column):
+        return np.empty(0)
+    here = slice(column.offset, column.offset + len(column))
+    present, numbers = column.buffers()
+    values = np.frombuffer(numbers, dtype=float)[here]
+    if not column.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(present, dtype=np.uint8), bitorder="little")[here]
+    return np.where(bits.astype(bool), values, np.nan)
 
 
 def _in_place(column: Any) -> Any:

@@ -342,3 +342,15 @@ def test_missing_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(MissingExtraError, match=r"halftrek\[sql\]"):
         read_moments(tmp_path / "a.csv")
+
+
+def test_arrow_nulls_in_slices_are_missing_values():
+    column = pa.array([1.0, None, 3.0, 4.5, None, 2.0, -1.0, None, 0.5, 7.0])
+    other = pa.array(range(10))
+    for start in (0, 1, 3):
+        part = pa.table({"x": column, "y": other}).slice(start)
+        wanted = pd.DataFrame({"x": column.to_pylist()[start:], "y": range(start, 10)}).dropna()
+        found = read_moments(part, missing="drop")
+        assert found.dropped == 10 - start - len(wanted)
+        np.testing.assert_allclose(found.mean, wanted.mean())
+        np.testing.assert_allclose(found.cov, wanted.cov(ddof=0))
