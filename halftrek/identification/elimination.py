@@ -20,7 +20,7 @@ from halftrek.identification.algebra import Algebra, algebra
 from halftrek.identification.bench import Bench
 from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.functionals import functionals
-from halftrek.identification.jacobian import Block, block_at, random_point
+from halftrek.identification.jacobian import Block, block_at, random_point, touched_blocks
 from halftrek.identification.modular import PRIMES, Ints, PrimeField
 from halftrek.identification.parameters import Point
 from halftrek.identification.pieces import composite_parts
@@ -91,9 +91,8 @@ def _prepared(
     """The equations and their algebra, which queries on the same districts of a study share."""
     field = PrimeField(prime)
     point = random_point(study.table, field, seed)
-    gradient = functionals(query, point).gradients
-    blocks = [block_at(point, members) for members in study.table.blocks]
-    touched = [b for b in blocks if gradient[:, list(b.free)].any()]
+    numbers = touched_blocks(study.table, functionals(query, point))
+    touched = [block_at(point, study.table.blocks[number]) for number in numbers]
     seconds = clock.left()
     key = (prime, known, *(b.members for b in touched))
     before = study.memory.get(key)

@@ -19,11 +19,17 @@ class Field(Protocol):
 
     def reduce(self, a: Array) -> Array: ...
 
+    def scalar(self, value: Any) -> Any: ...
+
     def mul(self, a: Array, b: Array) -> Array: ...
 
     def matmul(self, a: Array, b: Array) -> Array: ...
 
     def solve(self, matrix: Array, right: Array) -> Array | None: ...
+
+    def total_effects(self, weights: Array) -> Array: ...
+
+    def covariance(self, weights: Array, omega: Array) -> Array: ...
 
     @property
     def dtype(self) -> Any: ...
@@ -41,6 +47,10 @@ class Reals:
         """Nothing to reduce."""
         return a
 
+    def scalar(self, value: float) -> float:
+        """Nothing to reduce."""
+        return value
+
     def mul(self, a: Array, b: Array) -> Array:
         """Elementwise product."""
         return np.asarray(a * b)
@@ -55,6 +65,16 @@ class Reals:
             return np.asarray(np.linalg.solve(matrix, right))
         except np.linalg.LinAlgError:
             return None
+
+    def total_effects(self, weights: Array) -> Array:
+        """``(I - T)^-1`` of edge weights whose causes come before their effects."""
+        identity = np.eye(len(weights))
+        return np.asarray(np.linalg.solve(identity - weights, identity))
+
+    def covariance(self, weights: Array, omega: Array) -> Array:
+        """``B' Omega B`` with the total effects B."""
+        total = self.total_effects(weights)
+        return np.asarray(total.T @ (omega @ total))
 
     @property
     def dtype(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from halftrek.errors import QueryError
 from halftrek.identification import duals
+from halftrek.identification.effects import edge_weight, path_sum
 from halftrek.identification.fields import Reals
 from halftrek.identification.pieces import composite_parts, is_rational
 from halftrek.identification.smooth import smooth_dual
@@ -117,9 +118,8 @@ def valuation(point: Point, variables: Iterable[str]) -> Valuation:
     parents: dict[str, list[tuple[str, Array]]] = {v: [] for v in keep}
     omega: dict[tuple[str, str], Array] = {}
     loadings: dict[str, list[tuple[str, Array]]] = {}
-    for entry, value in zip(table.entries, point.entry_values, strict=True):
-        if entry.target not in keep:
-            continue
+    for at in table.among(keep):
+        entry, value = table.entries[at], point.entry_values[at]
         dual = np.zeros(width, field.dtype)
         dual[0] = value
         if entry.parameter is not None:
@@ -143,22 +143,26 @@ def valuation(point: Point, variables: Iterable[str]) -> Valuation:
 
 def functionals(query: Query, point: Point) -> Functionals:
     """The numbers that have to be known to answer the query, with their derivatives at a point."""
+    match query:
+        case DirectEffect(cause, effect):
+            return Functionals((str(query),), edge_weight(point, cause, effect)[None])
+        case PathEffect(path):
+            return Functionals((str(query),), _product(point, edge_weight, path)[None])
+        case TotalEffect(cause, effect):
+            return Functionals((str(query),), path_sum(point, cause, effect)[None])
+        case ThroughEffect(stations):
+            return Functionals((str(query),), _product(point, path_sum, stations)[None])
+        case ErrorCovariance(first, second):
+            model = valuation(point, (first, second))
+            either = model.omega.get((first, second), model.omega.get((second, first), model.zero()))
+            return Functionals((str(query),), either[None])
+        case Interventional() if not query.given:
+            return _joint(point, query)
     graph = point.parameters.graph
     model = valuation(point, graph.ancestors(variables_of(query)))
     match query:
-        case DirectEffect(cause, effect):
-            return Functionals((str(query),), _path(model, (cause, effect))[None])
-        case PathEffect(path):
-            return Functionals((str(query),), _path(model, path)[None])
-        case TotalEffect(cause, effect):
-            return Functionals((str(query),), _through(model, (cause, effect))[None])
-        case ThroughEffect(stations):
-            return Functionals((str(query),), _through(model, stations)[None])
-        case ErrorCovariance(first, second):
-            either = model.omega.get((first, second), model.omega.get((second, first), model.zero()))
-            return Functionals((str(query),), either[None])
         case Interventional():
-            return _conditional(model, query) if query.given else _joint(model, query)
+            return _conditional(model, query)
         case Counterfactual():
             parts = counterfactual_parts(graph, query, DualRing(model))
             return Functionals(tuple(parts.texts), np.array(parts.values))
@@ -169,36 +173,22 @@ def functionals(query: Query, point: Point) -> Functionals:
             return Functionals(tuple(parts.texts), np.array(parts.values).reshape(len(parts.values), model.width))
 
 
-def _path(model: Valuation, path: tuple[str, ...]) -> Array:
-    product = model.one()
-    for u, v in itertools.pairwise(path):
-        weight = dict(model.parents[v]).get(u)
-        if weight is None:
-            return model.zero()
-        product = duals.multiply(model.field, product, weight)
-    return product
-
-
-def _through(model: Valuation, stations: tuple[str, ...]) -> Array:
-    product = model.one()
+def _product(point: Point, leg: Callable[[Point, str, str], Array], stations: tuple[str, ...]) -> Array:
+    product = duals.constant(point.field, 1.0, 1 + point.parameters.count)
     for u, v in itertools.pairwise(stations):
-        effect = model.effects_of(u).get(v)
-        if effect is None:
-            return model.zero()
-        product = duals.multiply(model.field, product, effect)
+        product = duals.multiply(point.field, product, leg(point, u, v))
     return product
 
 
-def _joint(model: Valuation, query: Interventional) -> Functionals:
+def _joint(point: Point, query: Interventional) -> Functionals:
     """The effects of each held variable while the others are held: with them and Sigma the distribution is known."""
     texts, rows = [], []
     for x in query.do:
         others = [w for w in query.do if w != x]
-        effects = model.effects_of(x, others)
         for y in query.outcomes:
             texts.append(f"{x} ~> {y}" + (f" with {', '.join(others)} held" if others else ""))
-            rows.append(effects.get(y, model.zero()))
-    return Functionals(tuple(texts), np.array(rows).reshape(len(rows), model.width))
+            rows.append(path_sum(point, x, y, others))
+    return Functionals(tuple(texts), np.array(rows).reshape(len(rows), 1 + point.parameters.count))
 
 
 def _conditional(model: Valuation, query: Interventional) -> Functionals:

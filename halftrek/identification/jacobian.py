@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.identification.directions import free_directions
 from halftrek.identification.functionals import Functionals, functionals
 from halftrek.identification.modular import PRIMES, PrimeField
-from halftrek.identification.parameters import Parameters, Point, parameters_of, without_redundant_latents
+from halftrek.identification.parameters import Entry, Parameters, Point, parameters_of, without_redundant_latents
 
 if TYPE_CHECKING:
     from halftrek.graph import Graph
     from halftrek.identification.fields import Array
+    from halftrek.identification.modular import Ints
     from halftrek.queries.types import Query
 
 
@@ -28,68 +31,76 @@ if TYPE_CHECKING:
 class Block:
     """A district's sub-model at a point: its members' equations, their other parents independent with unit variance."""
 
+    point: Point
     members: tuple[str, ...]
-    names: tuple[str, ...]
-    free: tuple[int, ...]
-    total: Array
+    names: tuple[str, ...]  # the other parents first
+    weights: Array
+    loadings: Array
     omega: Array
     sigma: Array
-    jacobian: Array
+
+    @property
+    def outer(self) -> int:
+        """How many variables are no members."""
+        return len(self.names) - len(self.members)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries with a free parameter of the district."""
+        table, members = self.point.parameters, set(self.members)
+        return tuple(
+            e
+            for e in map(table.entries.__getitem__, table.among(self.members))
+            if e.parameter is not None and (e.kind != "covariance" or e.source in members)
+        )
+
+    @cached_property
+    def free(self) -> tuple[int, ...]:
+        """Numbers of the free parameters."""
+        return tuple(dict.fromkeys(e.parameter for e in self.entries if e.parameter is not None))
+
+    @cached_property
+    def jacobian(self) -> Array:
+        """Derivatives of Sigma: a row for each free parameter, a column for each pair i <= j.
+
+        Every one is ``l r' + r l'`` for two vectors: ``dSigma/dlambda_ab = Sigma_.a B_b. + B_b.' Sigma_a.``.
+        """
+        field = self.point.field
+        total = field.total_effects(self.weights)
+        factors = field.matmul(self.loadings, total)
+        place = {v: i for i, v in enumerate(self.names)}
+        hidden = {u: i for i, u in enumerate(self.point.parameters.graph.latents)}
+        left = []
+        for e in self.entries:
+            if e.kind == "direct":
+                left.append(self.sigma[place[e.source]])
+            else:
+                left.append(factors[hidden[e.source]] if e.kind == "loading" else total[place[e.source]])
+        upper = np.triu_indices(len(self.names))
+        first, second = np.array(left), total[[place[e.target] for e in self.entries]]
+        changes = field.mul(first[:, upper[0]], second[:, upper[1]])
+        changes = field.reduce(changes + field.mul(first[:, upper[1]], second[:, upper[0]]))
+        own = [i for i, e in enumerate(self.entries) if e.kind == "noise"]  # a covariance stands in Omega twice
+        changes[own] = field.mul(changes[own], np.asarray(field.number(Fraction(1, 2)), field.dtype))
+        at = {k: i for i, k in enumerate(self.free)}
+        jacobian = np.zeros((len(self.free), changes.shape[1]), field.dtype)
+        np.add.at(jacobian, [at[e.parameter] for e in self.entries if e.parameter is not None], changes)
+        return field.reduce(jacobian)
 
 
 def block_at(point: Point, members: tuple[str, ...]) -> Block:
-    """Covariance of a district's sub-model and its derivatives (a row per free parameter, a column per pair i <= j)."""
-    table, field = point.parameters, point.field
-    graph = table.graph
-    outer = tuple(dict.fromkeys(p for v in members for p in graph.parents(v) if p not in set(members)))
-    names = (*outer, *members)
-    size, m = len(names), len(outer)
+    """A district's sub-model and its covariance at a point."""
+    field, inside = point.field, set(members)
+    outer = tuple(dict.fromkeys(p for v in members for p in point.parameters.graph.parents(v) if p not in inside))
+    names, m = (*outer, *members), len(outer)
     T, C, W = point.matrices(names)
     T[:, :m] = 0
     C[:, :m] = 0
     W[:m] = 0
     W[:, :m] = 0
     W[range(m), range(m)] = 1
-    omega = field.reduce(field.matmul(C.T, C) + W)
-    identity = np.eye(size, dtype=field.dtype)
-    total = field.solve(field.reduce(identity - T), identity)
-    assert total is not None  # the graph is acyclic
-    half = field.matmul(omega, total)
-    sigma = field.matmul(total.T, half)
-    free, jacobian = _jacobian(point, names, m, total, field.matmul(C, total), sigma)
-    return Block(members, names, free, total, omega, sigma, jacobian)
-
-
-def _jacobian(
-    point: Point, names: tuple[str, ...], outer: int, total: Array, factors: Array, sigma: Array
-) -> tuple[tuple[int, ...], Array]:
-    """Every derivative is ``l r' + r l'`` for two vectors: ``dSigma/dlambda_ab = Sigma_.a B_b. + B_b.' Sigma_a.``."""
-    field, table = point.field, point.parameters
-    place = {v: i for i, v in enumerate(names)}
-    hidden = {u: i for i, u in enumerate(table.graph.latents)}
-    used, rows, left, right = [], [], [], []
-    for e in table.entries:
-        j = place.get(e.target, -1)
-        if e.parameter is None or j < outer or (e.kind == "covariance" and place.get(e.source, -1) < outer):
-            continue
-        used.append(e)
-        rows.append(e.parameter)
-        right.append(total[j])
-        if e.kind == "direct":
-            left.append(sigma[place[e.source]])
-        else:
-            left.append(factors[hidden[e.source]] if e.kind == "loading" else total[place[e.source]])
-    upper = np.triu_indices(len(names))
-    first, second = np.array(left), np.array(right)
-    changes = field.mul(first[:, upper[0]], second[:, upper[1]]) + field.mul(first[:, upper[1]], second[:, upper[0]])
-    changes = field.reduce(changes)
-    own = [i for i, e in enumerate(used) if e.kind == "noise"]  # a variance stands once in Omega, a covariance twice
-    changes[own] = field.mul(changes[own], np.asarray(field.number(Fraction(1, 2)), field.dtype))
-    free = tuple(dict.fromkeys(rows))
-    at = {k: i for i, k in enumerate(free)}
-    jacobian = np.zeros((len(free), changes.shape[1]), field.dtype)
-    np.add.at(jacobian, [at[k] for k in rows], changes)
-    return free, field.reduce(jacobian)
+    omega = field.reduce(field.matmul(C.T, C) + W) if len(C) else W
+    return Block(point, members, names, T, C, omega, field.covariance(T, omega))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,22 +109,46 @@ class Probe:
 
     point: Point
     field: PrimeField
-    blocks: tuple[Block, ...]
-    kernels: tuple[Array, ...]
+
+    @cached_property
+    def _kernels(self) -> dict[int, tuple[tuple[int, ...], Ints]]:
+        return {}
+
+    def kernel(self, number: int) -> tuple[tuple[int, ...], Ints]:
+        """Free parameters of a block, and the directions in which they move while Sigma stays."""
+        if number not in self._kernels:
+            block = block_at(self.point, self.point.parameters.blocks[number])
+            self._kernels[number] = (block.free, _directions(self.field, block))
+        return self._kernels[number]
 
     def locally_identified(self, found: Functionals) -> list[bool]:
         """For each functional: does it stay constant along every direction in which Sigma does?"""
         moved = np.zeros(len(found.texts), dtype=bool)
-        for block, kernel in zip(self.blocks, self.kernels, strict=True):
+        for number in touched_blocks(self.point.parameters, found):
+            free, kernel = self.kernel(number)
             if kernel.shape[1]:
-                slopes = self.field.matmul(found.gradients[:, list(block.free)], kernel)
+                slopes = self.field.matmul(found.gradients[:, list(free)], kernel)
                 moved |= (slopes != 0).any(axis=1)
         return [not m for m in moved]
 
     @property
     def rank(self) -> int:
         """Rank of the derivative of Sigma: the dimension of the model."""
-        return sum(len(b.free) - k.shape[1] for b, k in zip(self.blocks, self.kernels, strict=True))
+        found = map(self.kernel, range(len(self.point.parameters.blocks)))
+        return sum(len(free) - kernel.shape[1] for free, kernel in found)
+
+
+def touched_blocks(table: Parameters, found: Functionals) -> list[int]:
+    """Numbers of the blocks whose parameters some functional depends on."""
+    moving = np.flatnonzero(found.gradients.any(axis=0)).tolist()
+    return sorted({table.block_of[k] for k in moving})
+
+
+def _directions(field: PrimeField, block: Block) -> Ints:
+    """A basis, in columns, of the movements of the free parameters that leave the covariance as it is."""
+    if len(block.entries) == len(block.free) and not any(e.kind == "loading" for e in block.entries):
+        return free_directions(field, block)
+    return field.null_space(block.jacobian.T)
 
 
 def random_point(table: Parameters, field: PrimeField, seed: int) -> Point:
@@ -124,9 +159,7 @@ def random_point(table: Parameters, field: PrimeField, seed: int) -> Point:
 def probe(table: Parameters, *, prime: int = PRIMES[0], seed: int = 1) -> Probe:
     """Evaluate a graph at a random point modulo a prime."""
     field = PrimeField(prime)
-    point = random_point(table, field, seed)
-    blocks = tuple(block_at(point, members) for members in table.blocks)
-    return Probe(point, field, blocks, tuple(field.null_space(b.jacobian.T) for b in blocks))
+    return Probe(random_point(table, field, seed), field)
 
 
 def jacobian_test(graph: Graph, query: Query) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 PRIMES = (2147483647, 2147483629)  # the two largest below 2^31: a product of two residues fits into 62 bits
 _SPLIT = 16
+_SMALL = 400  # entries up to which plain Python numbers are eliminated faster than arrays
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class PrimeField:
 
     def number(self, value: float | Fraction) -> int:
         """The residue of a rational number (a float is the fraction it stands for)."""
+        if value == int(value):
+            return int(value) % self.p
         exact = Fraction(value)
         return exact.numerator * pow(exact.denominator, -1, self.p) % self.p
 
@@ -37,6 +40,10 @@ class PrimeField:
         """Residues of integers of either sign."""
         return np.asarray(a % self.p, dtype=np.int64)
 
+    def scalar(self, value: int) -> int:
+        """Residue of one integer."""
+        return value % self.p
+
     def mul(self, a: Ints, b: Ints) -> Ints:
         """Elementwise product, with broadcasting."""
         return np.asarray(a * b % self.p, dtype=np.int64)
@@ -50,6 +57,8 @@ class PrimeField:
 
     def rref(self, matrix: Ints, columns: int | None = None) -> tuple[Ints, list[int]]:
         """Reduced row echelon form without zero rows, and its pivots (searched among the first ``columns``)."""
+        if np.size(matrix) <= _SMALL:
+            return self._small_rref(matrix, columns)
         work = np.array(matrix, dtype=np.int64) % self.p
         rows, width = work.shape
         pivots: list[int] = []
@@ -73,6 +82,29 @@ class PrimeField:
             pivots.append(column)
         return work[: len(pivots)] if columns is None else work, pivots
 
+    def _small_rref(self, matrix: Ints, columns: int | None) -> tuple[Ints, list[int]]:
+        """The same for a few numbers, where arrays cost more than they save."""
+        p, (rows, width) = self.p, np.shape(matrix)
+        work: list[list[int]] = (np.asarray(matrix, dtype=np.int64) % p).tolist()
+        pivots: list[int] = []
+        for column in range(width if columns is None else columns):
+            rank = len(pivots)
+            if rank == rows:
+                break
+            found = next((i for i in range(rank, rows) if work[i][column]), None)
+            if found is None:
+                continue
+            work[rank], work[found] = work[found], work[rank]
+            scale = pow(work[rank][column], -1, p)
+            pivot = work[rank] = [x * scale % p for x in work[rank]]
+            for i, row in enumerate(work):
+                factor = row[column]
+                if factor and i != rank:
+                    work[i] = [(x - factor * y) % p for x, y in zip(row, pivot, strict=True)]
+            pivots.append(column)
+        kept = work[: len(pivots)] if columns is None else work
+        return np.array(kept, dtype=np.int64).reshape(len(kept), width), pivots
+
     def rank(self, matrix: Ints) -> int:
         """Rank of a matrix."""
         return len(self.rref(matrix)[1])
@@ -93,6 +125,23 @@ class PrimeField:
         size = len(matrix)
         reduced, pivots = self.rref(np.hstack([matrix, right]), columns=size)
         return reduced[:, size:] if len(pivots) == size else None
+
+    def total_effects(self, weights: Ints) -> Ints:
+        """``(I - T)^-1`` of edge weights whose causes come before their effects, variable by variable."""
+        return self.carried(weights, np.eye(len(weights), dtype=np.int64)).T
+
+    def carried(self, weights: Ints, own: Ints) -> Ints:
+        """``(I - T')^-1`` times a matrix: each row becomes itself plus what the rows of its causes pass on."""
+        passed = own.copy()
+        for v in np.flatnonzero(weights.any(axis=0)).tolist():
+            causes = np.flatnonzero(weights[:, v])
+            terms = passed[causes] * weights[causes, v, None] % self.p
+            passed[v] = (passed[v] + terms.sum(axis=0)) % self.p
+        return passed
+
+    def covariance(self, weights: Ints, omega: Ints) -> Ints:
+        """``B' Omega B`` with the total effects B, which are not needed for it."""
+        return self.carried(weights, self.carried(weights, omega).T)
 
     def inverse(self, matrix: Ints) -> Ints | None:
         """Inverse of a square matrix, None if it is singular."""

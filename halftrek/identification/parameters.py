@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -59,6 +60,8 @@ class Parameters:
     @cached_property
     def blocks(self) -> tuple[tuple[str, ...], ...]:
         """Districts, those that share a label joined: the pieces that are identified independently of each other."""
+        if not any(isinstance(known, str) for known in self.graph.coefficients.values()):
+            return self.graph.districts
         groups: list[tuple[set[str], set[int]]] = []
         for district in self.graph.districts:
             members, mine = set(district), {k for v in district for k in self.of_variable[v]}
@@ -73,6 +76,39 @@ class Parameters:
         order = self.graph.topological_order
         return tuple(tuple(v for v in order if v in members) for members, _ in groups)
 
+    @cached_property
+    def block_of(self) -> tuple[int, ...]:
+        """For each parameter the number of its block."""
+        found = [0] * self.count
+        for number, members in enumerate(self.blocks):
+            for v in members:
+                for k in self.of_variable[v]:
+                    found[k] = number
+        return tuple(found)
+
+    @cached_property
+    def entries_of(self) -> dict[str, tuple[int, ...]]:
+        """For each variable the places of its own entries: those that stand in its column."""
+        found: dict[str, list[int]] = {v: [] for v in self.graph.observed}
+        for i, e in enumerate(self.entries):
+            found[e.target].append(i)
+        return {v: tuple(places) for v, places in found.items()}
+
+    @cached_property
+    def arrows(self) -> dict[str, tuple[tuple[str, int, int | None], ...]]:
+        """For each variable its causes, each with the place of its entry and the number of its parameter."""
+        direct = {v: [i for i in places if self.entries[i].kind == "direct"] for v, places in self.entries_of.items()}
+        return {
+            v: tuple((self.entries[i].source, i, self.entries[i].parameter) for i in places)
+            for v, places in direct.items()
+        }
+
+    def among(self, variables: Collection[str]) -> list[int]:
+        """Places of the entries of some variables, in their order."""
+        if len(variables) == len(self.graph):
+            return list(range(len(self.entries)))
+        return sorted(i for v in variables for i in self.entries_of[v])
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -83,11 +119,10 @@ class Point:
     values: Array
 
     @cached_property
-    def entry_values(self) -> tuple[Array, ...]:
-        """The value of each entry, in the order of ``parameters.entries``."""
-        constants = (np.asarray(self.field.number(e.value), dtype=self.field.dtype) for e in self.parameters.entries)
-        pairs = zip(self.parameters.entries, constants, strict=True)
-        return tuple(c if e.parameter is None else self.values[e.parameter] for e, c in pairs)
+    def entry_values(self) -> tuple[Any, ...]:
+        """The value of each entry as a plain number, in the order of ``parameters.entries``."""
+        values, number = self.values.tolist(), self.field.number
+        return tuple(number(e.value) if e.parameter is None else values[e.parameter] for e in self.parameters.entries)
 
     def matrices(self, names: tuple[str, ...]) -> tuple[Array, Array, Array]:
         """T, C and W among some variables (rows of C: the hidden causes of the graph)."""
@@ -96,10 +131,10 @@ class Point:
         dtype = self.field.dtype
         T, W = np.zeros((len(names),) * 2, dtype), np.zeros((len(names),) * 2, dtype)
         C = np.zeros((len(hidden), len(names)), dtype)
-        for e, value in zip(self.parameters.entries, self.entry_values, strict=True):
-            j = place.get(e.target)
-            if j is None:
-                continue
+        entries, values = self.parameters.entries, self.entry_values
+        for at in self.parameters.among(names):
+            e, value = entries[at], values[at]
+            j = place[e.target]
             if e.kind == "loading":
                 C[hidden[e.source], j] = value
             elif e.source in place:

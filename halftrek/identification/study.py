@@ -10,10 +10,10 @@ import numpy as np
 
 from halftrek.identification.bench import Bench
 from halftrek.identification.functionals import Functionals, functionals
-from halftrek.identification.jacobian import Probe, probe, random_point
+from halftrek.identification.jacobian import Probe, probe, random_point, touched_blocks
 from halftrek.identification.modular import PRIMES, PrimeField
 from halftrek.identification.parameters import Parameters, parameters_of, without_redundant_latents
-from halftrek.identification.recipe import Recipe, run
+from halftrek.identification.recipe import Recipe, run, variables_used
 from halftrek.queries.evaluate import variables_of
 
 if TYPE_CHECKING:
@@ -54,15 +54,26 @@ class Study:
             self._probes[number] = probe(self.table, prime=PRIMES[number], seed=number + 1)
         return self._probes[number]
 
+    @cached_property
+    def _asked(self) -> dict[int, tuple[Query, Functionals]]:
+        return {}
+
+    def functionals(self, query: Query, number: int) -> Functionals:
+        """The functionals of a query at the first or second point; those of the last query are remembered."""
+        before = self._asked.get(number)
+        if before is None or before[0] is not query:
+            before = (query, functionals(query, self.probe(number).point))
+            self._asked[number] = before
+        return before[1]
+
     def locally_identified(self, query: Query) -> bool:
         """The Jacobian test; False only when two points modulo two primes agree."""
         return any(all(self.local(query, number)[1]) for number in (0, 1))
 
     def local(self, query: Query, number: int) -> tuple[Functionals, list[bool]]:
         """The functionals of a query at a point, and for each whether the Jacobian allows it to be identified."""
-        at = self.probe(number)
-        found = functionals(query, at.point)
-        return found, at.locally_identified(found)
+        found = self.functionals(query, number)
+        return found, self.probe(number).locally_identified(found)
 
     def region(self, query: Query) -> tuple[str, ...]:
         """Variables that can say something about the query, as an ancestral set.
@@ -70,9 +81,8 @@ class Study:
         Ancestors of the query alone are not enough: in ``z <-> x -> y, x <-> y`` the instrument z is no ancestor.
         Districts whose parameters the answer depends on, with all their ancestors, are.
         """
-        at = self.probe(0)
-        moves = np.count_nonzero(functionals(query, at.point).gradients, axis=0)
-        touched = {v for b in at.blocks if moves[list(b.free)].any() for v in b.members}
+        blocks = touched_blocks(self.table, self.functionals(query, 0))
+        touched = {v for number in blocks for v in self.table.blocks[number]}
         keep = self.reduced.ancestors(touched | set(variables_of(query)))
         return tuple(v for v in self.reduced.observed if v in keep)
 
@@ -94,12 +104,17 @@ class Study:
 
     def confirms(self, recipe: Recipe, query: Query) -> bool:
         """Carry out a recipe at two fresh random points modulo two primes and compare with the truth there."""
-        for number, prime in enumerate(PRIMES):
-            field = PrimeField(prime)
-            point = random_point(self.table, field, 101 + number)
-            bench = Bench(point, field)
-            got = run(recipe, field, bench.sigma, bench.names)
-            truth = functionals(query, point)
+        used = variables_used(recipe)
+        for bench in self._fresh:
+            at = [bench.place[v] for v in used]
+            got = run(recipe, bench.field, bench.sigma[np.ix_(at, at)], used)
+            truth = functionals(query, bench.point)
             if got is None or [int(v) for v in got.values()] != [int(v) for v in truth.values]:
                 return False
         return True
+
+    @cached_property
+    def _fresh(self) -> tuple[Bench, ...]:
+        """The graph at two points where no recipe is searched."""
+        fields = tuple(map(PrimeField, PRIMES))
+        return tuple(Bench(random_point(self.table, f, 101 + number), f) for number, f in enumerate(fields))
