@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError
 from halftrek.estimation.block import cholesky_or_nan
+from halftrek.estimation.kernels import cholesky, quiet
 from halftrek.graph import Graph
 from halftrek.model import Floats
 from halftrek.moments import Moments
@@ -20,7 +21,8 @@ def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
     b, p = cov.shape[:2]
     if b == 1 and cov[0].trace() < np.inf:  # the usual case, without the care for others in the batch
         try:
-            pivots = np.linalg.cholesky(cov[0]).diagonal() ** 2
+            with quiet():
+                pivots = cholesky(cov[0]).diagonal() ** 2
         except np.linalg.LinAlgError:
             return np.zeros(1, dtype=bool)
         return np.asarray((np.asarray(n) > p) & (pivots > SINGULAR * cov[0].diagonal()).all()).reshape(1)

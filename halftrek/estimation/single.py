@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.estimation.kernels import cholesky, inverse, quiet, solve
 from halftrek.estimation.newton import NEAR, QUADRATIC, RIDGE, SLACK
 from halftrek.estimation.shape import Shape
 from halftrek.model import Floats
@@ -95,7 +96,8 @@ def newton_single(shape: Shape, G: Floats) -> Found | None:
     """The maximum from the regressions' start, if Newton steps lead straight to it; otherwise None."""
     way = layout_of(shape)
     try:
-        return _descend(way, G)
+        with quiet():
+            return _descend(way, G)
     except np.linalg.LinAlgError:
         return None
 
@@ -109,16 +111,16 @@ def _descend(way: Layout, G: Floats) -> Found | None:
         value, K, V, R = point
         slope, H = derivatives(way, Gzz, K, V, R)
         damped = H * way.ridge
-        move = np.linalg.solve(damped, slope)
+        move = solve(damped, slope)
         gain = 0.5 * float(slope @ move)
         if not 0.0 <= gain < FAR:
             return None
         if gain > NEAR:
-            np.linalg.cholesky(damped)  # fails where the Hessian is not positive definite
+            cholesky(damped)  # fails where the Hessian is not positive definite
         t = t - move[:m]
         W = W if way.saturated else _errors(way, W.ravel()[way.w_at] - move[m:])
         if gain < QUADRATIC:
-            pivots = np.linalg.cholesky(damped).diagonal() ** 2  # fails if this is no minimum
+            pivots = cholesky(damped).diagonal() ** 2  # fails if this is no minimum
             firm = float((pivots / H.diagonal()).min())
             if firm <= SOLID:
                 return None
@@ -137,7 +139,7 @@ def _end(way: Layout, G: tuple[Floats, Floats, Floats], t: Floats, W: Floats, va
     if way.saturated:
         W = _residuals(way, *G, t)[1]
         W = (W + W.T) * 0.5
-    left = np.linalg.cholesky(W).diagonal() ** 2
+    left = cholesky(W).diagonal() ** 2
     return Found(t, W, value, taken, not bool((left > SOLID * W.diagonal()).all()))
 
 
@@ -145,20 +147,20 @@ def _start(way: Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats, 
     """As ``starts.regression_start``: least squares, the residuals' covariances as far as they fit, once more."""
     d = way.shape.size
     column = way.column
-    t = np.linalg.solve(Gzz * way.own + way.steady, Gzy.ravel()[way.t_at])
+    t = solve(Gzz * way.own + way.steady, Gzy.ravel()[way.t_at])
     R = _residuals(way, Gzz, Gzy, Gyy, t)[1]
     diagonal = R.diagonal()
     if not diagonal.min() > 0.0:
         raise np.linalg.LinAlgError("the moments are not positive definite")
     root = np.sqrt(diagonal)
     off = R * way.pairs
-    crowd = float((np.abs(off) / np.outer(root, root)).sum(axis=1).max())
+    crowd = float((np.abs(off) / (root[:, None] * root)).sum(axis=1).max())
     W = off * min(1.0, 0.95 / max(crowd, 1e-12))
     W.ravel()[:: d + 1] = diagonal
-    K = np.linalg.inv(W)
+    K = inverse(W)
     Kc = K[column]
     left = Gzz * Kc[:, column] + way.steady
-    return np.linalg.solve(left, (Gzy * Kc).sum(axis=1)), W
+    return solve(left, (Gzy * Kc).sum(axis=1)), W
 
 
 def _residuals(way: Layout, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats) -> tuple[Floats, Floats]:
@@ -184,9 +186,9 @@ def _evaluate(
     GA, R = _residuals(way, Gzz, Gzy, Gyy, t)
     if way.saturated:
         W = R = (R + R.T) * 0.5
-    root = np.linalg.cholesky(W)
-    K = np.linalg.inv(W)
-    return 2.0 * float(np.log(root.diagonal()).sum()) + float((K * R).sum()), K, GA @ K, R
+    root = cholesky(W)
+    K = inverse(W)
+    return 2.0 * float(np.log(root.diagonal()).sum()) + float(K.ravel() @ R.ravel()), K, GA @ K, R
 
 
 def derivatives(way: Layout, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.estimation.kernels import cholesky, inverse, quiet
 from halftrek.estimation.plan import Plan, Task
 from halftrek.estimation.single import Layout, derivatives, fits_alone, layout_of
 from halftrek.model import CGLSCM, Floats
@@ -49,21 +50,18 @@ def plain_information(task: Task, model: CGLSCM) -> PlainInformation | None:
     unit = own[way.column] / scale[:m]
     square = own[:, None] * own
     W = model.omega[who[:, None], who] / square
-    K = np.linalg.inv(W)
     T = np.zeros((m, len(who)))
     T.ravel()[way.t_at] = model.T[slots, owner] / unit
-    V = (G[:m, m:] - G[:m, :m] @ T) @ K
-    matrix = 0.5 * derivatives(way, G[:m, :m], K, V, W)[1]
-    return PlainInformation(way, matrix, unit, square) if is_firm(matrix) else None
-
-
-def is_firm(matrix: Floats) -> bool:
-    """True if a matrix (or each of several) is safely positive definite."""
     try:
-        pivots = np.linalg.cholesky(matrix).diagonal(axis1=-2, axis2=-1) ** 2
+        with quiet():
+            K = inverse(W)
+            V = (G[:m, m:] - G[:m, :m] @ T) @ K
+            matrix = 0.5 * derivatives(way, G[:m, :m], K, V, W)[1]
+            pivots = cholesky(matrix).diagonal() ** 2
     except np.linalg.LinAlgError:
-        return False
-    return bool((pivots >= FIRM * matrix.diagonal(axis1=-2, axis2=-1)).all())
+        return None
+    firm = (pivots >= FIRM * matrix.diagonal()).all()
+    return PlainInformation(way, matrix, unit, square) if firm else None
 
 
 def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Floats | None:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
+from halftrek.estimation.kernels import inverse
 from halftrek.estimation.plan import Plan, Task, make_plan
-from halftrek.inference.plain import is_firm, is_plain, plain_information
+from halftrek.inference.plain import FIRM, is_plain, plain_information
 from halftrek.model import CGLSCM, Floats
 
 Ints = NDArray[np.intp]
@@ -109,27 +110,39 @@ def _spread(places: Places, model: CGLSCM) -> Floats | None:
     T, W, mu = np.empty(len(places.T_at[0])), np.empty(len(places.W_at[0])), noise.copy()
     for target, slots, at, own in places.regressions:
         errors = noise[target]
-        W[own] = 2.0 * errors**2
+        W[own] = 2.0 * errors * errors
         if slots.shape[1]:
-            G = model.cov[slots[:, :, None], slots[:, None, :]]
-            scale = np.sqrt(G.diagonal(axis1=1, axis2=2))
-            G = G / (scale[:, :, None] * scale[:, None, :])
-            if not is_firm(G):
+            spread = _slopes(model.cov, slots)
+            if spread is None:
                 return None
-            inverse = np.linalg.inv(G) * errors[:, None, None]
-            T[at] = inverse.diagonal(axis1=1, axis2=2) / scale**2
-            slope = mean[slots] / scale
-            mu[target] += (slope * (inverse @ slope[:, :, None])[:, :, 0]).sum(axis=1)
+            spread = spread * errors[:, None, None]
+            T[at] = spread.diagonal(axis1=1, axis2=2)
+            mu[target] += (mean[slots][:, None, :] @ spread @ mean[slots][:, :, None])[:, 0, 0]
     for task, t_at, w_at in places.tasks:
         found = plain_information(task, model)
         if found is None:
             return None
-        inverse, m = np.linalg.inv(found.matrix), task.shape.slots
-        diagonal = inverse.diagonal()
+        spread, m = inverse(found.matrix), task.shape.slots
+        diagonal = spread.diagonal()
         T[t_at] = diagonal[:m] * found.unit**2
         W[w_at] = diagonal[m:] * found.square.ravel()[found.way.w_at] ** 2
         if m and mean.any():
             slope = mean[task.where[:m]] * found.unit
-            moved = (slope[:, None] * inverse[:m, :m] * slope * found.way.own).sum(axis=0)
+            moved = (slope[:, None] * spread[:m, :m] * slope * found.way.own).sum(axis=0)
             mu[task.where[m:]] += np.bincount(found.way.column, moved, minlength=task.shape.size)
     return np.concatenate([T, W, mu])
+
+
+def _slopes(cov: Floats, slots: Ints) -> Floats | None:
+    """Inverse covariances of the parents of each regression; None if some are near singular."""
+    if slots.shape[1] == 1:
+        return 1.0 / cov[slots, slots][:, :, None]
+    G = cov[slots[:, :, None], slots[:, None, :]]
+    scale = np.sqrt(G.diagonal(axis1=1, axis2=2))
+    scale = scale[:, :, None] * scale[:, None, :]
+    try:
+        inverses = np.linalg.inv(G / scale)
+    except np.linalg.LinAlgError:
+        return None
+    # on its diagonal is one over the share of a parent's variance that the other parents leave
+    return inverses / scale if (inverses.diagonal(axis1=1, axis2=2) * FIRM < 1.0).all() else None
