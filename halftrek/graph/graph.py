@@ -98,26 +98,34 @@ class Graph:
     def _latent_parents(self) -> dict[str, tuple[str, ...]]:
         return _neighbours(self.observed, ((c, u) for u, kids in self.latents.items() for c in kids))
 
+    @cached_property
+    def _ways(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+        """Causes, effects and siblings of each variable, hidden causes among them; not to be changed."""
+        if not self.latents:
+            return self._parents, self._children, self._siblings
+        into = {v: (*above, *self._latent_parents[v]) for v, above in self._parents.items()}
+        return into | dict.fromkeys(self.latents, ()), self._children | dict(self.latents), self._siblings
+
     def parents(self, variable: str) -> tuple[str, ...]:
         """Observed direct causes of ``variable``."""
-        return self._parents[self._known(variable)]
+        return self._entry(self._parents, variable)
 
     def children(self, variable: str) -> tuple[str, ...]:
         """Observed direct effects of ``variable`` (of a hidden cause: its children)."""
-        if variable in self.latents:
-            return self.latents[variable]
-        return self._children[self._known(variable)]
+        return self._entry(self.latents if variable in self.latents else self._children, variable)
 
     def siblings(self, variable: str) -> tuple[str, ...]:
         """Variables joined to ``variable`` by a bidirected edge."""
-        return self._siblings[self._known(variable)]
+        return self._entry(self._siblings, variable)
 
     def latent_parents(self, variable: str) -> tuple[str, ...]:
         """Hidden causes of ``variable``."""
-        return self._latent_parents[self._known(variable)]
+        return self._entry(self._latent_parents, variable)
 
     def spouses(self, variable: str) -> tuple[str, ...]:
         """Variables whose error may covary with that of ``variable``: siblings and those with a shared hidden cause."""
+        if not self.latents:
+            return self.siblings(variable)
         shared = (c for u in self.latent_parents(variable) for c in self.latents[u])
         return tuple(v for v in dict.fromkeys((*self.siblings(variable), *shared)) if v != variable)
 
@@ -275,6 +283,13 @@ class Graph:
         known = f", coefficients={dict(self.coefficients)}" if self.coefficients else ""
         return f"Graph(directed={list(self.directed)}{arcs}{hidden}, observed={list(self.observed)}{known})"
 
+    def _entry(self, table: Mapping[str, tuple[str, ...]], variable: str) -> tuple[str, ...]:
+        try:
+            return table[variable]
+        except (KeyError, TypeError):  # no such name, or no name at all: say so in words
+            pass
+        return table[self._known(variable)]
+
     def _known(self, variable: str) -> str:
         if not isinstance(variable, str):
             raise GraphError(f"a variable's name is needed here, not {variable!r}")
@@ -287,7 +302,8 @@ class Graph:
 
     def _several(self, variables: str | Iterable[str]) -> tuple[str, ...]:
         chosen = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))
-        return tuple(self._known(v) for v in chosen)
+        known = self._parents
+        return chosen if all(v in known for v in chosen) else tuple(self._known(v) for v in chosen)
 
 
 def _neighbours(names: Iterable[str], pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from halftrek.errors import GraphError
+from halftrek.graph.order import reachable
 
 if TYPE_CHECKING:
     from halftrek.graph.graph import Graph
@@ -16,15 +17,7 @@ def m_separated(graph: Graph, x: Iterable[str], y: Iterable[str], given: Iterabl
 
     A walk is blocked at a collider that is no ancestor of ``given``, and at any other variable in ``given``.
     """
-    start, goal, blocked = tuple(x), set(y), set(given)
-    for here, there, words in (
-        (set(start), goal, "both sides of an independence"),
-        (set(start) | goal, blocked, "an independence and in its condition"),
-    ):
-        if here & there:
-            name = next(v for v in graph.observed if v in here and v in there)
-            raise GraphError(f"{name!r} is on {words}; name it once")
-    return goal.isdisjoint(_Walks(graph).visited(start, blocked, graph.ancestors(blocked)))
+    return Walks(graph).separated(x, y, given)
 
 
 def implied_independences(graph: Graph) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -34,7 +27,7 @@ def implied_independences(graph: Graph) -> list[tuple[str, str, tuple[str, ...]]
     x are kept, of these the ones next to y, which leaves a set none of whose members can be spared (van der Zander,
     Liśkiewicz and Textor 2019).
     """
-    walks = _Walks(graph)
+    walks = Walks(graph)
     order = graph.topological_order
     above = {v: graph.ancestors(v) for v in order}
     found: list[tuple[str, str, tuple[str, ...]]] = []
@@ -50,7 +43,7 @@ def implied_independences(graph: Graph) -> list[tuple[str, str, tuple[str, ...]]
     return found
 
 
-def _minimal_separator(walks: _Walks, x: str, y: str, pool: frozenset[str]) -> frozenset[str] | None:
+def _minimal_separator(walks: Walks, x: str, y: str, pool: frozenset[str]) -> frozenset[str] | None:
     ends = {x, y}
     everything = pool - ends
     from_x = walks.visited((x,), everything, pool, within=pool)
@@ -60,14 +53,38 @@ def _minimal_separator(walks: _Walks, x: str, y: str, pool: frozenset[str]) -> f
     return beside_x & walks.visited((y,), beside_x, pool, within=pool)
 
 
-class _Walks:
+class Walks:
     """The edges of a graph, hidden causes as nodes, laid out for walking."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._into = {v: (*graph.parents(v), *graph.latent_parents(v)) for v in graph.observed}
-        self._out = {v: graph.children(v) for v in (*graph.observed, *graph.latents)}
-        self._arcs = {v: graph.siblings(v) for v in graph.observed}
+    def __init__(self, graph: Graph, without: Iterable[tuple[str, str]] = ()) -> None:
+        """``without`` are arrows that count as missing."""
+        self._observed = graph.observed
         self._hidden = frozenset(graph.latents)
+        self._into, self._out, self._arcs = graph._ways
+        gone = tuple(without)
+        if gone:
+            self._into, self._out = dict(self._into), dict(self._out)
+        for u, v in gone:
+            self._into[v] = tuple(w for w in self._into[v] if w != u)
+            self._out[u] = tuple(w for w in self._out[u] if w != v)
+
+    def separated(
+        self, x: Iterable[str], y: Iterable[str], given: Iterable[str], *, within: Collection[str] | None = None
+    ) -> bool:
+        """True if every path between ``x`` and ``y`` is blocked by ``given``.
+
+        Open paths stay among the ancestors of all three, so ``within`` may be any set of variables that holds these.
+        """
+        start, goal, blocked = tuple(x), set(y), set(given)
+        for here, there, words in (
+            (set(start), goal, "both sides of an independence"),
+            (set(start) | goal, blocked, "an independence and in its condition"),
+        ):
+            if not here.isdisjoint(there):
+                name = next(v for v in self._observed if v in here and v in there)
+                raise GraphError(f"{name!r} is on {words}; name it once")
+        colliders = reachable(blocked, self._into)
+        return goal.isdisjoint(self.visited(start, blocked, colliders, within))
 
     def visited(
         self,

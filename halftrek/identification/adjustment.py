@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from halftrek.graph import Graph
+from halftrek.graph.separation import Walks
 
 _MOST_SUBSETS = 4096
 
@@ -18,13 +19,14 @@ def adjustment_set(graph: Graph, causes: Iterable[str], outcomes: Iterable[str])
     """
     xs, ys = tuple(causes), tuple(outcomes)
     open_paths = _without_causal_start(graph, xs, ys)
-    pool = graph.ancestors((*xs, *ys)) - forbidden(graph, xs, ys)
-    for candidates in (pool - graph.descendants(xs), pool):
-        if open_paths.m_separated(xs, ys, candidates):
+    above = graph.ancestors((*xs, *ys))
+    pool = above - forbidden(graph, xs, ys)
+    for candidates in dict.fromkeys((pool - graph.descendants(xs), pool)):
+        if open_paths.separated(xs, ys, candidates, within=above):
             chosen = [v for v in graph.topological_order if v in candidates]
             for v in list(chosen):
                 fewer = [w for w in chosen if w != v]
-                if open_paths.m_separated(xs, ys, fewer):
+                if open_paths.separated(xs, ys, fewer, within=above):
                     chosen = fewer
             return tuple(chosen)
     return None
@@ -42,7 +44,7 @@ def adjustment_sets(graph: Graph, causes: Iterable[str], outcomes: Iterable[str]
             looked_at += 1
             if looked_at > _MOST_SUBSETS:
                 return
-            if not any(f <= set(chosen) for f in found) and open_paths.m_separated(xs, ys, chosen):
+            if not any(f <= set(chosen) for f in found) and open_paths.separated(xs, ys, chosen):
                 found.append(set(chosen))
                 yield chosen
 
@@ -71,11 +73,10 @@ def _on_causal_paths(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str,
     return frozenset(down & up)
 
 
-def _without_causal_start(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> Graph:
+def _without_causal_start(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> Walks:
     """The graph without the first arrow of every directed path from the causes to the outcomes."""
     between = _on_causal_paths(graph, causes, outcomes)
-    arrows = [(u, v) for u, v in graph.directed if not (u in causes and v in between)]
-    return Graph(arrows, graph.bidirected, graph.latents, graph.observed)
+    return Walks(graph, [(x, v) for x in causes for v in graph.children(x) if v in between])
 
 
 def front_door_set(graph: Graph, cause: str, outcome: str, *, largest: int = 3) -> tuple[str, ...] | None:
@@ -84,20 +85,21 @@ def front_door_set(graph: Graph, cause: str, outcome: str, *, largest: int = 3) 
     M meets every directed path from x to y; nothing confounds x and M; x blocks all back doors from M to y.
     """
     between = _on_causal_paths(graph, (cause,), (outcome,)) - {outcome}
+    if not between:
+        return None
     no_out = _without_arrows_out(graph, {cause})
-    clean = [m for m in graph.topological_order if m in between and no_out.m_separated((cause,), (m,), ())]
+    clean = [m for m in graph.topological_order if m in between and no_out.separated((cause,), (m,), ())]
     for size in range(1, min(largest, len(clean)) + 1):
         for chosen in combinations(clean, size):
             if _meets_all_paths(graph, cause, outcome, set(chosen)):
                 shielded = _without_arrows_out(graph, set(chosen))
-                if shielded.m_separated(chosen, (outcome,), (cause,)):
+                if shielded.separated(chosen, (outcome,), (cause,)):
                     return chosen
     return None
 
 
-def _without_arrows_out(graph: Graph, variables: set[str]) -> Graph:
-    arrows = [(u, v) for u, v in graph.directed if u not in variables]
-    return Graph(arrows, graph.bidirected, graph.latents, graph.observed)
+def _without_arrows_out(graph: Graph, variables: set[str]) -> Walks:
+    return Walks(graph, [(u, v) for u in variables for v in graph.children(u)])
 
 
 def _meets_all_paths(graph: Graph, cause: str, outcome: str, mediators: set[str]) -> bool:

@@ -153,7 +153,7 @@ def _directions(field: PrimeField, block: Block) -> Ints:
 
 def random_point(table: Parameters, field: PrimeField, seed: int) -> Point:
     """The parameters at a random point modulo a prime."""
-    return Point(table, field, field.random(table.count, np.random.default_rng(seed)))
+    return Point(table, field, field.drawn(table.count, seed))
 
 
 def probe(table: Parameters, *, prime: int = PRIMES[0], seed: int = 1) -> Probe:

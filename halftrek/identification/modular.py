@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ Ints = NDArray[np.int64]
 PRIMES = (2147483647, 2147483629)  # the two largest below 2^31: a product of two residues fits into 62 bits
 _SPLIT = 16
 _SMALL = 400  # entries up to which plain Python numbers are eliminated faster than arrays
+_FEW = 10  # the same for variables
+_DRAWN = 512
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,11 @@ class PrimeField:
     def random(self, shape: int | tuple[int, ...], rng: np.random.Generator) -> Ints:
         """Residues drawn uniformly from 1 .. p-1."""
         return rng.integers(1, self.p, size=shape, dtype=np.int64)
+
+    def drawn(self, count: int, seed: int) -> Ints:
+        """The first residues that a generator with this seed draws."""
+        few = _first_draws(self.p, seed)
+        return few[:count].copy() if count <= _DRAWN else self.random(count, np.random.default_rng(seed))
 
     @property
     def dtype(self) -> type[np.int64]:
@@ -132,12 +140,21 @@ class PrimeField:
 
     def carried(self, weights: Ints, own: Ints) -> Ints:
         """``(I - T')^-1`` times a matrix: each row becomes itself plus what the rows of its causes pass on."""
+        if len(weights) <= _FEW:
+            return self._few_carried(weights.tolist(), own.tolist())
         passed = own.copy()
         for v in np.flatnonzero(weights.any(axis=0)).tolist():
             causes = np.flatnonzero(weights[:, v])
             terms = passed[causes] * weights[causes, v, None] % self.p
             passed[v] = (passed[v] + terms.sum(axis=0)) % self.p
         return passed
+
+    def _few_carried(self, weights: list[list[int]], passed: list[list[int]]) -> Ints:
+        for u, row in enumerate(weights):  # when its turn comes, a cause has received all that it passes on
+            for v, weight in enumerate(row):
+                if weight:
+                    passed[v] = [(x + weight * y) % self.p for x, y in zip(passed[v], passed[u], strict=True)]
+        return np.array(passed, dtype=np.int64)
 
     def covariance(self, weights: Ints, omega: Ints) -> Ints:
         """``B' Omega B`` with the total effects B, which are not needed for it."""
@@ -146,3 +163,9 @@ class PrimeField:
     def inverse(self, matrix: Ints) -> Ints | None:
         """Inverse of a square matrix, None if it is singular."""
         return self.solve(matrix, np.eye(len(matrix), dtype=np.int64))
+
+
+@lru_cache(maxsize=16)
+def _first_draws(p: int, seed: int) -> Ints:
+    """Setting up a generator costs more than a small graph's point; the same few seeds are used for all graphs."""
+    return PrimeField(p).random(_DRAWN, np.random.default_rng(seed))

@@ -176,6 +176,8 @@ def without_redundant_latents(graph: Graph) -> Graph:
 
     With free loadings the product of the two is a free error covariance, so nothing that can be identified changes.
     """
+    if not graph.latents:
+        return graph
     arcs = list(graph.bidirected)
     hidden: dict[str, tuple[str, ...]] = {}
     known = dict(graph.coefficients)
