@@ -12,8 +12,9 @@ from halftrek.estimation.em import em_step, has_em_step
 from halftrek.estimation.loadings import split_covariances
 from halftrek.estimation.newton import Optimum, minimize, without
 from halftrek.estimation.plan import Task
+from halftrek.estimation.ragged import Ends
 from halftrek.estimation.shape import Problem, Shape, error_matrices
-from halftrek.estimation.single import Found, fits_alone, newton_single
+from halftrek.estimation.single import STEPS, Found, fits_alone, newton_single
 from halftrek.estimation.starts import random_start, regression_start, start_from
 from halftrek.model import Floats
 
@@ -42,6 +43,12 @@ class Settings:
     def plain(self) -> bool:
         """True if nothing is asked for but the maximum."""
         return self.finish and self.start is None
+
+    @property
+    def usual(self) -> bool:
+        """True if a district without bows is to be fitted from one start."""
+        one = self.starts == 1 or (self.starts is None and not self.few_rows)
+        return self.plain and one and self.max_iter >= STEPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +92,11 @@ class Piece:
 
 def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings) -> Piece:
     """Fit a task to second moments ``G`` of its (slots, members), which have been divided by ``scale``."""
-    piece = _fit(task, make_problem(task, G, scale), scale, settings)
+    return split_latents(task, _fit(task, make_problem(task, G, scale), scale, settings), G, scale, settings)
+
+
+def split_latents(task: Task, piece: Piece, G: Floats, scale: Floats, settings: Settings) -> Piece:
+    """Give hidden causes of two children their loadings, out of the error covariances that were fitted."""
     if not task.pair_latents:
         return piece
     owned = tuple(ends for _, ends in task.pair_latents)
@@ -217,6 +228,35 @@ def _piece_of(task: Task, found: Found) -> Piece:
         boundary=np.array([found.boundary]),
         ridge=no,
     )
+
+
+def bunch_piece(ends: Ends) -> Piece:
+    """The piece of all tasks of a bunch, with the padding; hidden causes are not in it."""
+    b = len(ends.found)
+    no, one = np.zeros(b, dtype=bool), np.ones(b, dtype=np.intp)
+    return Piece(
+        t=ends.t,
+        W=ends.W,
+        C=np.zeros((b, 0, ends.W.shape[1])),
+        value=ends.value,
+        iterations=ends.iterations,
+        starts=one,
+        agreeing=one,
+        several=no,
+        converged=ends.found,
+        flat=np.zeros(b, dtype=np.intp),
+        boundary=ends.boundary,
+        ridge=no,
+    )
+
+
+def single_piece(task: Task, ends: Ends, i: int) -> Piece:
+    """The piece of one task of a bunch."""
+    m, d = task.shape.slots, task.shape.size
+    found = Found(
+        ends.t[i, :m], ends.W[i, :d, :d].copy(), float(ends.value[i]), int(ends.iterations[i]), bool(ends.boundary[i])
+    )
+    return _piece_of(task, found)
 
 
 def _starts_for(problem: Problem) -> int:

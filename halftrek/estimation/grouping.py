@@ -12,14 +12,14 @@ FEW = 4  # up to so many districts, joining them costs more than it saves
 
 
 @lru_cache(maxsize=128)
-def group_tasks(tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], ...]:
-    """Tasks by shape; ties keep a task alone."""
+def group_tasks(tasks: tuple[Task, ...], beside: int = 0) -> tuple[tuple[Task, ...], ...]:
+    """Tasks by shape; ties keep a task alone. ``beside``: how many more the graph has."""
     groups: dict[object, list[Task]] = {}
     for i, task in enumerate(tasks):
         if task.ties is not None:
             groups[i] = [task]
             continue
-        one = _arranged(task) if len(tasks) > FEW else task
+        one = _arranged(task) if len(tasks) + beside > FEW else task
         s = one.shape
         pattern = (s.size, s.column, s.pairs, s.noisy, s.loadings, tuple(ends for _, ends in one.pair_latents))
         key = (pattern, one.fixed_noise, one.fixed_pairs, one.several_starts, one.about_origin)

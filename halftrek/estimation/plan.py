@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from halftrek.estimation.shape import Shape
 from halftrek.graph import Graph, edge_key, parse_edge_key
 from halftrek.graph.order import reachable
 from halftrek.model import Floats
+
+if TYPE_CHECKING:
+    from halftrek.estimation.ragged import Bunch
 
 PAD = -1
 
@@ -136,6 +140,15 @@ class Plan:
         from halftrek.estimation.grouping import group_tasks
 
         return group_tasks(self.tasks)
+
+    @cached_property
+    def bunches(self) -> tuple[tuple[Bunch, ...], tuple[tuple[Task, ...], ...]]:
+        """For a single data set: plain tasks of any shape together, and the others by shape."""
+        from halftrek.estimation.grouping import group_tasks
+        from halftrek.estimation.ragged import bunches_of
+
+        bunches, others = bunches_of(self.tasks)
+        return bunches, group_tasks(others, len(self.tasks) - len(others))
 
     @cached_property
     def every_task(self) -> tuple[Task, ...]:

@@ -33,8 +33,8 @@ def _by_first(item: tuple[Task, slice, Piece]) -> int:
 
 
 def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> DistrictReport:
-    runaway = ""
-    if len(piece.t[i]):
+    code, runaway = code_of(piece, i), ""
+    if code == "no finite maximum" and task.slots:
         a = int(np.abs(piece.t[i]).argmax())
         slot, member = task.slots[a], task.variables[task.shape.column[a]]
         runaway = (
@@ -42,7 +42,7 @@ def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> Distric
         )
     return DistrictReport(
         members=tuple(names[v] for v in task.variables),
-        code=code_of(piece, i),
+        code=code,
         iterations=int(piece.iterations[i]),
         starts=int(piece.starts[i]),
         agreeing=int(piece.agreeing[i]),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from halftrek.estimation.district import Piece, Settings, solve_district
+from halftrek.estimation.district import Piece, Settings, bunch_piece, single_piece, solve_district, split_latents
 from halftrek.estimation.plan import PAD, Plan, Regressions, Task
+from halftrek.estimation.ragged import Bunch, solve_bunch
 from halftrek.model import Floats
 
 
@@ -39,7 +41,14 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
         value += _regress(regressions, about_origin if regressions.about_origin else centred, T, W)
     estimated_mu: dict[int, Floats] = {}
     pieces: list[tuple[Task, slice, Piece]] = []
-    for tasks in plan.groups:
+    groups = plan.groups if b > 1 or not settings.usual else plan.bunches[1]
+    if b == 1 and settings.usual:
+        for bunch in plan.bunches[0]:
+            gained, done, left = _solve_bunch(bunch, centred, settings, (T, W, C))
+            value += gained
+            pieces += done
+            groups += left
+    for tasks in groups:
         S = about_origin if tasks[0].about_origin else centred
         G, scale = gather(tasks, S)
         piece = solve_district(tasks[0], G, scale, settings)
@@ -57,6 +66,38 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
     for v, estimate in estimated_mu.items():
         mu[:, v] = estimate
     return Solution(T, W, C, mu, value, tuple(pieces))
+
+
+def _solve_bunch(
+    bunch: Bunch, S: Floats, settings: Settings, into: tuple[Floats, Floats, Floats]
+) -> tuple[float, list[tuple[Task, slice, Piece]], tuple[tuple[Task], ...]]:
+    """Solve the tasks of a bunch into T, W and C: the sum of F, how they went, and the tasks that are still to do."""
+    G, scale = moments_of(bunch.where, S)
+    ends = solve_bunch(bunch, G)
+    if ends is None:
+        return 0.0, [], tuple((task,) for task in bunch.tasks)
+    T, W, _ = into
+    b, own = len(G), scale[:, bunch.slots :]
+    flat = own.ravel()
+    slots = scale[:, : bunch.slots].ravel()[bunch.slot]
+    T[0, bunch.regressor, bunch.target] = ends.t.ravel()[bunch.slot] * flat[bunch.column] / slots
+    errors = ends.w.ravel()[bunch.parameter] * flat[bunch.first] * flat[bunch.second]
+    W[0, bunch.row, bunch.other] = W[0, bunch.other, bunch.row] = errors
+    piece = bunch_piece(ends)
+    done = []
+    for i, task in enumerate(bunch.tasks):
+        if not ends.found[i]:
+            continue
+        done.append((task, slice(i, None, b), piece))
+        if task.pair_latents:
+            m, d = task.shape.slots, task.shape.size
+            at = np.r_[0:m, bunch.slots : bunch.slots + d]
+            local = (G[i : i + 1, at[:, None], at], scale[i : i + 1, at])
+            mine = split_latents(task, single_piece(task, ends, i), *local, settings)
+            done[-1] = (task, slice(0, None), mine)
+            _store(task, mine, slice(0, None), local[1], into, {}, PAD)
+    value = np.where(ends.found, ends.value + 2.0 * np.log(own).sum(axis=1), 0.0)
+    return float(value.sum()), done, tuple((bunch.tasks[i],) for i in np.flatnonzero(~ends.found))
 
 
 def _turn(C: Floats, turnable: tuple[tuple[int, int], ...]) -> None:
@@ -99,7 +140,11 @@ def _regress(these: Regressions, S: Floats, T: Floats, W: Floats) -> Floats:
 
 def gather(tasks: tuple[Task, ...], S: Floats) -> tuple[Floats, Floats]:
     """Second moments of (slots, members) as correlations, and the scales; batch-major, tasks next to each other."""
-    where = tasks[0].where[None] if len(tasks) == 1 else np.stack([task.where for task in tasks])
+    return moments_of(tasks[0].where[None] if len(tasks) == 1 else np.stack([task.where for task in tasks]), S)
+
+
+def moments_of(where: NDArray[np.intp], S: Floats) -> tuple[Floats, Floats]:
+    """As ``gather``, from the source columns of each task."""
     G = S[:, where[:, :, None], where[:, None, :]].reshape(-1, where.shape[1], where.shape[1])
     if where.min(initial=0) == PAD:  # a slot without a regressor: of unit variance, unrelated to everything
         empty = np.tile(where == PAD, (len(S), 1))

@@ -128,8 +128,10 @@ def source(kind: str, columns: dict[str, np.ndarray], folder: Path) -> Any:
 
 
 KINDS = """array,fortran,list,dict,dict of lists,records,pandas,pandas nullable,pandas arrow,polars,polars chunks,
-polars lazy,arrow,arrow reader,arrow batch,arrow stream,ibis,csv,csv.gz,txt,tsv,excel csv,csv file object,text file object,
-parquet file object,parquet,feather,arrow stream file,glob,duckdb,duckdb sql""".replace("\n", "").split(",")
+polars lazy,arrow,arrow reader,arrow batch,arrow stream,ibis,csv,csv.gz,txt,tsv,excel csv,csv file object,
+text file object,parquet file object,parquet,feather,arrow stream file,glob,duckdb,duckdb sql""".replace(
+    "\n", ""
+).split(",")
 
 
 @pytest.mark.parametrize("kind", KINDS)
