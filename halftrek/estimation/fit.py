@@ -176,16 +176,18 @@ class Fit(Presented):
         information: Literal["expected", "observed"] | None = None,
         replicates: int = 1000,
         random_state: int = 0,
+        as_frame: bool = True,
     ) -> Any:
         """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.
 
-        What data do not determine has no estimate, and the note says so. For the options see ``query``.
+        What data do not determine has no estimate, and the note says so. ``as_frame=False`` gives a list of values with
+        these fields, for programs. For the other options see ``query``.
         """
-        from halftrek.reporting import parameter_frame
+        from halftrek.reporting import parameter_table
 
-        return parameter_frame(
+        return parameter_table(
             self, level=level, interval=interval, information=information, replicates=replicates,
-            random_state=random_state,
+            random_state=random_state, as_frame=as_frame,
         )  # fmt: skip
 
     def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] = False) -> dict[str, Any]:

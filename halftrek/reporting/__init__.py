@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halftrek.reporting.progress import late_bar, progress_bar
     from halftrek.reporting.sensitivity import Sensitivity, plot_sensitivity, sensitivity
     from halftrek.reporting.svg import graph_svg
-    from halftrek.reporting.text import describe_answer, parameter_frame, summarize_fit
+    from halftrek.reporting.text import describe_answer, parameter_table, summarize_fit
     from halftrek.reporting.tikz import to_tikz
     from halftrek.reporting.verdicts import describe_verdict
 
@@ -27,7 +27,7 @@ __all__ = [
     "draw_graph",
     "graph_svg",
     "late_bar",
-    "parameter_frame",
+    "parameter_table",
     "plot_constraints",
     "plot_convergence",
     "plot_densities",
@@ -53,7 +53,7 @@ _HOMES = {  # loaded when first used: a table needs no pictures
     "progress": ("late_bar", "progress_bar"),
     "sensitivity": ("Sensitivity", "plot_sensitivity", "sensitivity"),
     "svg": ("graph_svg",),
-    "text": ("describe_answer", "parameter_frame", "summarize_fit"),
+    "text": ("describe_answer", "parameter_table", "summarize_fit"),
     "tikz": ("to_tikz",),
     "verdicts": ("describe_verdict",),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from halftrek.frames import as_frame
+from halftrek.frames import as_frame as frame_of
 from halftrek.inference import Parameter, parameter_columns, parameter_rows
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 
@@ -22,7 +22,7 @@ _PAIR = (
 )
 
 
-def parameter_frame(
+def parameter_table(
     fit: Fit,
     *,
     level: float = 0.95,
@@ -30,9 +30,10 @@ def parameter_frame(
     information: Literal["expected", "observed"] | None = None,
     replicates: int = 1000,
     random_state: int = 0,
+    as_frame: bool = True,
 ) -> Any:
-    """All parameters as a tidy frame."""
-    columns = parameter_columns(
+    """All parameters as a tidy frame, or as a list of values."""
+    found = (parameter_columns if as_frame else parameter_rows)(
         fit,
         level=level,
         interval=interval,
@@ -40,7 +41,7 @@ def parameter_frame(
         replicates=replicates,
         random_state=random_state,
     )
-    return as_frame(columns, fit.frame)
+    return frame_of(found, fit.frame) if isinstance(found, dict) else found
 
 
 def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:

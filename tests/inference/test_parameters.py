@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,3 +102,11 @@ def test_whole_columns_equal_rows_one_by_one(seed):
             np.testing.assert_allclose(values, wanted, rtol=1e-7, atol=1e-12, err_msg=field)
         else:
             assert list(values) == wanted
+
+
+def test_a_list_of_values_instead_of_a_frame():
+    case = load("s03_admg_bowfree")
+    found = fit(case["graph"], moments_of(case))
+    rows, frame = found.params(level=0.9, as_frame=False), found.params(level=0.9)
+    assert all(isinstance(row, Parameter) for row in rows)
+    pd.testing.assert_frame_equal(pd.DataFrame([asdict(row) for row in rows]), frame)
