@@ -59,14 +59,27 @@ class Bench:
 
     def invertible(self, step: LinearStep) -> bool:
         """True if the system of a step has one solution at the point; its known quantities are edge weights."""
-        rows, columns = (self._vectors(c) for c in (step.rows, step.columns))
-        system = self.field.matmul(self.field.matmul(rows, self.sigma), columns.T)
-        return self.field.rank(system) == len(rows) == len(columns)
+        if len(step.rows) != len(step.columns):
+            return False
+        used = {c.variable: None for c in step.columns} | {q: None for c in step.columns for q, _ in c.minus}
+        at = [self.place[v] for v in used]
+        system = self.covariances(step.rows, at)
+        if any(c.minus for c in step.columns):
+            place = {v: i for i, v in enumerate(used)}
+            mixed = np.zeros((len(used), len(step.columns)), dtype=np.int64)
+            for j, c in enumerate(step.columns):
+                mixed[place[c.variable], j] = 1
+                for q, _ in c.minus:
+                    mixed[place[q], j] = -self.T[self.place[q], self.place[c.variable]]
+            system = self.field.matmul(system, self.field.reduce(mixed))
+        return self.field.rank(system) == len(step.rows)
 
-    def _vectors(self, combinations: Sequence[Combination]) -> Ints:
-        vectors = np.zeros((len(combinations), len(self.names)), dtype=np.int64)
-        for i, c in enumerate(combinations):
-            vectors[i, self.place[c.variable]] = 1
-            for q, _ in c.minus:
-                vectors[i, self.place[q]] = -self.T[self.place[q], self.place[c.variable]]
-        return self.field.reduce(vectors)
+    def covariances(self, combinations: Sequence[Combination], at: list[int]) -> Ints:
+        """Covariances of combinations (their known quantities are edge weights) with the variables in some places."""
+        found = self.sigma[[self.place[c.variable] for c in combinations]][:, at]
+        for row, c in zip(found, combinations, strict=True):
+            if c.minus:
+                causes = [self.place[q] for q, _ in c.minus]
+                weights = self.T[causes, self.place[c.variable]]
+                row -= (weights[:, None] * self.sigma[np.ix_(causes, at)] % self.field.p).sum(axis=0)
+        return self.field.reduce(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.graph import edge_key
 from halftrek.identification.closure import Closure, Cut, parent_cuts, small_cuts
-from halftrek.identification.criteria import CRITERIA
+from halftrek.identification.criteria import CRITERIA, STEPWISE
 from halftrek.identification.describe import method_name
 from halftrek.identification.determinants import determinant_steps
 from halftrek.identification.named import effect_label
@@ -158,14 +158,19 @@ def _constants(closure: Closure) -> list[Step]:
 
 
 def _edge_steps(study: Study, name: str, wanted: list[str]) -> tuple[LinearStep, ...] | None:
-    """Steps of a criterion for edges, found once for a study; None if they do not give all that is wanted."""
+    """The first steps of a criterion for edges, found once for a study; None if not all that is wanted comes."""
     if not all(" -> " in q for q in wanted):
         return None
     if name not in study.memory:
-        study.memory[name] = CRITERIA[name](study.bench, ())
-    steps: tuple[LinearStep, ...] = study.memory[name]
-    found = {q for s in steps for q in outputs_of(s)}
-    return steps if set(wanted) <= found else None
+        study.memory[name] = (STEPWISE[name](study.bench), list[LinearStep](), set[str]())
+    coming, steps, found = study.memory[name]
+    while not found.issuperset(wanted):
+        step = next(coming, None)
+        if step is None:
+            return None
+        steps.append(step)
+        found.update(outputs_of(step))
+    return tuple(steps)
 
 
 def _rounds(closure: Closure, query: Query | None) -> Iterator[list[Cut]]:

@@ -53,11 +53,19 @@ class Closure:
         self._seen = {row.tobytes() for row in self._vectors}
         self._names: dict[tuple[str, str, Edges], str] = {}
         self._down = {v: self._graph.descendants(v) for v in self.bench.names}
+        self._above: dict[str, list[str]] = {v: [] for v in self.bench.names}
+        for u in self.bench.names:
+            for v in self._down[u]:
+                self._above[v].append(u)
         for e in self.bench.point.parameters.direct.values():
             if e.parameter is None:
                 self.learn(ValueStep(edge_key(e.source, "->", e.target), e.value), self.weight(e.source, e.target))
 
     # -- partial effects ---------------------------------------------------------------------------
+
+    def ancestors(self, effect: str) -> list[str]:
+        """Proper ancestors of a variable, causes before effects."""
+        return self._above[effect][:-1]
 
     def weight(self, u: str, v: str) -> int:
         """Weight of an edge at the point."""
@@ -68,13 +76,13 @@ class Closure:
         p, chosen = self.bench.field.p, set(causes)
         through = {effect: 1}
         reaches = {effect}
-        for u in reversed(self.bench.names):
-            if u != effect and effect in self._down[u]:
+        for u in reversed(self._above[effect]):
+            if u != effect:
                 kids = [w for w in self._graph.children(u) if w in reaches and (w not in chosen or w == effect)]
                 if kids:
                     through[u] = sum(self.weight(u, w) * through[w] for w in kids) % p
                     reaches.add(u)
-        kept = [c for c in self.bench.names if c in chosen and through.get(c)]
+        kept = [c for c in self._above[effect] if c in chosen and through.get(c)]
         residual = np.zeros(len(self.bench.names), dtype=np.int64)
         residual[self.bench.place[effect]] = 1
         for c in kept:
@@ -85,6 +93,9 @@ class Closure:
     def name(self, cause: str, effect: str, around: Iterable[str] = ()) -> str:
         """How the effect around some variables is called; equal sets of paths have equal names."""
         avoided = set(around)
+        if not avoided:
+            first = [w for w in self._graph.children(cause) if effect in self._down[w]]
+            return edge_key(cause, "->", effect) if first == [effect] else f"{cause} ~> {effect}"
         forward, stack = {cause}, [cause]
         while stack:
             for w in self._graph.children(stack.pop()):
@@ -92,7 +103,7 @@ class Closure:
                     forward.add(w)
                     stack.append(w)
         useful = {effect}
-        for u in reversed(self.bench.names):
+        for u in reversed(self._above[effect]):
             if u in forward and any(w in useful for w in self._graph.children(u)):
                 useful.add(u)
         edges = frozenset((u, w) for u in useful & forward for w in self._graph.children(u) if w in useful & forward)
@@ -134,9 +145,10 @@ class Closure:
         if not missing:
             return False
         f = self.bench.field
-        fit = np.flatnonzero(f.matmul(self._products, cut.residual[:, None])[:, 0] == 0)
+        some = np.flatnonzero(cut.residual)
+        fit = np.flatnonzero(f.matmul(self._products[:, some], cut.residual[some, None])[:, 0] == 0)
         columns = [self.bench.place[cut.causes[i]] for i in missing]
-        fit = np.array(sorted(fit, key=lambda i: i not in columns), dtype=np.int64)  # a regression, where it will do
+        fit = fit[np.argsort(~np.isin(fit, columns), kind="stable")]  # a regression, where it will do
         system = self._products[fit][:, columns]
         reduced, pivots = f.rref(system)
         alone = [i for i, row in enumerate(reduced) if np.count_nonzero(row) == 1]
@@ -161,22 +173,22 @@ class Closure:
         """``x ~> z`` is the sum over C of ``x ~> c`` times the partial effect of c, if C cuts all paths from x to z."""
         if x == cut.effect or cut.effect not in self._down[x] or not cut.causes:
             return False
-        f, place = self.bench.field, self.bench.place
-        total = int(self.bench.B[place[x], place[cut.effect]])
+        whole = self.name(x, cut.effect)
         terms: list[tuple[str, ...]] = []
-        reached = 0
-        for c, key, delta in zip(cut.causes, cut.keys, cut.deltas, strict=True):
+        for c, key in zip(cut.causes, cut.keys, strict=True):
             if c == x:
                 terms.append((key,))
-                reached += delta
             elif c in self._down[x]:
                 terms.append((self.name(x, c), key))
-                reached += int(self.bench.B[place[x], place[c]]) * delta
-        whole = self.name(x, cut.effect)
-        if reached % f.p != total or not terms or (len(terms) == 1 and terms[0] == (whole,)):
+        if not terms or terms == [(whole,)]:
             return False
         unknown = {q for term in terms for q in term if q not in self.known} | ({whole} - self.known.keys())
         if len(unknown) != 1:
+            return False
+        place, reach = self.bench.place, self.bench.B[self.bench.place[x]]
+        total = int(reach[place[cut.effect]])
+        met = ((int(reach[place[c]]), delta) for c, delta in zip(cut.causes, cut.deltas, strict=True))
+        if sum(effect * delta for effect, delta in met) % self.bench.field.p != total:  # other paths lead past C
             return False
         target = unknown.pop()
         if target == whole:
@@ -226,7 +238,7 @@ class Closure:
         """Clean z by every subset of its known partial effects: new possible instruments."""
         known = [i for i, key in enumerate(cut.keys) if key in self.known]
         sizes = range(1, len(known) + 1) if len(known) <= 3 else (1, len(known))
-        added = False
+        new: list[Ints] = []
         for size in sizes:
             for subset in combinations(known, size):
                 vector = np.zeros(len(self.bench.names), dtype=np.int64)
@@ -237,10 +249,14 @@ class Closure:
                     continue
                 self._seen.add(vector.tobytes())
                 self._rows.append(Combination(cut.effect, tuple((cut.causes[i], cut.keys[i]) for i in subset)))
-                self._vectors = np.vstack([self._vectors, vector])
-                self._products = np.vstack([self._products, self.bench.field.matmul(vector[None], self.bench.sigma)])
-                added = True
-        return added
+                new.append(vector)
+        if new:
+            some = [self.bench.place[v] for v in (cut.effect, *cut.causes)]
+            vectors = np.array(new)
+            self._vectors = np.vstack([self._vectors, vectors])
+            products = self.bench.field.matmul(vectors[:, some], self.bench.sigma[some])
+            self._products = np.vstack([self._products, products])
+        return bool(new)
 
     def instruments(self, most: int) -> tuple[list[Combination], Ints, Ints]:
         """Known combinations, simplest first: their texts, their vectors and their products with Sigma."""
@@ -253,14 +269,24 @@ class Closure:
         """Apply every rule to every cut until nothing changes or all that is wanted is known."""
         targets = set(wanted)
         changed = True
-        while changed and not (targets and targets <= self.known.keys()):
+
+        def done() -> bool:
+            return bool(targets) and targets <= self.known.keys()
+
+        while changed and not done():
             changed = self.share_labels()
             for cut in cuts:
-                changed |= self.instrument_step(cut)
+                if self.instrument_step(cut):
+                    changed = True
+                    if done():
+                        return
                 changed |= self.add_combinations(cut)
             for cut in cuts:
-                for x in self.bench.names:
-                    changed |= self.sum_step(cut, x)
+                for x in self._above[cut.effect]:
+                    if self.sum_step(cut, x):
+                        changed = True
+                        if done():
+                            return
 
 
 def parent_cuts(closure: Closure) -> list[Cut]:
@@ -273,7 +299,7 @@ def small_cuts(closure: Closure, size: int) -> Iterator[Cut]:
     """Each variable with every set of ``size`` ancestors that all have a path of their own."""
     graph = closure.bench.point.parameters.graph
     for z in closure.bench.names:
-        above = [v for v in closure.bench.names if v != z and v in graph.ancestors(z)]
+        above = closure.ancestors(z)
         for chosen in combinations(above, size):
             cut = closure.cut(z, chosen)
             if len(cut.causes) == size and set(chosen) != set(graph.parents(z)):

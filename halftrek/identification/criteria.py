@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halftrek.identification.edgewise import edgewise_half_trek
-from halftrek.identification.half_trek import half_trek
+from halftrek.identification.edgewise import edgewise_half_trek, edgewise_steps
+from halftrek.identification.half_trek import half_trek, half_trek_steps
 from halftrek.identification.latent_factors import latent_factor_half_trek
 from halftrek.identification.recipe import LinearStep
 from halftrek.identification.trek_separation import trek_separation
@@ -22,6 +22,11 @@ CRITERIA: Mapping[str, Criterion] = {
     "edgewise half-trek": edgewise_half_trek,
     "trek separation": trek_separation,
     "latent-factor half-trek": latent_factor_half_trek,
+}
+
+STEPWISE: Mapping[str, Callable[["Bench"], Iterator[LinearStep]]] = {
+    "half-trek": half_trek_steps,
+    "edgewise half-trek": edgewise_steps,
 }
 
 

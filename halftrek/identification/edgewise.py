@@ -27,8 +27,13 @@ _MOST_PARENTS = 6  # beyond, only sets of one or two parents and the set of all 
 
 def edgewise_half_trek(bench: Bench, known: Collection[str] = ()) -> tuple[LinearStep, ...]:
     """Steps for every edge that the criterion solves, in an order in which they can be carried out."""
+    return tuple(edgewise_steps(bench, known))
+
+
+def edgewise_steps(bench: Bench, known: Collection[str] = ()) -> Iterator[LinearStep]:
+    """The steps one after another, for those who need only the first of them."""
     reach = _Reach(bench.point.parameters.graph)
-    settled, steps = set(known), list[LinearStep]()
+    settled = set(known)
     grown = True
     while grown:
         grown = False
@@ -36,10 +41,9 @@ def edgewise_half_trek(bench: Bench, known: Collection[str] = ()) -> tuple[Linea
             step = _solve(bench, reach, v, settled)
             while step is not None:
                 grown = True
-                steps.append(step)
+                yield step
                 settled |= {q for q in step.outputs if q is not None}
                 step = _solve(bench, reach, v, settled)
-    return tuple(steps)
 
 
 @dataclass(frozen=True)

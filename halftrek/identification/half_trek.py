@@ -8,7 +8,8 @@ is right for them too.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,27 +23,35 @@ if TYPE_CHECKING:
 
 def half_trek(bench: Bench, known: Collection[str] = ()) -> tuple[LinearStep, ...]:
     """Steps for every variable that the criterion solves, in an order in which they can be carried out."""
+    return tuple(half_trek_steps(bench, known))
+
+
+def half_trek_steps(bench: Bench, known: Collection[str] = ()) -> Iterator[LinearStep]:
+    """The steps one after another, for those who need only the first of them."""
     graph = bench.point.parameters.graph
     near = {v: {v, *graph.spouses(v)} for v in graph.observed}
-    reach = {v: graph.descendants(near[v]) for v in graph.observed}
     solved = {v for v in graph.observed if all(edge_key(p, "->", v) in known for p in graph.parents(v))}
     waiting = [v for v in bench.names if v not in solved]
-    steps: list[LinearStep] = []
     progress = True
     while progress:
         progress = False
         for v in list(waiting):
-            free = [y for y in bench.names if y not in reach[v]]
-            cleaned = [y for y in bench.names if y in reach[v] and y in solved and y not in near[v]]
-            free.sort(key=lambda y: y not in graph.parents(v))  # a regression, where it will do
-            rows = [Combination(y) for y in free] + [_error(bench, y) for y in cleaned]
-            step = _system(bench, v, rows)
+            step = _system(bench, v, _candidates(bench, v, near[v], solved))
             if step is not None:
-                steps.append(step)
+                yield step
                 solved.add(v)
                 waiting.remove(v)
                 progress = True
-    return tuple(steps)
+
+
+def _candidates(bench: Bench, v: str, near: Collection[str], solved: Collection[str]) -> Iterator[Combination]:
+    """Possible rows: parents first (a regression, where it will do), other variables, errors of solved variables."""
+    graph = bench.point.parameters.graph
+    reached, parents = graph.descendants(near), graph.parents(v)
+    free = [y for y in bench.names if y not in reached]
+    yield from (Combination(y) for y in free if y in parents)
+    yield from (Combination(y) for y in free if y not in parents)
+    yield from (_error(bench, y) for y in bench.names if y in reached and y in solved and y not in near)
 
 
 def _error(bench: Bench, y: str) -> Combination:
@@ -50,20 +59,20 @@ def _error(bench: Bench, y: str) -> Combination:
     return Combination(y, tuple((q, edge_key(q, "->", y)) for q in parents))
 
 
-def _system(bench: Bench, v: str, rows: list[Combination]) -> LinearStep | None:
+def _system(bench: Bench, v: str, candidates: Iterator[Combination]) -> LinearStep | None:
+    """The first rows that make the system of the parents invertible, looked for in a few rows at a time."""
     parents = bench.point.parameters.graph.parents(v)
-    if len(rows) < len(parents):
-        return None
-    vectors = np.zeros((len(rows), len(bench.names)), dtype=np.int64)
-    for i, row in enumerate(rows):
-        vectors[i, bench.place[row.variable]] = 1
-        for q, _ in row.minus:
-            vectors[i, bench.place[q]] = -bench.T[bench.place[q], bench.place[row.variable]]
     at = [bench.place[p] for p in parents]
-    system = bench.field.matmul(bench.field.reduce(vectors), bench.sigma[:, at])
-    _, chosen = bench.field.rref(system.T)
-    if len(chosen) < len(parents):
-        return None
+    rows: list[Combination] = []
+    system = np.zeros((0, len(at)), dtype=np.int64)
+    chosen: list[int] = []
+    while len(chosen) < len(parents):
+        more = list(islice(candidates, max(len(parents), 2 * len(rows))))
+        if not more:
+            return None
+        rows += more
+        system = np.vstack([system, bench.covariances(more, at)])
+        _, chosen = bench.field.rref(system.T)
     outputs = tuple(edge_key(p, "->", v) for p in parents)
     columns = tuple(Combination(p) for p in parents)
     return LinearStep(tuple(rows[i] for i in chosen), columns, Combination(v), outputs)
