@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.claims import Claim, claims, ratio
+
 Results = dict[str, Any]
 SIGNS = {
     "right": "✓",
@@ -15,7 +17,6 @@ SIGNS = {
     "absent": "–",
     "gave up": "gave up",
 }
-BARE = ("ggm", "lavaan, no standard errors", "ananke")  # without standard errors: set against the plain fit
 
 
 def write(results: Results, out: Path) -> None:
@@ -25,7 +26,8 @@ def write(results: Results, out: Path) -> None:
             _head("Right, and honest", results, "accuracy") + accuracy_page(results["accuracy"])
         )
     if "speed" in results:
-        (out / "speed.md").write_text(_head("Speed", results, "speed") + speed_page(results["speed"]))
+        said = "## In short\n\nTimes are multiples of halftrek's.\n\n" + claims_table(claims(results)) + "\n"
+        (out / "speed.md").write_text(_head("Speed", results, "speed") + said + speed_page(results["speed"]))
         growth_figure(results["speed"]["timings"], out / "growth.png")
     if "limits" in results:
         (out / "limits.md").write_text(
@@ -37,6 +39,12 @@ def table(head: list[str], rows: list[list[str]], right: int = 1) -> str:
     """A Markdown table; columns from ``right`` on are aligned to the right."""
     lines = ["| " + " | ".join(head) + " |", "|" + "".join("---|" if k < right else "---:|" for k in range(len(head)))]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def claims_table(found: list[Claim]) -> str:
+    """What we want to be true, and what the run says."""
+    words = {True: "✓", False: "**no**", None: "?"}
+    return table(["", "wanted", "measured", ""], [[c.what, c.wanted, c.measured, words[c.met]] for c in found], 1)
 
 
 def _head(title: str, results: Results, part: str) -> str:
@@ -136,7 +144,7 @@ def _grid(timings: list[dict[str, Any]]) -> str:
     problems = list(dict.fromkeys(t["problem"] for t in timings))
     tools = list(dict.fromkeys(t["tool"] for t in timings))
     at = {(t["problem"], t["tool"]): t for t in timings}
-    return table(["", *tools], [[p, *(_ratio(at, p, t) for t in tools)] for p in problems])
+    return table(["", *problems], [[t, *(_ratio(at, p, t) for p in problems)] for t in tools])
 
 
 def _timed(entry: dict[str, Any] | None) -> str:
@@ -149,12 +157,14 @@ def _timed(entry: dict[str, Any] | None) -> str:
 
 
 def _ratio(at: dict[tuple[str, str], dict[str, Any]], problem: str, tool: str) -> str:
-    entry = at.get((problem, tool))
-    full = at.get((problem, "halftrek, standard errors"))
-    base = full if full and "median" in full and tool not in BARE else at.get((problem, "halftrek"))
-    if tool.startswith("halftrek") or entry is None or "median" not in entry or base is None or "median" not in base:
-        return _timed(entry)
-    return f"{_timed(entry)} ({entry['median'] / base['median']:.3g}×)"
+    found = ratio(at, problem, tool)
+    times = "" if found is None else f" ({'> ' if found.bound else ''}{_figures(found.value)}×)"
+    return _timed(at.get((problem, tool))) + times
+
+
+def _figures(number: float) -> str:
+    """Three figures, never a power of ten."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _memory(entry: dict[str, Any]) -> str:

@@ -123,7 +123,7 @@ def run(command: list[str], seconds: float) -> dict[str, Any]:
             command, capture_output=True, text=True, timeout=seconds, cwd=HERE / "peers", env=ONE_THREAD
         )
     except subprocess.TimeoutExpired:
-        return {"gave_up": f"no answer in {seconds:g} s"}
+        return {"gave_up": f"no answer in {seconds:g} s", "beyond": 1e3 * seconds}
     lines = done.stdout.strip().splitlines()
     try:
         found: dict[str, Any] = json.loads(lines[-1])

@@ -55,7 +55,7 @@ def timed(problem, folder, variant):
             ht.fit(graph_of(problem), moments)
 
         return cold
-    return lambda: ht.fit(graph, moments).params()
+    return lambda: ht.fit(graph, moments).params(as_frame=variant == "frame")
 
 
 if __name__ == "__main__":

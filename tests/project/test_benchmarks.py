@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.accuracy import judge
+from benchmarks.claims import claims
 from benchmarks.compare import changes, faster, main, slower
 from benchmarks.problems import QUESTIONS
 
@@ -78,3 +79,58 @@ def test_wrong_numbers_are_called_wrong() -> None:
     covered = judge(front, answers(0.40, 0.50, low=0.3, high=0.45))
     assert (covered["intervals"], covered["covered"]) == (2, 2)
     assert judge(front, {"gave_up": "no answer in 5 s"})["verdict"] == "gave up"
+
+
+def timed(problem: str, tool: str, median: float | None = None, section: str = "size", **more: Any) -> dict[str, Any]:
+    return {
+        "section": section,
+        "problem": problem,
+        "tool": tool,
+        **({} if median is None else {"median": median}),
+        **more,
+    }
+
+
+def test_claims_compare_like_with_like_and_know_what_they_do_not_know() -> None:
+    timings = [
+        timed("100 variables", "halftrek", 2.0),
+        timed("100 variables", "halftrek, standard errors", 4.0),
+        timed("100 variables", "ggm", 40.0),
+        timed("100 variables", "lavaan", beyond=1000.0, why="no answer in 1 s"),
+        timed("300 variables", "halftrek", 2.0),
+        timed("300 variables", "ggm", 150.0),
+        timed("1,000 variables", "halftrek", 1.0),
+        timed("1,000 variables", "ggm", beyond=900.0, why="gave up"),
+        timed("one, a whole process", "halftrek", 500.0, "process"),
+        timed("one, a whole process", "halftrek, command line", 700.0, "process"),
+        timed("one, a whole process", "semopy", 600.0, "process"),
+    ]
+    found = {c.what: c for c in claims({"speed": {"timings": timings}})}
+    assert found["100 variables: the fastest peer"].met  # 20 times ggm, without standard errors on either side
+    assert found["100 variables: the fastest peer"].measured == "20 (ggm)"
+    lavaan = found["100 variables: lavaan, both with standard errors"]
+    assert (lavaan.measured, lavaan.met) == ("> 250 (lavaan)", None)  # stopped before it could tell
+    assert found["300 variables: the fastest peer"].met is False  # 75 of 80
+    assert found["1,000 variables: the fastest peer"].met  # more than 900 times, however long it would have taken
+    assert found["one, a whole process: the fastest Python peer"].met is False  # the slower of our two ways counts
+    assert found["napkin: the fastest peer"].met is None
+
+
+@pytest.mark.parametrize(
+    ("mine", "peer", "met"),
+    [
+        (("right", [1.0, 1.2, 0.8, 1.1]), ("right", [1.0, 1.2, 0.8, 1.1]), True),
+        (("right", [1.5, 1.6, 0.4, 1.4]), ("right", [1.1, 1.1, 0.9, 1.1]), False),
+        (("right", [1.1, 0.8, 1.1, 0.9]), ("right", [1.05, 0.7, 1.15, 0.95]), True),  # chance
+        (("wrong number", [2.0, 2.0, 2.0]), ("refuses", []), False),
+        (("refuses", []), ("a number for what cannot be known", [1.0, 1.0, 1.0]), True),
+    ],
+)
+def test_a_better_answer_of_a_peer_is_seen(mine: Any, peer: Any, met: bool) -> None:
+    entries = [
+        {"question": "q", "tool": tool, "truth": 1.0, "verdict": verdict, "values": values}
+        for tool, (verdict, values) in (("halftrek", mine), ("other", peer))
+    ]
+    (claim,) = claims({"accuracy": entries})
+    assert claim.met is met
+    assert claim.measured == ("never" if met else "other on q")
