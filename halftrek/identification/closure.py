@@ -182,7 +182,7 @@ class Closure:
                 terms.append((self.name(x, c), key))
         if not terms or terms == [(whole,)]:
             return False
-        unknown = {q for term in terms for q in term if q not in self.known} | ({whole} - self.known.keys())
+        unknown = {q for term in (*terms, (whole,)) for q in term if q not in self.known}
         if len(unknown) != 1:
             return False
         place, reach = self.bench.place, self.bench.B[self.bench.place[x]]

@@ -24,7 +24,7 @@ CRITERIA: Mapping[str, Criterion] = {
     "latent-factor half-trek": latent_factor_half_trek,
 }
 
-STEPWISE: Mapping[str, Callable[["Bench"], Iterator[LinearStep]]] = {
+STEPWISE: Mapping[str, Callable[[Bench], Iterator[LinearStep]]] = {
     "half-trek": half_trek_steps,
     "edgewise half-trek": edgewise_steps,
 }

@@ -167,7 +167,7 @@ def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) 
 
 def _fixed_by_the_graph(study: Study, query: Query) -> Verdict | None:
     """The verdict if the answer depends on no free parameter: fixed coefficients say it all."""
-    if study.functionals(query, 0).gradients.any():
+    if study.functionals(query, 0).moving:
         return None
     found = functionals(query, Point(study.table, Reals(), np.ones(study.table.count)))
     steps = tuple(ValueStep(text, float(value)) for text, value in zip(found.texts, found.values, strict=True))

@@ -58,27 +58,31 @@ def summed(over: Iterable[str], body: Formula) -> Formula:
     """
     left = list(dict.fromkeys(over))
     factors: list[Formula] = list(body.factors) if isinstance(body, Product) else [body]
+    named = [free_variables(f) for f in factors]
     changed = True
     while changed:
         changed = False
         for v in list(left):
-            holding = [f for f in factors if v in free_variables(f)]
-            if len(holding) == 1 and isinstance(holding[0], Probability) and v in holding[0].variables:
-                old = holding[0]
-                at = factors.index(old)
+            holding = [at for at, names in enumerate(named) if v in names]
+            if len(holding) != 1:
+                continue
+            at = factors.index(factors[holding[0]])
+            old = factors[at]
+            if isinstance(old, Probability) and v in old.variables:
                 rest = tuple(w for w in old.variables if w != v)
                 factors[at : at + 1] = [Probability(rest, old.given)] if rest else []
-                left.remove(v)
-                changed = True
-            elif len(holding) == 1 and isinstance(holding[0], Sum):  # two sums are one
-                factors[factors.index(holding[0])] = summed((v, *holding[0].over), holding[0].body)
-                left.remove(v)
-                changed = True
+            elif isinstance(old, Sum):  # two sums are one
+                factors[at] = summed((v, *old.over), old.body)
+            else:
+                continue
+            named[at : at + 1] = [free_variables(f) for f in factors[at : at + 1 + len(factors) - len(named)]]
+            left.remove(v)
+            changed = True
     inner = product(factors)
     if not left:
         return inner
-    outside = [f for f in factors if not free_variables(f) & set(left)]
-    inside = [f for f in factors if free_variables(f) & set(left)]
+    outside = [f for f, names in zip(factors, named, strict=True) if names.isdisjoint(left)]
+    inside = [f for f, names in zip(factors, named, strict=True) if not names.isdisjoint(left)]
     return product([*outside, Sum(tuple(left), product(inside))])
 
 

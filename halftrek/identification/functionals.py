@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +51,12 @@ class Functionals:
     def gradients(self) -> Array:
         """Their derivatives, one column per parameter."""
         return self.duals[:, 1:]
+
+    @cached_property
+    def moving(self) -> list[int]:
+        """Parameters that some of them depend on."""
+        found: list[int] = np.flatnonzero(self.gradients.any(axis=0)).tolist()
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,8 +140,7 @@ class Probe:
 
 def touched_blocks(table: Parameters, found: Functionals) -> list[int]:
     """Numbers of the blocks whose parameters some functional depends on."""
-    moving = np.flatnonzero(found.gradients.any(axis=0)).tolist()
-    return sorted({table.block_of[k] for k in moving})
+    return sorted({table.block_of[k] for k in found.moving})
 
 
 def _directions(field: PrimeField, block: Block) -> Ints:

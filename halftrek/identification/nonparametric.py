@@ -8,7 +8,7 @@ further: a hedge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from halftrek.graph import Graph
@@ -43,14 +43,14 @@ def id_formula(graph: Graph, outcomes: Iterable[str], do: Iterable[str]) -> Form
     needed = _ancestors(graph, wanted, rest)
     above = graph.ancestors(wanted | held)  # descendants of neither say nothing about the answer
     whole = frozenset(graph.observed) & above
-    pieces: list[Formula] = []
-    for piece in _districts(graph, needed):
-        home = next(d for d in _districts(graph, whole) if piece <= d)
-        found = _shrink(graph, piece, home, _district_formula(graph, home, whole))
-        if isinstance(found, Hedge):
-            return found
-        pieces.append(found)
-    return summed(_ordered(graph, needed - wanted), product(pieces))
+    homes = _districts(graph, whole)
+    pieces = [(piece, next(d for d in homes if piece <= d)) for piece in _districts(graph, needed)]
+    for piece, home in pieces:  # first of all whether there is a formula: most work goes into writing it
+        hedge = _hedge(graph, piece, home)
+        if hedge is not None:
+            return hedge
+    found = [_shrink(graph, piece, home, _district_formula(graph, home, whole)) for piece, home in pieces]
+    return summed(_ordered(graph, needed - wanted), product(found))
 
 
 def q_formula(graph: Graph, variables: Iterable[str]) -> Formula | Hedge:
@@ -58,7 +58,7 @@ def q_formula(graph: Graph, variables: Iterable[str]) -> Formula | Hedge:
     piece = frozenset(variables)
     whole = graph.ancestors(piece)
     home = next(d for d in _districts(graph, whole) if piece <= d)
-    return _shrink(graph, piece, home, _district_formula(graph, home, whole))
+    return _hedge(graph, piece, home) or _shrink(graph, piece, home, _district_formula(graph, home, whole))
 
 
 def idc_formula(graph: Graph, outcomes: Iterable[str], do: Iterable[str], given: Iterable[str]) -> Formula | Hedge:
@@ -104,15 +104,20 @@ def _districts(graph: Graph, within: Variables) -> list[Variables]:
     left = set(within)
     for v in graph.topological_order:
         if v in left:
-            found, stack = {v}, [v]
-            while stack:
-                for w in graph.spouses(stack.pop()):
-                    if w in within and w not in found:
-                        found.add(w)
-                        stack.append(w)
-            groups.append(frozenset(found))
-            left -= found
+            groups.append(_tied(graph, v, within))
+            left -= groups[-1]
     return groups
+
+
+def _tied(graph: Graph, variable: str, within: Collection[str]) -> Variables:
+    """The district of a variable."""
+    found, stack = {variable}, [variable]
+    while stack:
+        for w in graph.spouses(stack.pop()):
+            if w in within and w not in found:
+                found.add(w)
+                stack.append(w)
+    return frozenset(found)
 
 
 def _ordered(graph: Graph, variables: Iterable[str]) -> tuple[str, ...]:
@@ -127,20 +132,27 @@ def _district_formula(graph: Graph, district: Variables, whole: Variables) -> Fo
     for v in _ordered(graph, whole):
         earlier.add(v)
         if v in district:
-            mine = next(d for d in _districts(graph, frozenset(earlier)) if v in d)
+            mine = _tied(graph, v, earlier)
             blanket = {*mine, *(p for w in mine for p in graph.parents(w))} - {v}
             factors.append(Probability((v,), _ordered(graph, blanket)))
     return product(reversed(factors))
 
 
-def _shrink(graph: Graph, piece: Variables, home: Variables, formula: Formula) -> Formula | Hedge:
-    """Q[piece] from the formula of Q[home]; home is one district that holds the piece."""
+def _hedge(graph: Graph, piece: Variables, home: Variables) -> Hedge | None:
+    """What keeps Q[piece] from being found in Q[home]; home is one district that holds the piece."""
+    needed = _ancestors(graph, piece, home)
+    while needed not in (piece, home):
+        home = next(d for d in _districts(graph, needed) if piece <= d)
+        needed = _ancestors(graph, piece, home)
+    return None if needed == piece else Hedge(_ordered(graph, home), _ordered(graph, piece))
+
+
+def _shrink(graph: Graph, piece: Variables, home: Variables, formula: Formula) -> Formula:
+    """Q[piece] from the formula of Q[home], where no hedge forbids it."""
     needed = _ancestors(graph, piece, home)
     kept = summed(_ordered(graph, home - needed), formula)
     if needed == piece:
         return kept
-    if needed == home:
-        return Hedge(_ordered(graph, home), _ordered(graph, piece))
     smaller = next(d for d in _districts(graph, needed) if piece <= d)
     order = _ordered(graph, needed)
     factors = []
