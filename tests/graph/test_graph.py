@@ -167,3 +167,12 @@ def test_three_thousand_variables():
     arrows = [(names[i // 2], names[i]) for i in range(1, 3000)]
     graph = Graph(arrows, zip(names[:1000], names[1000:2000], strict=True), {"U": names[1500:]}, names)
     assert len(graph.districts) == 501
+
+
+def test_neighbours_of_no_variable_are_refused_by_name():
+    graph = Graph([("x", "y")], latents={"U": ["x", "y"]})
+    assert graph.children("U") == ("x", "y")
+    for near in (graph.parents, graph.siblings, graph.latent_parents, graph.spouses):
+        for wrong, words in (("q", "no observed variable 'q'"), ("U", "'U' is hidden"), (["x"], "name is needed")):
+            with pytest.raises(GraphError, match=words):
+                near(wrong)

@@ -60,3 +60,54 @@ def test_reduced_rows_have_unit_pivots_and_span_the_same_space(field):
 def test_fractions_and_floats_have_their_residue(field):
     assert field.number(Fraction(1, 3)) * 3 % field.p == 1
     assert field.number(-0.5) * 2 % field.p == field.p - 1
+
+
+def slow_rref(field, matrix, columns):
+    work, pivots = [[int(x) % field.p for x in row] for row in matrix], []
+    for column in range(columns):
+        rank = len(pivots)
+        found = [i for i in range(rank, len(work)) if work[i][column]]
+        if found:
+            work[rank], work[found[0]] = work[found[0]], work[rank]
+            work[rank] = [x * pow(work[rank][column], -1, field.p) % field.p for x in work[rank]]
+            for i in range(len(work)):
+                if i != rank:
+                    work[i] = [(x - work[i][column] * y) % field.p for x, y in zip(work[i], work[rank], strict=True)]
+            pivots.append(column)
+    return work, pivots
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (7, 4), (19, 21), (20, 21), (40, 12), (3, 0), (0, 4)])
+def test_small_and_large_matrices_are_reduced_alike(field, shape):
+    rng = np.random.default_rng(sum(shape))
+    matrix = field.random(shape, rng) * rng.integers(0, 2, shape)
+    if len(matrix) > 2:
+        matrix[-1] = field.reduce(matrix[0] + matrix[1])
+    slow, pivots = slow_rref(field, matrix, shape[1])
+    reduced, found = field.rref(matrix)
+    assert found == pivots
+    assert reduced.tolist() == slow[: len(pivots)]
+    part, found = field.rref(matrix, columns=shape[1] // 2)
+    slow, pivots = slow_rref(field, matrix, shape[1] // 2)
+    assert found == pivots
+    assert part.tolist() == slow
+
+
+@pytest.mark.parametrize("size", [1, 4, 10, 11, 25])
+def test_total_effects_and_covariances_of_few_and_many_variables(field, size):
+    rng = np.random.default_rng(size)
+    weights = np.triu(field.random((size, size), rng) * rng.integers(0, 2, (size, size)), 1)
+    omega = field.random((size, size), rng)
+    omega = field.reduce(omega + omega.T)
+    total = field.inverse(field.reduce(np.eye(size, dtype=np.int64) - weights))
+    assert total is not None
+    assert (field.total_effects(weights) == total).all()
+    assert (field.covariance(weights, omega) == field.matmul(total.T, field.matmul(omega, total))).all()
+
+
+def test_draws_do_not_depend_on_how_many_are_made(field):
+    for count in (1, 7, 511, 512, 513, 2000):
+        drawn = field.drawn(count, 31)
+        assert (drawn == field.random(count, np.random.default_rng(31))).all()
+        drawn[:] = 0  # what is remembered stays as it is
+    assert field.drawn(3, 31).all()
