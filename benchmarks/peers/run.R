@@ -59,6 +59,8 @@ answer_OpenMx <- function(data) {
   value <- mxEval(effect, fit)[1, 1]
   out <- list(value = value)
   if (fit$output$status$code > 1) out$warning <- paste("status", fit$output$status$code)
+  # it tells when it is asked
+  if (!suppressMessages(mxCheckIdentification(fit, details = FALSE)$status)) out$warning <- c("mxCheckIdentification: not identified", out$warning)
   se <- suppressMessages(tryCatch(mxSE(effect, fit, silent = TRUE)[1, 1], error = function(e) NA))
   if (!is.na(se) && se > 0) { out$low <- value - z * se; out$high <- value + z * se }
   out
@@ -74,8 +76,11 @@ sem_model <- function(means = FALSE) {
 }
 
 answer_sem <- function(data) {
+  # no robust statistics: nobody else computes them here, and where a part of the model is not identified they stop the fit
   fit <- if (problem$holes) sem(sem_model(TRUE), data = data, na.action = na.pass, objective = objectiveFIML, raw = TRUE, fixed.x = "Intercept")
-         else sem(sem_model(), data = data)
+         else tryCatch(sem(sem_model(), data = data, robust = FALSE), error = function(e) {
+           if (grepl("negative degrees of freedom", conditionMessage(e))) structure(list(), class = "refusal") else stop(e) })
+  if (inherits(fit, "refusal")) return(list(refused = "The model has negative degrees of freedom"))
   found <- coef(fit)
   value <- sum(sapply(paths, function(p) prod(found[edges_of(p)])))
   out <- list(value = value)
@@ -89,20 +94,25 @@ answer_sem <- function(data) {
 ggm_amat <- function() {
   A <- matrix(0, length(names_), length(names_), dimnames = list(names_, names_))
   if (nrow(arrows)) A[arrows] <- 1
-  for (f in factors) for (i in f) for (j in f) if (i != j) arcs <<- rbind(arcs, c(i, j))
+  for (f in factors) arcs <- rbind(arcs, t(combn(f, 2)))
   if (nrow(arcs)) { A[arcs] <- A[arcs] + 100; A[arcs[, 2:1, drop = FALSE]] <- A[arcs[, 2:1, drop = FALSE]] + 100 }
   A
 }
 
 answer_ggm <- function(data) {
   S <- cov(data[, names_])
-  if (length(factors)) {
-    all_ <- c(names_, names(factors))
+  hidden <- c(factors, if (nrow(arcs)) setNames(split(arcs, row(arcs)), paste0("U", seq_len(nrow(arcs)))))
+  if (length(hidden) == 1) {  # what it has for one hidden variable
+    all_ <- c(names_, names(hidden))
     A <- matrix(0, length(all_), length(all_), dimnames = list(all_, all_))
     A[arrows] <- 1
-    for (f in names(factors)) A[f, factors[[f]]] <- 1
-    B <- -fitDagLatent(A, S, nrow(data), latent = names(factors)[1], seed = 1)$Ahat
-  } else B <- -fitAncestralGraph(ggm_amat(), S, nrow(data))$Bhat
+    A[names(hidden), hidden[[1]]] <- 1
+    B <- -fitDagLatent(A, S, nrow(data), latent = names(hidden), seed = 1)$Ahat
+  } else {  # meant for ancestral graphs; tried on others too
+    B <- tryCatch(-fitAncestralGraph(ggm_amat(), S, nrow(data))$Bhat, error = identity)
+    if (inherits(B, "error")) { if (suppressWarnings(isAG(ggm_amat()))) stop(B)
+      return(list(inapplicable = paste("not an ancestral graph:", conditionMessage(B)))) }
+  }
   list(value = sum(sapply(paths, function(p) prod(B[cbind(tail(p, -1), head(p, -1))]))))
 }
 
@@ -130,9 +140,10 @@ timed_call <- function() {
   switch(tool,
     ggm = { A <- ggm_amat(); function() fitAncestralGraph(A, S, n) },
     lavaan = { text <- lavaan_text(FALSE); se <- if (variant == "no standard errors") "none" else "standard"
-      function() lavaan(text, sample.cov = S, sample.nobs = n, se = se, test = se) },
+      fit <- function() lavaan(text, sample.cov = S, sample.nobs = n, se = se, test = se)
+      if (se == "none") fit else function() parameterEstimates(fit()) },
     sem = { model <- sem_model(); function() summary(sem(model, S, n)) },
-    OpenMx = { model <- mxModel(openmx_model(FALSE), mxData(S, type = "cov", numObs = n)); function() mxRun(model, silent = TRUE) })
+    OpenMx = { model <- mxModel(openmx_model(FALSE), mxData(S, type = "cov", numObs = n)); function() summary(mxRun(model, silent = TRUE)) })
 }
 
 result <- if (task == "answer") list(answers = lapply(seq_len(problem$tables) - 1, answer_one)) else {

@@ -29,10 +29,10 @@ def answer(problem, path):
     estimand = model.identify_effect(proceed_when_unidentifiable=False)
     if estimand.estimands["backdoor"] is not None:
         method = "backdoor.linear_regression"
+    elif estimand.estimands["frontdoor"] is not None:  # before an instrument: where it finds both, this is closer
+        method = "frontdoor.two_stage_regression"
     elif estimand.estimands["iv"] is not None:
         method = "iv.instrumental_variable"
-    elif estimand.estimands["frontdoor"] is not None:
-        method = "frontdoor.two_stage_regression"
     else:
         raise Refusal("no back-door, instrument or front-door found")
     # all but the back-door's are bootstrapped, half a minute each: once is enough to see one

@@ -1,7 +1,9 @@
 """semopy: a model in lavaan-like text, maximum likelihood, with means where values are missing.
 
-semopy has no syntax for effects that are products of coefficients: they are multiplied here, and only an effect that is
-one edge has a standard error. It has no bootstrap interval either.
+Hidden causes as covariances want ``mimic_lavaan=True``: by default outcomes are treated as indicators, and what a cause
+shares with one of them does not reach what that cause changes. semopy has no syntax for effects that are products of
+coefficients: they are multiplied here, and only an effect that is one edge has a standard error. It has no bootstrap
+interval either.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ def text_of(problem, hidden="covariance"):
     for factor, kids in problem["factors"].items():
         lines.append(f"{factor} =~ {' + '.join(kids)}")
     for k, (u, v) in enumerate(problem["bidirected"]):
-        lines.append(f"{u} ~~ {v}" if hidden == "covariance" else f"U{k} =~ {u} + {v}")
+        lines.append(f"{u} ~~ c{k}*{v}" if hidden == "covariance" else f"U{k} =~ {u} + {v}")
     if hidden == "latent":  # latent variables covary unless it is said that they do not
         lines += [f"U{j} ~~ 0*U{k}" for j, k in combinations(range(len(problem["bidirected"])), 2)]
+    elif problem["bidirected"]:  # the napkin's default starting values have no finite likelihood
+        lines.append(f"START(0.1) {' '.join(f'c{k}' for k in range(len(problem['bidirected'])))}")
     return "\n".join(lines)
 
 
@@ -36,9 +40,14 @@ def answer(problem, path):
 
     said = io.StringIO()
     logging.basicConfig(stream=said, force=True)
-    # with missing values the model with means: the plain model's FIML centres by the observed means, which are off
-    kind = semopy.ModelMeans if problem["holes"] else semopy.Model
-    model = kind(text_of(problem, sys.argv[3] if len(sys.argv) > 3 else "covariance"))
+    hidden = sys.argv[3] if len(sys.argv) > 3 else "covariance"
+    placed = {v for kids in (*problem["directed"], *problem["factors"].values()) for v in kids}
+    alone = [v for v in problem["names"] if v not in placed and hidden == "covariance"]
+    # with missing values the model with means: the plain model's FIML centres by the observed means, which are off;
+    # and a variable that has neither causes nor effects is known only by its mean
+    kind = semopy.ModelMeans if problem["holes"] or alone else semopy.Model
+    text = "\n".join([text_of(problem, hidden), *(f"{v} ~ 1" for v in alone)])
+    model = kind(text, mimic_lavaan=hidden == "covariance")
     solved = model.fit(pd.read_csv(path))
     table = model.inspect()
     rows = table[table["op"] == "~"]
@@ -62,7 +71,7 @@ def timed(problem, folder, variant):
     cov.index = cov.columns
 
     def call():
-        model = semopy.Model(text)
+        model = semopy.Model(text, mimic_lavaan=True)
         model.fit(cov=cov, n_samples=n)
         if variant == "standard errors":
             model.inspect()
