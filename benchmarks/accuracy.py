@@ -17,11 +17,12 @@ TOOLS = (HALFTREK, *PEERS[:5], SEMOPY_LATENT, *PEERS[5:])
 KINDS = {"refused": "refuses", "inapplicable": "not for this", "error": "error"}
 QUICK = ("front-door", "napkin", "bow")
 WRONG = 4.0  # standard errors of the mean answer: beyond this the answers are not about the truth
+FAR = 5.0  # attainable standard errors: answers that are off by so much are of no use, biased or scattered
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
     """One entry for each question and tool."""
-    samples = 3 if quick else 20
+    samples = 6 if quick else 20
     entries = []
     for question in QUESTIONS:
         if quick and question.name not in QUICK:
@@ -71,7 +72,10 @@ def judge(question: Question, found: dict[str, Any]) -> dict[str, Any]:
         "warned": warned,
         "note": next((a["warning"] for a in answers if a.get("warning")), first.get("formula", "")),
     }
-    return {**result, "verdict": _verdict(question, errors, warned, len(answers))}
+    verdict = _verdict(question, errors, warned, len(answers))
+    if "formula" in first:  # the tool's answer is the formula; the number is only what it says
+        verdict = verdict.replace("number", "formula")
+    return {**result, "verdict": verdict}
 
 
 def _verdict(question: Question, errors: np.ndarray, warned: int, asked: int) -> str:
@@ -79,7 +83,10 @@ def _verdict(question: Question, errors: np.ndarray, warned: int, asked: int) ->
     heard = heard if warned else " WITHOUT A WARNING"
     if not question.identified:
         return "a number for what cannot be known" + heard
-    spread = max(float(np.std(errors, ddof=1)) / np.sqrt(len(errors)) if len(errors) > 1 else np.inf, 1e-9)
-    if abs(float(np.mean(errors))) > WRONG * spread and abs(float(np.mean(errors))) > 0.03:
+    # few answers may lie close together by chance: nobody's spread is less than the attainable one
+    attainable = question.attainable(ROWS)
+    spread = max(float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0, attainable) / np.sqrt(len(errors))
+    biased = abs(float(np.mean(errors))) > max(WRONG * spread, 0.03)
+    if biased or float(np.sqrt(np.mean(errors**2))) > FAR * attainable:
         return "wrong number" + heard
     return "right"

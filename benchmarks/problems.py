@@ -54,6 +54,12 @@ class Question:
         """The total effect in the model that the data come from."""
         return float(self.model().query(f"{self.cause} ~> {self.effect}").value)
 
+    def attainable(self, rows: int) -> float:
+        """The standard error that an efficient estimate of the effect has with so many complete rows."""
+        model = self.model()
+        moments = ht.Moments(names=model.names, n=rows, mean=np.asarray(model.mean), cov=np.asarray(model.cov))
+        return float(ht.fit(ht.graph(self.graph), moments).effect(self.cause, self.effect).se)
+
     def sample(self, rows: int, number: int) -> np.ndarray:
         model = self.model()
         seed = zlib.crc32(f"{self.name} {rows} {number}".encode())
@@ -84,6 +90,8 @@ QUESTIONS = (
         {"w -> z": 0.8, "z -> x": 0.7, "x -> y": 0.6, "U -> w": 0.6, "U -> x": 0.6, "V -> w": 0.6, "V -> y": 0.6},
         "x",
         "y",
+        instrument="z",
+        controls=("w",),
     ),
     Question("instrument", "latent U; z -> x -> y; U -> {x, y}", {"z -> x": 0.8, **_BOW}, "x", "y", instrument="z"),
     Question(
@@ -109,6 +117,7 @@ QUESTIONS = (
         {"a -> b": 0.7, "b -> c": 0.8, "c -> d": 0.6, "U -> b": 0.7, "U -> d": 0.7},
         "b",
         "d",
+        instrument="a",
     ),
     Question(
         "M-bias",
