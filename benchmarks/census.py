@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations, product
 from pathlib import Path
 from time import perf_counter
@@ -167,18 +167,19 @@ def districts(graph: Graph) -> Iterator[Graph]:
         yield Graph(directed, bidirected, {}, [v for v in graph.observed if v in kept])
 
 
-def found_by(graph: Graph, criteria: tuple[str, ...], split: bool) -> set[str]:
-    """Edges that some criteria solve."""
-    if split:
-        return set().union(*(found_by(part, criteria, False) for part in districts(graph)))
-    return {q for step in apply_criteria(Study(graph).bench, criteria) for q in step.outputs if q is not None}
+def found_by(studies: Iterable[Study], criteria: tuple[str, ...]) -> set[str]:
+    """Edges that some criteria solve in a graph or in its sub-models."""
+    steps = (step for study in studies for step in apply_criteria(study.bench, criteria))
+    return {q for step in steps for q in step.outputs if q is not None}
 
 
 def columns_of(graph: Graph) -> tuple[int, ...]:
     """How many edges each column solves, the closure last."""
     edges = {edge_key(u, "->", v) for u, v in graph.directed}
-    closure = len(edges & known_effects(Study(graph)).known.keys())
-    return (*(len(found_by(graph, *column)) for column in COLUMNS.values()), closure)
+    whole, parts = Study(graph), [Study(part) for part in districts(graph)]
+    closure = len(edges & known_effects(whole).known.keys())
+    found = (found_by(parts if split else [whole], criteria) for criteria, split in COLUMNS.values())
+    return (*map(len, found), closure)
 
 
 def report(title: str, counts: tuple[int, ...], right: bool, start: float) -> None:
@@ -229,7 +230,7 @@ def census_of_factors() -> bool:
     for graph in one_factor_graphs(9):
         edges = len(graph.directed)
         total[edges] += 1
-        solved[edges] += len(found_by(graph, ("latent-factor half-trek",), False)) == edges
+        solved[edges] += len(found_by([Study(graph)], ("latent-factor half-trek",))) == edges
     rows = tuple(tuple(counts[k] for k in range(10)) for counts in (total, solved))
     right = rows == (FACTOR_TOTAL, FACTOR_SOLVED)
     print(f"one hidden cause of six: {total.total()} graphs, solved {solved.total()}, by edges {rows[1]}")
@@ -261,10 +262,10 @@ def census_of_two_factors() -> bool:
     for graph in two_factor_graphs(6):
         edges = len(graph.directed)
         total["graphs"] += 1
-        total["solved"] += len(found_by(graph, ("latent-factor half-trek",), False)) == edges
+        total["solved"] += len(found_by([Study(graph)], ("latent-factor half-trek",))) == edges
         arcs = [pair for kids in graph.latents.values() for pair in combinations(kids, 2)]
         projected = Graph(graph.directed, arcs, {}, graph.observed)
-        total["as arcs"] += len(found_by(projected, ("edgewise half-trek",), False)) == edges
+        total["as arcs"] += len(found_by([Study(projected)], ("edgewise half-trek",))) == edges
     right = tuple(total.values()) == (FACTORS_TOTAL, FACTORS_SOLVED, FACTORS_PROJECTED)
     print(f"two hidden causes of six: {dict(total)}, {perf_counter() - start:.0f} s, {'right' if right else 'WRONG'}")
     return right

@@ -148,7 +148,9 @@ class Closure:
         some = np.flatnonzero(cut.residual)
         fit = np.flatnonzero(f.matmul(self._products[:, some], cut.residual[some, None])[:, 0] == 0)
         columns = [self.bench.place[cut.causes[i]] for i in missing]
-        fit = fit[np.argsort(~np.isin(fit, columns), kind="stable")]  # a regression, where it will do
+        late = np.ones(len(self._rows), dtype=bool)
+        late[columns] = False
+        fit = fit[np.argsort(late[fit], kind="stable")]  # a regression, where it will do
         system = self._products[fit][:, columns]
         reduced, pivots = f.rref(system)
         alone = [i for i, row in enumerate(reduced) if np.count_nonzero(row) == 1]
