@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from halftrek.model import Floats
 from halftrek.moments import Moments
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
+WIDE = 300  # variables, from which factoring the whole covariance is no longer cheap
 SINGULAR = 1e-10  # share of a variable's variance that the others must leave unexplained
 
 
@@ -36,6 +39,44 @@ def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
             cov, variance = np.where(good[:, None, None], cov, np.eye(p)), np.where(good[:, None], variance, 1.0)
         pivots = np.diagonal(cholesky_or_nan(cov), axis1=1, axis2=2) ** 2
         return np.asarray(enough & good & (pivots > SINGULAR * variance).all(axis=1))
+
+
+def well_posed_in_parts(graph: Graph, moments: Moments) -> bool:
+    """True if each district with its parents is safely positive definite, which is all that a fit needs.
+
+    In a wide graph this costs a small part of what factoring the whole covariance does. False says nothing.
+    """
+    p = len(moments.names)
+    if p < WIDE or moments.names != graph.observed:
+        return False
+    parts = _neighbourhoods(graph, moments.names)
+    if sum(len(at) * at.shape[1] ** 2 for at in parts) > p * p // 4:  # a giant district
+        return False
+    return all(_all_posed(moments.cov, at, moments.n) for at in parts)
+
+
+def _all_posed(cov: Floats, at: NDArray[np.intp], n: float) -> bool:
+    """Whether each stretch of places has a safely positive definite covariance; a place repeated is none."""
+    spare = np.zeros(at.shape, dtype=bool)
+    spare[:, 1:] = at[:, 1:] == at[:, :-1]
+    parts = np.where(spare[:, :, None] | spare[:, None, :], np.eye(at.shape[1]), cov[at[:, :, None], at[:, None, :]])
+    try:
+        pivots = np.linalg.cholesky(parts).diagonal(axis1=1, axis2=2) ** 2
+    except np.linalg.LinAlgError:
+        return False
+    return bool(n > at.shape[1] and (pivots > 1e2 * SINGULAR * parts.diagonal(axis1=1, axis2=2)).all())
+
+
+@lru_cache(maxsize=16)
+def _neighbourhoods(graph: Graph, names: tuple[str, ...]) -> tuple[NDArray[np.intp], ...]:
+    """Places of the members and parents of each district, districts of about the same size in one array."""
+    place = {v: i for i, v in enumerate(names)}
+    by_width: dict[int, list[list[int]]] = {}
+    for members in graph.districts:
+        local = sorted({place[u] for v in members for u in (v, *graph.parents(v))})
+        width = 1 << (len(local) - 1).bit_length()
+        by_width.setdefault(width, []).append(local + local[-1:] * (width - len(local)))
+    return tuple(np.array(rows, dtype=np.intp) for rows in by_width.values())
 
 
 def refuse_far_means(moments: Moments, graph: Graph, fixed: set[str]) -> None:

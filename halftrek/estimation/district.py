@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from halftrek.estimation.block import cholesky_or_nan, evaluate, hessian
 from halftrek.estimation.em import em_step, has_em_step
+from halftrek.estimation.giant import LARGE, newton_giant
 from halftrek.estimation.loadings import split_covariances
 from halftrek.estimation.newton import Optimum, minimize, without
 from halftrek.estimation.plan import Task
@@ -167,7 +168,8 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Pie
     many_maxima = task.several_starts or (settings.few_rows and bool(shape.pairs))
     wanted = settings.starts or (_starts_for(problem) if many_maxima else 1)
     if wanted == len(problem.G) == 1 and settings.plain and task.plain and fits_alone(shape):
-        found = newton_single(shape, problem.G[0])
+        large = shape.parameters > LARGE and not problem.saturated
+        found = newton_giant(task, problem.G[0]) if large else newton_single(shape, problem.G[0])
         if found is not None and found.iterations <= settings.max_iter:
             return _piece_of(task, found)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from halftrek.errors import DataError, InputError
-from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
+from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.district import Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
 from halftrek.estimation.plan import make_plan
@@ -291,11 +291,11 @@ def fit(
     data = select(moments, graph)
     cov, mean = data.cov[None], data.mean[None]
     plan = make_plan(graph, names, options)
-    if not well_posed(cov, data.n)[0]:
+    if not (well_posed_in_parts(graph, data) or well_posed(cov, data.n)[0]):
         refuse_dependent(data, graph)
     if options.intercepts:
         refuse_far_means(data, graph, {v for v, _ in options.intercepts})
-    solution = solve_plan(plan, cov, mean, settings)
+    solution = solve_plan(plan, cov, mean, settings).frozen()
     _refuse_contradiction(solution)
     model = CGLSCM(names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, graph)
     reports = reports_of(names, solution)

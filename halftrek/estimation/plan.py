@@ -6,7 +6,7 @@ that feed it. Coefficients that share a label tie their districts into one task.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -147,8 +147,8 @@ class Plan:
         from halftrek.estimation.grouping import group_tasks
         from halftrek.estimation.ragged import bunches_of
 
-        bunches, others = bunches_of(self.tasks)
-        return bunches, group_tasks(others, len(self.tasks) - len(others))
+        bunches, alone, others = bunches_of(self.tasks)
+        return bunches, (*((task,) for task in alone), *group_tasks(others, len(self.tasks) - len(others)))
 
     @cached_property
     def every_task(self) -> tuple[Task, ...]:
@@ -173,7 +173,7 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
     p = len(names)
     known = graph.coefficients
     fixed_T = np.zeros((p, p)) if known else np.zeros((0, 0))
-    fixed = {(u, v) for u, v in graph.directed if isinstance(known.get(edge_key(u, "->", v)), float)}
+    fixed = {(u, v) for u, v in graph.directed if known and isinstance(known.get(edge_key(u, "->", v)), float)}
     for u, v in fixed:
         fixed_T[place[u], place[v]] = known[edge_key(u, "->", v)]
     fixed_mu = {place[v]: value for v, value in options.intercepts}
@@ -181,10 +181,16 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
     derived = [place[v] for v in names if place[v] in fixed_mu or (fixed and fixed_T[:, place[v]].any())]
     source = {v: v for v in range(p)} | {v: p + i for i, v in enumerate(derived)}
     constant = p + len(derived)
-    builder = _Builder(graph, place, source, fixed, fixed_mu, fixed_noise, constant, raw)
+    districts = _tied_districts(graph)
+    home = {v: members for members in districts for v in members}
+    arcs: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for u, v in graph.bidirected:
+        arcs.setdefault(home[u], []).append((u, v))
+    rank = {u: k for k, u in enumerate(graph.latents)}
+    builder = _Builder(graph, place, source, fixed, fixed_mu, fixed_noise, constant, raw, arcs, rank)
     singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = {}
     tasks: list[Task] = []
-    for members in _tied_districts(graph):
+    for members in districts:
         if builder.is_single(members):
             at = place[members[0]]
             slots, about_origin = builder.single_slots(members[0])
@@ -211,7 +217,7 @@ def _mixing(p: int, derived: list[int], fixed_T: Floats, fixed_mu: dict[int, flo
     return mixing
 
 
-def _tied_districts(graph: Graph) -> Iterable[tuple[str, ...]]:
+def _tied_districts(graph: Graph) -> Sequence[tuple[str, ...]]:
     """Districts, those that share a label joined."""
     labelled: dict[str, list[str]] = {}
     for key, value in graph.coefficients.items():
@@ -253,12 +259,14 @@ class _Builder:
     fixed_noise: dict[int, float]
     constant: int
     raw: bool
+    arcs: dict[tuple[str, ...], list[tuple[str, str]]]  # by district
+    rank: dict[str, int]  # of hidden causes
 
     def is_single(self, members: tuple[str, ...]) -> bool:
         v = members[0]
-        labels = any(isinstance(self.graph.coefficients.get(edge_key(u, "->", v)), str) for u in self.graph.parents(v))
-        loaded = any(self._is_explicit(u) for u in self.graph.latent_parents(v))
-        return len(members) == 1 and not loaded and not (labels and self._repeats(v))
+        if len(members) > 1 or any(self._is_explicit(u) for u in self.graph.latent_parents(v)):
+            return False
+        return not (self.graph.coefficients and self._repeats(v))
 
     def _repeats(self, v: str) -> bool:
         labels = [self.graph.coefficients.get(edge_key(u, "->", v)) for u in self.graph.parents(v)]
@@ -281,7 +289,6 @@ class _Builder:
 
     def task(self, members: tuple[str, ...]) -> Task:
         graph, at = self.graph, {v: i for i, v in enumerate(members)}
-        inside = set(members)
         about_origin = self.raw or any(self.place[v] in self.fixed_mu for v in members)
         tie: list[float | str | None] = []
         column: list[int] = []
@@ -297,10 +304,9 @@ class _Builder:
             slots += sources
             tie += labels
         pairs: dict[tuple[int, int], float | str | None] = {}
-        for a, b in graph.bidirected:
-            if a in inside:
-                pairs[tuple(sorted((at[a], at[b])))] = graph.coefficients.get(edge_key(a, "<->", b))  # type: ignore[index]
-        hidden = [u for u in graph.latents if set(graph.latents[u]) & inside]
+        for a, b in self.arcs.get(members, ()):
+            pairs[tuple(sorted((at[a], at[b])))] = graph.coefficients.get(edge_key(a, "<->", b))  # type: ignore[index]
+        hidden = sorted({u for v in members for u in graph.latent_parents(v)}, key=self.rank.__getitem__)
         needs_loadings = any(
             self._is_explicit(u) for u in hidden
         )  # then all get them: a boundary is found in one space
@@ -312,7 +318,7 @@ class _Builder:
                 ends: tuple[int, int] = tuple(sorted(at[c] for c in graph.latents[u]))  # type: ignore[assignment]
                 if ends not in pairs:  # a bidirected edge, or an earlier hidden cause, has this covariance already
                     pairs[ends] = None
-                    pair_latents.append((list(graph.latents).index(u), ends))
+                    pair_latents.append((self.rank[u], ends))
         fixed_pairs = tuple((i, j, x) for (i, j), x in pairs.items() if isinstance(x, float))
         free_pairs = {pair: x for pair, x in pairs.items() if not isinstance(x, float)}
         noisy = tuple(i for v, i in at.items() if self.place[v] not in self.fixed_noise)
@@ -323,7 +329,7 @@ class _Builder:
             variables=tuple(self.place[v] for v in members),
             slots=tuple(slots),
             members=tuple(self.source[self.place[v]] for v in members),
-            latents=tuple(list(graph.latents).index(u) for u in explicit),
+            latents=tuple(self.rank[u] for u in explicit),
             fixed_noise=tuple(
                 (at[v], self.fixed_noise[self.place[v]]) for v in members if self.place[v] in self.fixed_noise
             ),

@@ -136,32 +136,40 @@ class Ends:
     boundary: Flags
 
 
-def bunches_of(tasks: Sequence[Task]) -> tuple[tuple[Bunch, ...], tuple[Task, ...]]:
-    """Tasks to be solved together, and the others. Joining saves calls and costs arithmetic with the padding."""
-    fit = [task for task in tasks if _fits(task)]
-    fit.sort(key=lambda task: task.shape.parameters)
-    sizes = [task.shape.parameters for task in fit]
-    least, cut = [0.0], [0]  # least cost of the first so many tasks, and where their last bunch begins
-    for stop in range(1, len(fit) + 1):
-        each = 20.0 + 0.1 * sizes[stop - 1] ** 2
-        starts = [i for i in range(stop) if (stop - i) * sizes[stop - 1] ** 2 <= MOST] or [stop - 1]
-        best = min(starts, key=lambda i: least[i] + (stop - i) * each)
-        least.append(least[best] + (stop - best) * each + CALLS)
-        cut.append(best)
-    bunches, alone, stop = [], [task for task in tasks if not _fits(task)], len(fit)
+def bunches_of(tasks: Sequence[Task]) -> tuple[tuple[Bunch, ...], tuple[Task, ...], tuple[Task, ...]]:
+    """Plain tasks to be solved together, plain tasks to be solved alone, and the others.
+
+    Joining saves calls and costs arithmetic with the padding.
+    """
+    by_size: dict[int, list[Task]] = {}
+    alone, others = [], []
+    for task in tasks:
+        if not task.plain or not fits_alone(task.shape) or task.several_starts or task.about_origin:
+            others.append(task)
+        elif task.shape.parameters > LARGEST:
+            alone.append(task)
+        else:
+            by_size.setdefault(task.shape.parameters, []).append(task)
+    sizes = sorted(by_size)
+    count = np.cumsum([0, *(len(by_size[size]) for size in sizes)])
+    least, cut = [0.0], [0]  # least cost of the first so many sizes, and where their last bunch begins
+    for stop, size in enumerate(sizes, start=1):
+        costs = np.array(least) + (count[stop] - count[:stop]) * (20.0 + 0.1 * size**2)
+        cut.append(int(costs.argmin()))
+        least.append(float(costs.min()) + CALLS)
+    bunches, stop = [], len(sizes)
     while stop:
         start = cut[stop]
-        if stop - start > 1:
-            bunches.append(Bunch.of(fit[start:stop]))
-        else:
-            alone += fit[start:stop]
+        together = [task for size in sizes[start:stop] for task in by_size[size]]
+        most = max(2, MOST // sizes[stop - 1] ** 2)
+        for i in range(0, len(together), most):
+            part = together[i : i + most]
+            if len(part) > 1:
+                bunches.append(Bunch.of(part))
+            else:
+                alone += part
         stop = start
-    return tuple(bunches), tuple(alone)
-
-
-def _fits(task: Task) -> bool:
-    usual = task.plain and fits_alone(task.shape) and not task.several_starts and not task.about_origin
-    return usual and task.shape.parameters <= LARGEST
+    return tuple(bunches), tuple(alone), tuple(others)
 
 
 def solve_bunch(bunch: Bunch, G: Floats) -> Ends | None:

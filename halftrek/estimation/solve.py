@@ -27,6 +27,12 @@ class Solution:
     value: Floats
     pieces: tuple[tuple[Task, slice, Piece], ...]
 
+    def frozen(self) -> Solution:
+        """The same, read-only, so that a model need not copy it."""
+        for array in (self.T, self.W, self.C, self.mu):
+            array.flags.writeable = False
+        return self
+
 
 def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Solution:
     """Maximum likelihood for each moment set ``(cov[i], mean[i])``."""
