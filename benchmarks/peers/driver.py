@@ -27,7 +27,7 @@ class NotForThis(Exception):
     """The tool is made for other problems: nothing was asked of it."""
 
 
-def measure(call, seconds, most=201):
+def measure(call, seconds, most=1001):
     """Milliseconds of repeated calls, for so many seconds; the first fifth warms up, unless one call is long."""
     start = time.perf_counter()
     call()
