@@ -33,7 +33,7 @@ from benchmarks.tools import (
 )
 
 Timing = dict[str, Any]
-LIMIT = 300.0  # seconds that a tool is given for one problem, its start and all repeats included
+LIMIT = 180.0  # seconds that a tool is given for one problem, its start and all repeats included
 ROUNDS = 4
 SMALL = 30  # variables: up to here the noise of a machine matters more than its speed
 FITTERS: tuple[tuple[str, Tool, str], ...] = (
@@ -161,7 +161,7 @@ def _run(line: list[str]) -> None:
 def _wall(call: Callable[[], None], quick: bool) -> dict[str, Any]:
     taken = []
     try:
-        for _ in range(2 if quick else 9):
+        for _ in range(2 if quick else 7):
             start = time.perf_counter()
             call()
             taken.append(1e3 * (time.perf_counter() - start))

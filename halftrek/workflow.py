@@ -144,8 +144,10 @@ def fit(
         start = _formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if _better(again, found) else found
-    found = replace(found, frame=library_of(data, cov))
-    return found if rows is None else replace(found, rows=rows.select(found.moments.names))
+    library = library_of(data, cov)
+    if library or rows is not None:
+        found = replace(found, frame=library, rows=None if rows is None else rows.select(found.moments.names))
+    return found
 
 
 def fit_groups(

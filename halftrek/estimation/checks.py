@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError
 from halftrek.estimation.block import cholesky_or_nan
-from halftrek.estimation.kernels import cholesky, quiet
 from halftrek.graph import Graph
 from halftrek.model import Floats
+from halftrek.model.kernels import cholesky, quiet
 from halftrek.moments import Moments
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,23 +72,14 @@ class Piece:
     boundary: Flags
     ridge: Flags  # no maximum was reached, and the likelihood is almost flat in some direction
 
-    def put(self, rows: NDArray[np.intp], other: Piece) -> None:
-        """Overwrite some members of the batch."""
-        for mine, new in (
-            (self.t, other.t),
-            (self.W, other.W),
-            (self.C, other.C),
-            (self.value, other.value),
-            (self.starts, other.starts),
-            (self.agreeing, other.agreeing),
-            (self.several, other.several),
-            (self.converged, other.converged),
-            (self.flat, other.flat),
-            (self.boundary, other.boundary),
-            (self.ridge, other.ridge),
-        ):
-            mine[rows] = new
-        self.iterations[rows] += other.iterations
+    def with_rows(self, rows: NDArray[np.intp], other: Piece) -> Piece:
+        """The piece with some members of the batch done again; the steps of both count."""
+        new = {}
+        for field in fields(self):
+            new[field.name] = getattr(self, field.name).copy()  # several fields may be one array
+            new[field.name][rows] = getattr(other, field.name)
+        new["iterations"][rows] += self.iterations[rows]
+        return Piece(**new)
 
 
 def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings) -> Piece:
@@ -117,7 +108,7 @@ def split_latents(task: Task, piece: Piece, G: Floats, scale: Floats, settings: 
     if len(outside):  # no hidden causes have these covariances: their maximum lies on the boundary
         explicit = task.explicit()
         rest = make_problem(explicit, G[outside], scale[outside])
-        piece.put(outside, _fit(explicit, rest, scale[outside], settings))
+        return piece.with_rows(outside, _fit(explicit, rest, scale[outside], settings))
     return piece
 
 
@@ -213,22 +204,25 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Pie
     )
 
 
+_NO, _YES = np.zeros(1, dtype=bool), np.ones(1, dtype=bool)
+_NONE, _ONE = np.zeros(1, dtype=np.intp), np.ones(1, dtype=np.intp)
+
+
 def _piece_of(task: Task, found: Found) -> Piece:
     """The piece of a single data set that needed nothing special."""
-    no, none, one = np.zeros(1, dtype=bool), np.zeros(1, dtype=np.intp), np.ones(1, dtype=np.intp)
     return Piece(
         t=found.t[None],
         W=found.W[None],
         C=np.zeros((1, len(task.pair_latents), task.shape.size)),
         value=np.array([found.value]),
         iterations=np.array([found.iterations]),
-        starts=one,
-        agreeing=one,
-        several=no,
-        converged=~no,
-        flat=none,
+        starts=_ONE,
+        agreeing=_ONE,
+        several=_NO,
+        converged=_YES,
+        flat=_NONE,
         boundary=np.array([found.boundary]),
-        ridge=no,
+        ridge=_NO,
     )
 
 

@@ -183,7 +183,7 @@ class Fit(Presented):
         What data do not determine has no estimate, and the note says so. ``as_frame=False`` gives a list of values with
         these fields, for programs. For the other options see ``query``.
         """
-        from halftrek.reporting import parameter_table
+        from halftrek.reporting.text import parameter_table
 
         return parameter_table(
             self, level=level, interval=interval, information=information, replicates=replicates,

@@ -12,12 +12,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.kernels import cholesky, inverse, quiet, solve
 from halftrek.estimation.newton import NEAR, QUADRATIC, RIDGE, SLACK
 from halftrek.estimation.plan import PAD, Task
 from halftrek.estimation.shape import Shape
 from halftrek.estimation.single import FAR, SOLID, STEPS, Found
 from halftrek.model import Floats
+from halftrek.model.kernels import cholesky, inverse, quiet, solve
 
 Ints = NDArray[np.intp]
 LARGE = 300  # parameters

@@ -12,10 +12,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.kernels import cholesky, inverse, quiet, solve
 from halftrek.estimation.newton import NEAR, QUADRATIC, RIDGE, SLACK
 from halftrek.estimation.shape import Shape
 from halftrek.model import Floats
+from halftrek.model.kernels import cholesky, inverse, quiet, solve
 
 Ints = NDArray[np.intp]
 STEPS = 12
@@ -51,8 +51,9 @@ class Layout:
     f: Ints
     j: Ints
     s: Floats
-    crossings: Ints  # (f, j), (j, j), (f, f) in a flattened d x d matrix
-    weights: Floats  # s for the first, 1, s s' for the last
+    crossings: Ints  # four pairs of factors of the second derivatives of W, in the flattened K and 2KRK - K
+    weights: Floats  # s s' for each
+    signs: Floats  # -2 for a coefficient, then as slope
     slope: Floats  # 1 for a variance, 2 for a covariance
     ridge: Floats  # 1 + RIDGE on the diagonal
     steady: Floats
@@ -67,6 +68,8 @@ def layout_of(shape: Shape) -> Layout:
     pairs = np.zeros((d, d))
     pairs[at.first, at.second] = pairs[at.second, at.first] = 1.0
     size = shape.parameters
+    fj, jj, ff = f[:, None] * d + j, j[:, None] * d + j, f[:, None] * d + f
+    later = (d * d * np.array([1, 1, 1, 0]))[:, None, None]
     return Layout(
         shape=shape,
         saturated=len(shape.pairs) == d * (d - 1) // 2,
@@ -78,8 +81,9 @@ def layout_of(shape: Shape) -> Layout:
         f=f,
         j=j,
         s=s,
-        crossings=np.stack([f[:, None] * d + j, j[:, None] * d + j, f[:, None] * d + f]),
-        weights=np.stack([np.repeat(s[:, None], len(s), axis=1), np.ones((len(s), len(s))), np.outer(s, s)]),
+        crossings=np.stack([np.stack([fj.T, fj, jj, jj + d * d]), np.stack([fj, fj.T, ff, ff]) + later]),
+        weights=np.outer(s, s),
+        signs=np.concatenate([np.full(m, -2.0), 2.0 * s]),
         slope=2.0 * s,
         ridge=np.ones((size, size)) + RIDGE * np.eye(size),
         steady=1e-12 * np.eye(m),
@@ -193,20 +197,22 @@ def _evaluate(
 
 def derivatives(way: Layout, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:
     """Gradient and Hessian of F (MATHEMATICS, section 4)."""
-    m, f, j = way.shape.slots, way.f, way.j
+    m, d = way.shape.slots, way.shape.size
+    both = np.empty((2, d, d))
+    both[0] = K
     KRK = K @ R @ K
     M = K - KRK
+    np.subtract(KRK, M, out=both[1])
     size = way.shape.parameters
     slope = np.empty(size)
-    slope[:m] = -2.0 * V.ravel()[way.t_at]
-    slope[m:] = M.ravel()[way.w_at] * way.slope
-    Kx = K.ravel()[way.crossings] * way.weights
-    Nx = (KRK - M).ravel()[way.crossings] * way.weights
-    half = Kx[0].T * Nx[0]
+    slope[:m] = V.ravel()[way.t_at]
+    slope[m:] = M.ravel()[way.w_at]
+    slope *= way.signs
+    factors = both.ravel()[way.crossings]
     H = np.empty((size, size))
-    H[m:, m:] = half + half.T + Kx[1] * Nx[2] + Nx[1] * Kx[2]
+    H[m:, m:] = (factors[0] * factors[1] * way.weights).sum(axis=0)
     Kc = K[way.column]
     H[:m, :m] = 2.0 * Gzz * Kc[:, way.column]
-    H[:m, m:] = mixed = (V[:, f] * Kc[:, j] + V[:, j] * Kc[:, f]) * way.slope
+    H[:m, m:] = mixed = (V[:, way.f] * Kc[:, way.j] + V[:, way.j] * Kc[:, way.f]) * way.slope
     H[m:, :m] = mixed.T
     return slope, H

@@ -132,9 +132,10 @@ def _regress(these: Regressions, S: Floats, T: Floats, W: Floats) -> Floats:
     left = S[:, source, source]
     if z.shape[1]:
         scale = np.sqrt(S[:, z, z])
-        gram = S[:, z[:, :, None], z[:, None, :]] / (scale[..., None] * scale[..., None, :])
-        cross = S[:, z, source[:, None]] / scale
-        slope = np.linalg.solve(gram, cross[..., None])[..., 0]
+        slope = cross = S[:, z, source[:, None]] / scale
+        if z.shape[1] > 1:
+            gram = S[:, z[:, :, None], z[:, None, :]] / (scale[..., None] * scale[..., None, :])
+            slope = np.linalg.solve(gram, cross[..., None])[..., 0]
         left = left - (slope * cross).sum(axis=2)
         T[:, z, target[:, None]] = slope / scale
     noise = np.maximum(left, 1e-300)

@@ -47,6 +47,7 @@ class Parameter:
     note: str = ""
 
 
+FIELDS = tuple(f.name for f in fields(Parameter))
 Interval = Literal["delta", "robust", "bootstrap", "parametric"]
 
 
@@ -66,7 +67,7 @@ def parameter_columns(
         if found is not None:
             return found
     rows = _rows(fit, level, interval, information, replicates, random_state)
-    return {f.name: [getattr(row, f.name) for row in rows] for f in fields(Parameter)}
+    return {name: [getattr(row, name) for row in rows] for name in FIELDS}
 
 
 def parameter_rows(
@@ -103,7 +104,7 @@ def _plain_columns(fit: Fit, level: float) -> dict[str, Any] | None:
         for column in told:
             column[-p:] = nan
         notes[-p:] = [NO_MEANS] * p
-    return dict(zip((f.name for f in fields(Parameter)), (*places.sides, *told, notes), strict=True))
+    return dict(zip(FIELDS, (*places.sides, *told, notes), strict=True))
 
 
 def _rows(

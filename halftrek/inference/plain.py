@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.estimation.kernels import cholesky, inverse, quiet
 from halftrek.estimation.plan import Plan, Task
 from halftrek.estimation.single import Layout, derivatives, fits_alone, layout_of
 from halftrek.model import CGLSCM, Floats
+from halftrek.model.kernels import cholesky, inverse, quiet
 from halftrek.queries.gradients import Gradient
 
 FIRM = 1e-6  # share of a pivot that has to be left; below, a closer look is needed

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
-from halftrek.estimation.kernels import inverse
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.inference.plain import FIRM, is_plain, plain_information
 from halftrek.model import CGLSCM, Floats
+from halftrek.model.kernels import inverse
 
 Ints = NDArray[np.intp]
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from halftrek.errors import ModelError, QueryError
 from halftrek.graph import Graph, did_you_mean, parse_edge_key
 from halftrek.model.gaussian import Floats, Gaussian, frozen
+from halftrek.model.kernels import inverse
 from halftrek.model.rows import Rows
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class CGLSCM:
                 raise ModelError(
                     f"{attribute} must have the shape {shape} for {p} variables and {q} latents, not {array.shape}"
                 )
-            if not np.isfinite(array).all():
+            if not np.isfinite(array.sum()) and not np.isfinite(array).all():
                 raise ModelError(f"{attribute} holds a value that is not finite")
             object.__setattr__(self, attribute, array)
         if self.graph is None:
@@ -243,7 +244,7 @@ class GLSCM:
 def total_effects(T: ArrayLike) -> Floats:
     """``B = I + T + T² + … = (I - T)^-1``."""
     direct = np.asarray(T, dtype=float)
-    return np.asarray(np.linalg.inv(np.eye(len(direct)) - direct))
+    return inverse(np.eye(len(direct)) - direct)
 
 
 def direct_effects(B: ArrayLike) -> Floats:

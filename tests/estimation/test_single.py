@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 
-from halftrek.estimation.district import make_problem
+from halftrek.estimation.district import _piece_of, make_problem
 from halftrek.estimation.newton import minimize
 from halftrek.estimation.options import Options
-from halftrek.estimation.plan import make_plan
-from halftrek.estimation.shape import error_matrices
-from halftrek.estimation.single import fits_alone, newton_single
+from halftrek.estimation.plan import Task, make_plan
+from halftrek.estimation.shape import Shape, error_matrices
+from halftrek.estimation.single import Found, fits_alone, newton_single
 from halftrek.estimation.solve import gather
 from halftrek.estimation.starts import regression_start
 from halftrek.simulation import random_graph, random_model
@@ -60,3 +62,19 @@ def test_what_is_no_maximum_is_left_to_others():
     size = task.shape.slots + task.shape.size
     G = np.full((size, size), 0.99) - 1.5 * np.eye(size)
     assert newton_single(task.shape, G) is None
+
+
+def test_a_piece_that_is_done_again_keeps_its_fields_apart():
+    """Pieces of single data sets share arrays between fields; doing a member again must not write through them."""
+    shape = Shape(2, (1,), ((0, 1),), (0, 1))
+    task = Task(shape, (0, 1), (0,), (0, 1), ())
+    found = Found(np.array([0.5]), np.eye(2), 1.0, 3, False)
+    piece = _piece_of(task, found)
+    again = replace(
+        _piece_of(task, replace(found, t=np.array([0.7]), iterations=4)),
+        starts=np.array([8]), agreeing=np.array([5]), several=np.array([True]),
+    )  # fmt: skip
+    mixed = piece.with_rows(np.array([0]), again)
+    assert (mixed.starts[0], mixed.agreeing[0], mixed.several[0], mixed.ridge[0]) == (8, 5, True, False)
+    assert (mixed.iterations[0], mixed.t[0, 0]) == (7, 0.7)
+    assert (piece.starts[0], piece.agreeing[0], piece.several[0], piece.t[0, 0]) == (1, 1, False, 0.5)

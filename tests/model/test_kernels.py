@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halftrek.estimation import kernels
+from halftrek.model import kernels
 
 
 @pytest.mark.parametrize("present", [True, False])

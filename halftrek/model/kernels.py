@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.model import Floats
+from halftrek.model.gaussian import Floats
 
 _KERNELS: Any = getattr(np.linalg, "_umath_linalg", None)
 _PRESENT = all(hasattr(_KERNELS, name) for name in ("cholesky_lo", "inv", "solve1"))
