@@ -150,6 +150,8 @@ def _write_table(frame: Any, args: argparse.Namespace) -> None:
     from halftrek.reporting.tables import table
 
     columns = columns_in(frame, "the table")
+    count = len(next(iter(columns.values())))
+    columns = {"row": list(range(1, count + 1)), **columns}  # a variable of this name takes its place
     rows = list(zip(*columns.values(), strict=True))
     if args.out is not None:
         _writer(args.out)(columns, args.out)
@@ -161,8 +163,7 @@ def _write_table(frame: Any, args: argparse.Namespace) -> None:
         more = (
             f"\n\n  and {len(rows) - _MOST_SHOWN:,} more rows: --out FILE writes all" if len(rows) > _MOST_SHOWN else ""
         )
-        shown = [(k + 1, *cells) for k, cells in enumerate(rows[:_MOST_SHOWN])]
-        show(table(("row", *columns), shown) + more)
+        show(table(tuple(columns), rows[:_MOST_SHOWN]) + more)
     else:
         _csv(sys.stdout, columns)
 

@@ -22,13 +22,17 @@ _ASSIGNED = re.compile(r"""\s*(?:"([^"]+)"|([^"=,]+?))\s*([-+*/]?=)\s*([^,]+?)\s
 
 
 def read_graph(source: str, folder: Path = _HERE) -> Graph:
-    """The graph of a file, of standard input, of the catalog or a data set, or of the text itself; in this order."""
+    """The graph of a file, of standard input, of the catalog or a data set, or of the text itself; in this order.
+
+    A file holds text, or what ``save`` wrote of a graph, a model, a fit or a verdict.
+    """
     from halftrek.syntax import parse_graph
 
     if source == STANDARD_INPUT:
         return parse_graph(_decoded(sys.stdin.buffer.read(), "standard input"))
     if _is_file(folder / source):
-        return parse_graph(_decoded((folder / source).read_bytes(), source))
+        text = _decoded((folder / source).read_bytes(), source)
+        return _saved_graph(folder / source) if re.match(r'\s*\{\s*"', text) else parse_graph(text)
     if not re.fullmatch(r"[\w./\\ -]+", source) or "--" in source:
         return parse_graph(source)
     named = find_entry(source)
@@ -38,6 +42,18 @@ def read_graph(source: str, folder: Path = _HERE) -> Graph:
     if study is None:
         raise InputError(_neither_file_nor_name(source))
     return study.graph
+
+
+def _saved_graph(path: Path) -> Graph:
+    """The graph in a file of JSON."""
+    from halftrek.graph import Graph
+    from halftrek.storage import load
+
+    found = load(path)
+    graph = found if isinstance(found, Graph) else getattr(found, "graph", None)
+    if not isinstance(graph, Graph):
+        raise InputError(f"the {type(found).__name__} in {str(path)!r} has no graph; give a saved graph, model or fit")
+    return graph
 
 
 def find_entry(source: str) -> Entry | None:

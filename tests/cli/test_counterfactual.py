@@ -47,7 +47,8 @@ def test_a_table_is_the_librarys(option: str, do: dict[str, object], fit: ht.Fit
     assert main([*ASK, "--do", option]) == 0
     found = columns(capsys.readouterr().out)
     expected = fit.counterfactual(STUDY.columns, do, "reaction")
-    assert list(found) == list(expected)
+    assert list(found) == ["row", *expected]
+    assert found.pop("row") == list(range(1, len(STUDY.columns["cond"]) + 1))
     for name, values in found.items():
         np.testing.assert_allclose(values, np.asarray(expected[name], dtype=float), rtol=1e-9, atol=1e-12)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import halftrek as ht
 from halftrek import identification
 from halftrek.cli import main
 from halftrek.graph import Graph
@@ -97,3 +100,18 @@ def test_the_budget_reaches_the_decision(monkeypatch: pytest.MonkeyPatch, capsys
     assert budgets == [0.5]
     for wrong in ("0", "-1", "soon", "inf", "nan"):
         assert main(["identify", CORNER, "a -> m", "--budget", wrong]) == 2
+
+
+def test_a_saved_model_or_fit_is_a_graph_too(tmp_path: Path, capsys: Capture) -> None:
+    entry = ht.catalog("front-door")
+    for name, value in (("graph", entry.graph), ("model", entry.model), ("verdict", ht.identify(entry.graph, "X1 ~> X3"))):
+        path = tmp_path / f"{name}.json"
+        ht.save(value, path)
+        assert main(["identify", str(path), "X1 ~> X3"]) == 0
+        assert "identified" in capsys.readouterr().out
+    ht.save(ht.moments(np.eye(3) + 0.1), tmp_path / "moments.json")
+    assert main(["identify", str(tmp_path / "moments.json"), "X1 ~> X3"]) == 2
+    assert "has no graph; give a saved graph, model or fit" in capsys.readouterr().err
+    (tmp_path / "other.json").write_text('{"nodes": []}')
+    assert main(["identify", str(tmp_path / "other.json"), "X1 ~> X3"]) == 2
+    assert "it is not a file that halftrek saved" in capsys.readouterr().err
