@@ -104,7 +104,11 @@ def test_the_budget_reaches_the_decision(monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_a_saved_model_or_fit_is_a_graph_too(tmp_path: Path, capsys: Capture) -> None:
     entry = ht.catalog("front-door")
-    for name, value in (("graph", entry.graph), ("model", entry.model), ("verdict", ht.identify(entry.graph, "X1 ~> X3"))):
+    for name, value in (
+        ("graph", entry.graph),
+        ("model", entry.model),
+        ("verdict", ht.identify(entry.graph, "X1 ~> X3")),
+    ):
         path = tmp_path / f"{name}.json"
         ht.save(value, path)
         assert main(["identify", str(path), "X1 ~> X3"]) == 0
