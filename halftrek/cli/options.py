@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-GRAPH_HELP = "file (text, or a saved model or fit), name of the catalog or of a bundled data set, '-' for standard input, or the graph itself"
+GRAPH_HELP = (
+    "file (text, or a saved model or fit), name of the catalog or of a bundled data set, '-' for standard input, "
+    "or the graph itself"
+)
 DATA_HELP = "CSV, Parquet or Arrow file, name of a bundled data set, or '-' for standard input"
 QUESTION_HELP = "for instance 'P(y | do(x=1))' or 'x ~> y'"
 INTERVALS = ("delta", "robust", "bootstrap", "parametric", "profile")
