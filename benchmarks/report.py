@@ -8,6 +8,13 @@ from typing import Any
 from benchmarks.claims import Claim, claims, ratio
 
 Results = dict[str, Any]
+RATIOS = """
+![Each tool's time as a multiple of halftrek's, by problem, on a logarithmic scale](ratios.png)
+
+Each dot is a tool's time as a multiple of halftrek's for the same work; a triangle is a tool that was stopped, and
+takes longer than that.
+
+"""
 SIGNS = {
     "right": "✓",
     "refuses": "refuses",
@@ -26,9 +33,10 @@ def write(results: Results, out: Path) -> None:
             _head("Right, and honest", results, "accuracy") + accuracy_page(results["accuracy"])
         )
     if "speed" in results:
-        said = "## In short\n\nTimes are multiples of halftrek's.\n\n" + claims_table(claims(results)) + "\n"
+        said = "## In short\n\nTimes are multiples of halftrek's.\n\n" + claims_table(claims(results)) + RATIOS
         (out / "speed.md").write_text(_head("Speed", results, "speed") + said + speed_page(results["speed"]))
         growth_figure(results["speed"]["timings"], out / "growth.png")
+        ratio_figure(results["speed"]["timings"], out / "ratios.png")
     if "limits" in results:
         (out / "limits.md").write_text(
             _head("How far from the limit", results, "limits") + limits_page(results["limits"])
@@ -184,6 +192,40 @@ def limits_page(limits: dict[str, list[dict[str, Any]]]) -> str:
     )
     rows = [[e["question"], f"{e['samples']:,}", f"{e['ratio']:.3f} ± {e['spread']:.3f}"] for e in limits["efficiency"]]
     return text + table(["", "samples", "error² / bound"], rows)
+
+
+def ratio_figure(timings: list[dict[str, Any]], path: Path) -> None:
+    """A row for each problem, a dot for each tool, halftrek at 1."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    at = {(t["problem"], t["tool"]): t for t in timings}
+    wanted = ("paper", "size", "giant district", "bootstrap", "process")
+    problems = list(dict.fromkeys(t["problem"] for t in timings if t["section"] in wanted))
+    tools = [t for t in dict.fromkeys(t["tool"] for t in timings if t["section"] in wanted) if "halftrek" not in t]
+    fig, ax = plt.subplots(figsize=(9, 0.42 * len(problems) + 1.6), layout="constrained")
+    colours = dict(zip(tools, plt.colormaps["tab20"].colors, strict=False))
+    for tool in tools:
+        found = [(ratio(at, p, tool), len(problems) - k) for k, p in enumerate(problems)]
+        for bound, marker in ((False, "o"), (True, ">")):
+            some = [(r.value, y) for r, y in found if r is not None and r.bound == bound]
+            if some:
+                ax.plot(*zip(*some, strict=True), marker, ms=7, color=colours[tool], alpha=0.85)
+        ax.plot([], [], "o", color=colours[tool], label=tool)
+    ax.axvline(1.0, color="0.2", lw=1.2)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:,g}×")
+    ax.set_yticks([len(problems) - k for k in range(len(problems))], problems)
+    ax.set_xlabel("times as long as halftrek")
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    fig.legend(loc="outside lower center", ncols=6, frameon=False, fontsize=8)
+    fig.savefig(path, dpi=110)
+    plt.close(fig)
 
 
 def growth_figure(timings: list[dict[str, Any]], path: Path) -> None:
