@@ -59,9 +59,10 @@ def _head(title: str, results: Results, part: str) -> str:
     m, versions = results["runs"][part], results["versions"]
     kind = "quick run (small sizes, few samples)" if m["quick"] else "full run"
     tools = ", ".join(f"{name} {v}" if not v.startswith("not") else f"{name} ({v})" for name, v in versions.items())
+    again = "".join(f" Fits of {tool} were measured again on {day}." for tool, day in m.get("again", {}).items())
     return (
         f"# {title}\n\nWritten by `python benchmarks/run.py`, {kind}, {m['date']}: {m['cores']} cores, "
-        f"{m['processor']}, {m['system']}, Python {m['python']}, load {m['load']} at the end. {tools}.\n\n"
+        f"{m['processor']}, {m['system']}, Python {m['python']}, load {m['load']} at the end. {tools}.{again}\n\n"
     )
 
 

@@ -25,13 +25,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, few samples, nothing is installed")
     parser.add_argument("--only", choices=list(PARTS), nargs="+", default=list(PARTS), help="parts to measure again")
+    parser.add_argument(
+        "--again", metavar="TOOL", nargs="+", default=[], help="only these tools' fits, into results.json"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks", help="folder for the results")
     parser.add_argument("--tables", action="store_true", help="measure nothing, write the tables of results.json again")
     options = parser.parse_args()
     path = options.out / "results.json"
     options.out.mkdir(parents=True, exist_ok=True)
     results = json.loads(path.read_text()) if path.exists() else {}
-    if not options.tables:
+    if options.again:
+        results["speed"] = speed.measure_again(results["speed"]["timings"], options.quick, options.again)
+        results["runs"]["speed"].setdefault("again", {}).update(dict.fromkeys(options.again, machine()["date"]))
+        path.write_text(json.dumps(results, indent=1) + "\n")
+    elif not options.tables:
         for tool in PEERS:
             set_up(tool, install=not options.quick)
         results["versions"] = {t.name: version(t) or how_to_install(t) for t in (HALFTREK, *PEERS)}

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,25 +68,28 @@ def timing(section: str, problem: str, tool: str, found: dict[str, Any], **more:
     return entry
 
 
-def fits(quick: bool) -> list[Timing]:
+def fits(quick: bool, only: Sequence[str] = (), problems: Collection[str] | None = None) -> list[Timing]:
     """From moments to a fit, by size; a tool that has given up is not asked about larger problems.
 
     Small problems are asked in several rounds, tool after tool: a machine that is busy for a while slows them all.
     """
     limit = 6.0 if quick else LIMIT
+    fitters = [fitter for fitter in FITTERS if not only or fitter[1].name in only]
     found, tired = [], dict[tuple[str, str], dict[str, Any]]()
     for section, name, size, problem in _fit_problems(quick):
+        if problems is not None and name not in problems:
+            continue
         rounds = 1 if quick or size > SMALL else ROUNDS
         problem.hints["seconds"] = 0.5 if quick else 6.0 / rounds
         answers: dict[str, dict[str, Any]] = {}
         for _ in range(rounds):
-            for label, tool, variant in FITTERS:
+            for label, tool, variant in fitters:
                 if (section, label) not in tired:
                     answer = ask(tool, problem, "time", variant, seconds=limit)
                     answers[label] = _pooled(answers.get(label), answer)
                     if "gave_up" in answer:
                         tired[section, label] = {**answer, "gave_up": f"gave up at {size:,} variables"}
-        for label, _, _ in FITTERS:
+        for label, _, _ in fitters:
             answer = answers.get(label) or tired[section, label]
             found.append(timing(section, name, label, answer, size=size))
     return found
@@ -247,6 +250,14 @@ def exponents(timings: list[Timing]) -> list[dict[str, Any]]:
                 sizes = [mine[0]["size"], mine[-1]["size"]]
                 grown.append({"section": section, "tool": tool, "exponent": float(slope), "sizes": sizes})
     return grown
+
+
+def measure_again(before: list[Timing], quick: bool, tools: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """The fits of some tools that failed once more, in the place of those of an earlier run."""
+    failed = {t["problem"] for t in before if t["tool"] in tools and "median" not in t and "beyond" not in t}
+    new = {(t["section"], t["problem"], t["tool"]): t for t in fits(quick, tools, failed)}
+    timings = [new.get((t["section"], t["problem"], t["tool"]), t) for t in before]
+    return {"timings": timings, "growth": exponents(timings)}
 
 
 def measure(quick: bool) -> dict[str, list[dict[str, Any]]]:

@@ -34,6 +34,12 @@ def text_of(problem, hidden="covariance"):
     return "\n".join(lines)
 
 
+def alone(problem):
+    """Variables that have neither causes nor effects: a model has them only by their means, or by an effect of zero."""
+    placed = {v for kids in (*problem["directed"], *problem["factors"].values()) for v in kids}
+    return [v for v in problem["names"] if v not in placed]
+
+
 def answer(problem, path):
     import pandas as pd
     import semopy
@@ -41,12 +47,10 @@ def answer(problem, path):
     said = io.StringIO()
     logging.basicConfig(stream=said, force=True)
     hidden = sys.argv[3] if len(sys.argv) > 3 else "covariance"
-    placed = {v for kids in (*problem["directed"], *problem["factors"].values()) for v in kids}
-    alone = [v for v in problem["names"] if v not in placed and hidden == "covariance"]
-    # with missing values the model with means: the plain model's FIML centres by the observed means, which are off;
-    # and a variable that has neither causes nor effects is known only by its mean
-    kind = semopy.ModelMeans if problem["holes"] or alone else semopy.Model
-    text = "\n".join([text_of(problem, hidden), *(f"{v} ~ 1" for v in alone)])
+    unplaced = alone(problem) if hidden == "covariance" else []
+    # with missing values the model with means: the plain model's FIML centres by the observed means, which are off
+    kind = semopy.ModelMeans if problem["holes"] or unplaced else semopy.Model
+    text = "\n".join([text_of(problem, hidden), *(f"{v} ~ 1" for v in unplaced)])
     model = kind(text, mimic_lavaan=hidden == "covariance")
     solved = model.fit(pd.read_csv(path))
     table = model.inspect()
@@ -69,6 +73,8 @@ def timed(problem, folder, variant):
 
     cov, text, n = pd.read_csv(folder / "cov.csv"), text_of(problem), problem["rows"]
     cov.index = cov.columns
+    first = problem["directed"][0][0]
+    text = "\n".join([text, *(f"{v} ~ 0*{first}" for v in alone(problem))])
 
     def call():
         model = semopy.Model(text, mimic_lavaan=True)
