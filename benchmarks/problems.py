@@ -218,4 +218,4 @@ def giant_problem(variables: int, rows: int = 5_000) -> Problem:
     names = [f"v{i:03d}" for i in range(variables)]
     arcs = list(pairwise(names))
     arrows = [(names[i], names[i + k]) for k in (2, 5) for i in range(variables - k)]
-    return _sampled(Graph(arrows, arcs, {}, names), max(rows, 20 * variables), variables <= 100)
+    return _sampled(Graph(arrows, arcs, {}, names), max(rows, 20 * variables), variables <= 200)

@@ -128,7 +128,9 @@ def run(command: list[str], seconds: float) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(lines[-1])
     except (IndexError, json.JSONDecodeError):
-        return {"error": (done.stderr.strip().splitlines() or ["nothing printed"])[-1][:120]}
+        said = done.stderr.strip().splitlines()
+        # a process that the system stopped, for its memory as a rule, says nothing
+        return {"error": said[-1][:120] if said else f"stopped with status {done.returncode}"}
     return found
 
 
