@@ -32,7 +32,13 @@ class Ratio:
     bound: bool
 
     def __str__(self) -> str:
-        return f"{'> ' if self.bound else ''}{self.value:,.3g} ({self.tool})"
+        return f"{self.times} ({self.tool})"
+
+    @property
+    def times(self) -> str:
+        """Three figures, never a power of ten."""
+        figures = f"{self.value:,.0f}" if self.value >= 100 else f"{self.value:.3g}"
+        return f"> {figures}" if self.bound else figures
 
 
 def ratio(at: Timings, problem: str, tool: str) -> Ratio | None:

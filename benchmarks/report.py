@@ -167,13 +167,7 @@ def _timed(entry: dict[str, Any] | None) -> str:
 
 def _ratio(at: dict[tuple[str, str], dict[str, Any]], problem: str, tool: str) -> str:
     found = ratio(at, problem, tool)
-    times = "" if found is None else f" ({'> ' if found.bound else ''}{_figures(found.value)}×)"
-    return _timed(at.get((problem, tool))) + times
-
-
-def _figures(number: float) -> str:
-    """Three figures, never a power of ten."""
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    return _timed(at.get((problem, tool))) + ("" if found is None else f" ({found.times}×)")
 
 
 def _memory(entry: dict[str, Any]) -> str:
