@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import ModelError, QueryError
+from halftrek.graph import Graph
 from halftrek.model import CGLSCM, GLSCM, Rows, cgl_edge, direct_effects, total_effects
+from halftrek.simulation import random_graph, random_model
 from tests.estimation.strategies import models
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)
@@ -171,3 +175,20 @@ def test_rows_keep_names_only_while_they_hold():
     assert getattr(rows[:, ::-1], "names", None) is None
     assert getattr(rows + 1, "names", None) is None
     assert rows.mean() == 2.5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sweep_along_the_edges_equals_products_of_matrices(seed, monkeypatch):
+    graph = random_graph(8, n_edges=2 * (seed % 12), n_bidirected=4, n_latents=1, latent_children=3, random_state=seed)
+    model = random_model(graph, random_state=seed)
+    monkeypatch.setattr("halftrek.model.scm.WIDE", 0)
+    swept = replace(model)
+    B = np.linalg.inv(np.eye(8) - model.T)
+    np.testing.assert_allclose(swept.B, B, atol=1e-14)
+    np.testing.assert_allclose(swept.cov, B.T @ model.omega @ B, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(swept.mean, B.T @ model.mu, rtol=1e-12, atol=1e-12)
+    backwards = {v: i for i, v in enumerate(reversed(model.names))}
+    other = Graph(
+        [(u, v) for u in model.names for v in model.names if backwards[u] < backwards[v]], (), {}, model.names
+    )
+    np.testing.assert_allclose(replace(swept, graph=other, C=np.zeros((0, 8)), latents=()).B, B, atol=1e-14)
