@@ -81,7 +81,13 @@ def accuracy_page(entries: list[dict[str, Any]]) -> str:
     for q in questions:
         text += f"\n### {q}\n\nTrue effect {at[q, tools[0]]['truth']:.3g}.\n\n"
         rows = [
-            [t, at[q, t]["verdict"], _middle(at[q, t]), str(at[q, t].get("note", "")).replace("|", "¦")] for t in tools
+            [
+                t,
+                at[q, t]["verdict"],
+                _middle(at[q, t]),
+                str(at[q, t].get("note", "")).replace("|", "¦").replace("[", r"\["),
+            ]
+            for t in tools
         ]
         text += table(["tool", "verdict", "median answer", "what it said"], rows, 99)
     return text
