@@ -8,7 +8,7 @@ further: a hedge.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from halftrek.graph import Graph
@@ -89,14 +89,7 @@ def _cut(graph: Graph, no_causes: set[str], no_effects: set[str]) -> Graph:
 
 
 def _ancestors(graph: Graph, of: Iterable[str], within: Variables) -> Variables:
-    found = set(of) & within
-    stack = list(found)
-    while stack:
-        for p in graph.parents(stack.pop()):
-            if p in within and p not in found:
-                found.add(p)
-                stack.append(p)
-    return frozenset(found)
+    return _reached(set(of) & within, graph.parents, within)
 
 
 def _districts(graph: Graph, within: Variables) -> list[Variables]:
@@ -111,12 +104,17 @@ def _districts(graph: Graph, within: Variables) -> list[Variables]:
 
 def _tied(graph: Graph, variable: str, within: Collection[str]) -> Variables:
     """The district of a variable."""
-    found, stack = {variable}, [variable]
+    return _reached({variable}, graph.spouses, within)
+
+
+def _reached(start: set[str], near: Callable[[str], Iterable[str]], within: Collection[str]) -> Variables:
+    """What can be walked to from ``start`` without leaving ``within``."""
+    found, stack = set(start), list(start)
     while stack:
-        for w in graph.spouses(stack.pop()):
-            if w in within and w not in found:
-                found.add(w)
-                stack.append(w)
+        for v in near(stack.pop()):
+            if v in within and v not in found:
+                found.add(v)
+                stack.append(v)
     return frozenset(found)
 
 

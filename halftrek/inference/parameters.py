@@ -80,13 +80,11 @@ def parameter_rows(
     random_state: int = 0,
 ) -> list[Parameter]:
     """The same, a value for each parameter."""
-    interval = interval or usual_interval(fit)
-    if interval == "delta" and information in (None, "expected"):
-        found = _plain_columns(fit, level)
-        if found is not None:
-            columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]
-            return [Parameter(*row) for row in zip(*columns, strict=True)]
-    return _rows(fit, level, interval, information, replicates, random_state)
+    found = parameter_columns(
+        fit, level=level, interval=interval, information=information, replicates=replicates, random_state=random_state
+    )
+    columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]
+    return [Parameter(*row) for row in zip(*columns, strict=True)]
 
 
 def _plain_columns(fit: Fit, level: float) -> dict[str, Any] | None:
