@@ -12,6 +12,7 @@ import numpy as np
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate
 from halftrek.model import Floats, Gaussian
+from halftrek.notes import Note, in_words, warnings_of
 from halftrek.queries import Query
 
 
@@ -21,16 +22,26 @@ class Answer:
 
     ``result`` is a number, or a distribution for ``P(...)`` of variables. ``outcome`` is the distribution whose mean
     was asked for: its spread is noise between units, which more data do not reduce, unlike ``se`` and ``interval``.
-    ``n`` is the number of rows behind the estimate.
+    ``n`` is the number of rows behind the estimate; ``notes`` are findings, each with a ``code`` and ``facts``.
     """
 
     query: Query
     result: float | Gaussian
     verdict: Verdict | None = None
-    warnings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     estimate: Estimate | None = None
     outcome: Gaussian | None = None
     n: float | None = None
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against the number or its interval, in sentences; ``notes`` has it as values, and more."""
+        return warnings_of(self.notes)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know of the number that does not speak against it, in sentences."""
+        return in_words(n for n in self.notes if n.level == "note")
 
     @property
     def distribution(self) -> Gaussian | None:
@@ -120,7 +131,8 @@ class Answer:
             text = "; ".join(parts)
         else:
             text = f"{self.result:.6g}{self._range(0)}"
-        return "\n".join([f"{self.query} = {text}", *(f"warning: {w}" for w in self.warnings)])
+        lines = [f"{self.query} = {text}", *(f"note: {n}" for n in self.remarks)]
+        return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
 
     def _range(self, i: int) -> str:
         if self.estimate is None or np.isnan(self.estimate.errors[i]):

@@ -37,7 +37,7 @@ def explain(answer: Answer) -> str:
         _found(answer),
         *_spread(answer),
         _assumptions(answer),
-        *(f"Note: {_sentence(w)}" for w in answer.warnings),
+        *(f"Note: {_sentence(text)}" for text in (*answer.remarks, *answer.warnings)),
     ]
     return "\n".join(parts)
 
@@ -104,7 +104,7 @@ def _coverage(answer: Answer) -> str:
 
 
 def _doubtful(answer: Answer) -> bool:
-    return any("cannot be trusted" in w for w in answer.warnings)
+    return any(n.level == "doubt" for n in answer.notes)
 
 
 def _zero(answer: Answer, value: float) -> str:

@@ -10,38 +10,218 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Front = Literal["python", "command line"]
-Level = Literal["warning", "note"]
+Level = Literal["doubt", "warning", "note"]
 
-# How each front asks for what an advice names; in the words below ``{profile}`` stands for the front's own way.
+# How each front asks for what an advice names: ``{ask_profile}`` in the words below stands for the front's own way.
 _ASKS: Mapping[Front, Mapping[str, str]] = {
     "python": {
         "ask_profile": 'fit.query(..., interval="profile")',
-        "ask_robust": 'fit.query(..., interval="robust")',
+        "ask_robust": 'interval="robust"',
+        "ask_default": "leave interval= out",
         "ask_measures": "fit.measures()",
+        "ask_tests": "fit.tests()",
+        "ask_steps": "raise max_iter",
     },
     "command line": {
         "ask_profile": "--interval profile",
         "ask_robust": "--interval robust",
+        "ask_default": "leave --interval out",
         "ask_measures": "halftrek fit --checks",
+        "ask_tests": "halftrek fit --checks",
+        "ask_steps": "fit in Python with a larger max_iter",
     },
 }
 
 
 @dataclass(frozen=True)
 class Words:
-    """What one code says: a sentence, a few words for a column of a table, and whether a number may mislead."""
+    """What one code says: a sentence, a few words for a column of a table, and how much it speaks against a number."""
 
     text: str
     short: str = ""
     level: Level = "warning"
+    why: str = ""  # the finding without the advice, for notes that refer to it
 
 
 _WORDS: dict[str, Words] = {
     "text": Words("{text}"),  # from files of the first version, which kept sentences
+    "remark": Words("{text}", level="note"),
+    "doubt": Words("{text}", level="doubt"),
+    # how the fit went
+    "steps ran out": Words(
+        "district {{{who}}}: no maximum after {iterations} steps; {ask_steps}, or check the graph for effects that are "
+        "not identified",
+        "not converged, see fit.status",
+        level="doubt",
+    ),
+    "no finite maximum": Words(
+        "district {{{who}}}: the likelihood keeps rising along a ridge while {runaway} runs off, with no finite "
+        "maximum in sight; do not trust answers that involve it",
+        "no finite maximum, see fit.status",
+        level="doubt",
+    ),
+    "boundary": Words(
+        "district {{{who}}}: a noise variance is estimated at zero; intervals there are not reliable",
+        "boundary, see fit.status",
+        level="doubt",
+    ),
+    "several peaks": Words(
+        "district {{{who}}}: only {agreeing} of {starts} starts reached the best likelihood; it has several peaks or a "
+        "ridge",
+        "several peaks, see fit.status",
+        level="doubt",
+    ),
+    "not determined": Words(
+        "district {{{who}}}: {many} of its parameters cannot be determined from data; each question is checked on its "
+        "own",
+        level="note",
+    ),
+    "several solutions": Words(
+        "district {{{who}}}: different coefficients reach the same likelihood; an effect that depends on them is not "
+        "identified, or has several values",
+        level="note",
+    ),
+    "no maximum": Words("the fit did not reach a maximum: {status}", "{code}, see fit.status"),
+    # what the data are
+    "missing values": Words("{text}"),
+    "rows left out": Words("{rows:,} rows with missing values were left out"),
+    "no means": Words("no means were given with the covariance, so they count as zero: read means as deviations"),
+    "no means, rows": Words(
+        "no means were given with the covariance, so they count as zero: give rows as deviations from their means, and "
+        "read the results so",
+        level="doubt",
+    ),
+    "no information": Words(
+        "at these estimates the data carry no information about this answer, so it has no interval",
+        "no information about it at these estimates",
+    ),
+    "no path": Words("the graph has no such path", level="note"),
+    # whether an interval may be trusted
+    "weak instrument": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "weak instrument (F = {F:.1f}): see fit.query",
+        "doubt",
+        why="{rows} is a weak instrument for {columns} (first-stage F = {F:.1f}, below {strong:g})",
+    ),
+    "weak instruments": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "weak instruments (F = {F:.1f}): see fit.query",
+        "doubt",
+        why="{rows} are weak instruments for {columns} (strength {F:.1f} as a first-stage F, below {strong:g})",
+    ),
+    "weak divisor": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "hardly identified (F = {F:.1f}): see fit.query",
+        "doubt",
+        why="the formula of this effect divides by a number that data hardly tell from zero (strength {F:.1f} as a "
+        "first-stage F, below {strong:g})",
+    ),
+    "no parabola": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "a standard error describes it badly: see fit.query",
+        "doubt",
+        why="a standard error describes the likelihood of this answer badly (deviance {low:.3g} at the lower end of "
+        "the interval and {high:.3g} at the upper, where {nominal:.3g} is meant)",
+    ),
+    "few rows": Words(
+        "the interval is for few rows: {rows:.4g} rows inform the answer, less {parameters:.4g} parameters, so it "
+        "takes Student's t with {free:.3g} degrees of freedom",
+        "t with {free:.3g} degrees of freedom",
+        "note",
+    ),
+    "no rows left": Words(
+        "{rows:.4g} rows inform this answer, and its equations have {parameters:.4g} parameters: the data say nothing "
+        "of its precision",
+        "no rows left",
+        level="doubt",
+    ),
+    "too few rows": Words(
+        "{rows:.4g} rows inform this answer, and its equations have {parameters:.4g} parameters: this interval is made "
+        "for more, and too narrow; {ask_default}",
+        "too few rows for this interval",
+        level="doubt",
+    ),
+    "few clusters": Words(
+        "the interval is for few clusters: {clusters} clusters, left out one at a time, with Student's t",
+        "few clusters",
+        "note",
+    ),
+    "too few clusters": Words(
+        "{clusters} clusters are few for this interval, which may be too narrow; {ask_default}",
+        "few clusters",
+        level="doubt",
+    ),
+    "profile chosen": Words(
+        "the interval is by profile likelihood, since one from a standard error would mislead: {reason}",
+        level="note",
+    ),
+    "kinked": Words(
+        "this probability has no slope where an effect changes its sign, so that an interval from slopes or from the "
+        "likelihood cannot be trusted; {ask_default}",
+        "has no slope",
+        level="doubt",
+    ),
+    "drawn from the model": Words(
+        "the interval is from data drawn from the fitted model, since this probability has no slope where an effect "
+        "changes its sign",
+        level="note",
+    ),
+    "misfit": Words(
+        "the data contradict the graph, see {ask_tests}: the interval allows for it in its width, not for a bias",
+        "the data contradict the graph",
+        level="doubt",
+    ),
+    "formula differs": Words(
+        "the formula alone gives {formula:.4g} on these data, the whole model {value:.4g}: the data contradict the "
+        "graph somewhere, see {ask_measures}",
+        level="doubt",
+    ),
+    "clusters not counted": Words(
+        "this interval takes the rows for independent: {ask_robust} counts their clusters",
+        "clusters not counted",
+        level="doubt",
+    ),
+    # bootstrap
+    "replicates left out": Words(
+        "{failed} of {drawn} {kind} replicates had no maximum of the likelihood and were left out"
+    ),
+    "many replicates left out": Words(
+        "{failed} of {drawn} {kind} replicates had no maximum of the likelihood and were left out: do not trust this "
+        "interval, use {ask_profile}",
+        "{failed} of {drawn} replicates had no maximum of the likelihood",
+        level="doubt",
+    ),
+    # profile
+    "unbounded": Words(
+        "the likelihood bounds {name} on neither side: these data are consistent with every value", level="note"
+    ),
+    "ruled out": Words(
+        "the likelihood bounds {name} on neither side: only values between {low:.4g} and {high:.4g} are ruled out, and "
+        "the interval is given as unbounded",
+        level="note",
+    ),
+    "unbounded on one side": Words("the likelihood does not bound {name} {side}", level="note"),
+    "walk lost": Words("the likelihood of {name} could not be followed to the end of its interval on {side}"),
+    "short of the maximum": Words(
+        "the fit stopped short of the maximum by {short:.3g} in log-likelihood; the interval is about the maximum, "
+        "where {name} is {estimate:.4g}",
+        level="doubt",
+    ),
+    # mediation
+    "total may be zero": Words(
+        "the {percent:g}% interval of the total effect contains zero, so the proportion mediated may be anything and "
+        "its interval is not reliable; look at the indirect effect itself"
+    ),
+    "opposite signs": Words(
+        "direct and indirect effect have opposite signs and partly cancel: the proportion is not a share"
+    ),
+    "many routes": Words(
+        "more than {most} routes visit the mediators; only the effects through each of them are listed", level="note"
+    ),
 }
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True)
 class Note:
     """A finding: ``code`` says what kind, ``facts`` hold its figures and names; ``str(note)`` is for people."""
 
@@ -60,20 +240,44 @@ class Note:
 
     @property
     def level(self) -> Level:
-        """A "warning" speaks against a number; a "note" only says what it is."""
+        """A "doubt" speaks against an interval, a "warning" against the number; a "note" only says what it is."""
         return _WORDS[self.code].level
 
     def words(self, front: Front = "python") -> str:
         """The sentence, in the words of a front."""
-        return _WORDS[self.code].text.format(**{**_ASKS[front], **self.facts})
+        return _WORDS[self.code].text.format(**{"why": self.why, **_ASKS[front], **self.facts})
+
+    def told(self, front: Front) -> Note:
+        """The same, its words fixed in those of a front."""
+        return Note({"doubt": "doubt", "warning": "text", "note": "remark"}[self.level], {"text": self.words(front)})
+
+    @property
+    def why(self) -> str:
+        """The finding alone, without advice."""
+        return _WORDS[self.code].why.format(**self.facts)
 
     @property
     def short(self) -> str:
         """A few words, for a column of a table."""
         words = _WORDS[self.code]
-        return (words.short or words.text).format(**{**_ASKS["python"], **self.facts})
+        return (words.short or words.text).format(**{"why": self.why, **_ASKS["python"], **self.facts})
+
+
+def note(code: str, /, **facts: Any) -> Note:
+    """A note with these facts."""
+    return Note(code, facts)
+
+
+def in_words(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
+    """The sentences of notes, each once."""
+    return tuple(dict.fromkeys(n.words(front) for n in notes))
 
 
 def warnings_of(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
-    """The sentences of all notes that are warnings, each once."""
-    return tuple(dict.fromkeys(note.words(front) for note in notes if note.level == "warning"))
+    """The sentences of all notes that speak against something, each once."""
+    return in_words((n for n in notes if n.level != "note"), front)
+
+
+def in_short(notes: Iterable[Note]) -> str:
+    """Notes as the cell of a table."""
+    return "; ".join(dict.fromkeys(n.short for n in notes))

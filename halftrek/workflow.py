@@ -15,11 +15,11 @@ from halftrek.answers import Answer
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
+from halftrek.estimation.status import troubles
 from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import Estimate, How, Profile, RobustTest, estimate, measures, profile_curve, robust_measures
-from halftrek.inference.robust import usual_interval
+from halftrek.inference import Estimate, How, Profile, RobustTest, measures, profile_curve, robust_measures
 from halftrek.inputs import (
     is_grouped,
     read_data,
@@ -31,6 +31,7 @@ from halftrek.inputs import (
 )
 from halftrek.model import CGLSCM, Gaussian
 from halftrek.moments import Moments, read_moments
+from halftrek.notes import Note, note
 from halftrek.queries import (
     Composite,
     Counterfactual,
@@ -47,7 +48,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.gradients import linearize
 from halftrek.queries.units import unit_query
-from halftrek.trust import STRONG, doubts, weakest_step
+from halftrek.trust import judge, judged_effects, table_how
 
 if TYPE_CHECKING:
     from halftrek.estimation.groups import GroupFits
@@ -205,40 +206,35 @@ def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: An
     return estimation.fit_batch(chosen, sets, **options)
 
 
-def how_of(fitted: Fit, **uncertainty: Any) -> How:
-    """Options of uncertainty; where no kind of interval is asked for, the one that suits the rows."""
-    return How(**{**uncertainty, "interval": uncertainty.get("interval") or usual_interval(fitted)})
-
-
 def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
     """The fitted model's answer with its uncertainty (options: see ``How``), if the graph allows one."""
-    how = how_of(fitted, **uncertainty)
+    how = how_of(**uncertainty)
     query = read_question(question)
     check_query(query, fitted.graph)
     verdict = _verdict(fitted.graph, query)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
-    involved = fitted.graph.ancestors(variables_of(query))
-    notes = [r.warning for r in fitted.districts if r.warning and involved & set(r.members)]
-    if not fitted.converged and not any(r.warning for r in fitted.districts):
-        notes.append(f"the fit did not reach a maximum: {fitted.status}")
-    if fitted.patterns is not None:
-        notes.append(fitted.patterns.sentence)
-    if fitted.moments.dropped:
-        notes.append(f"{fitted.moments.dropped:,} rows with missing values were left out")
-    if not fitted.moments.has_mean and _needs_means(query, fitted.model):
-        notes.append("no means were given with the covariance, so they count as zero: read means as deviations")
     result = evaluate(query, fitted.model)
-    sure = estimate(fitted, query, result, how)
-    if usual_interval(fitted) == "robust" and how.interval in ("robust", "bootstrap"):
-        sure = replace(sure, clustered=True)
-    if np.isnan(sure.errors).any():
-        notes.append("at these estimates the data carry no information about this answer, so it has no interval")
-    notes += [*sure.notes, *_disagreement(fitted, query, verdict, sure)]
-    notes += doubts(fitted, query, result, verdict, sure, how)
-    if usual_interval(fitted) == "robust" and how.interval not in ("robust", "bootstrap"):
-        notes.append('this interval takes the rows for independent: interval="robust" counts their clusters')
-    return Answer(query, result, verdict, tuple(notes), sure, _outcome(query, fitted.model), fitted.n)
+    judged = judge(fitted, query, result, verdict, how)
+    notes = [*_about_the_fit(fitted, query), *judged.notes, *_disagreement(fitted, query, verdict, judged.estimate)]
+    return Answer(query, result, verdict, tuple(notes), judged.estimate, _outcome(query, fitted.model), fitted.n)
+
+
+def how_of(**uncertainty: Any) -> How:
+    """Options of uncertainty; where no kind of interval is asked for, the judge chooses."""
+    return How(**{"interval": None, **uncertainty})
+
+
+def _about_the_fit(fitted: Fit, query: Query) -> list[Note]:
+    """What to know of the fit and its data before trusting an answer."""
+    notes = list(troubles(fitted.status, fitted.districts, fitted.graph.ancestors(variables_of(query))))
+    if fitted.patterns is not None:
+        notes.append(note("missing values", text=fitted.patterns.sentence))
+    if fitted.moments.dropped:
+        notes.append(note("rows left out", rows=fitted.moments.dropped))
+    if not fitted.moments.has_mean and _needs_means(query, fitted.model):
+        notes.append(note("no means"))
+    return notes
 
 
 def _needs_means(query: Query, model: CGLSCM) -> bool:
@@ -256,7 +252,7 @@ def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
     return found if isinstance(found, Gaussian) else None
 
 
-def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -> list[str]:
+def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -> list[Note]:
     """A warning if the formula that identifies an effect and the whole model's estimate are far apart in these data.
 
     In a graph that is right both estimate the same number; the likelihood uses every equation, a formula only some.
@@ -272,10 +268,7 @@ def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -
     value, error = float(sure.values[0]), float(sure.errors[0])
     if not isinstance(formula, float) or not abs(formula - value) > max(6.0 * error, 1e-6 * abs(value)):
         return []
-    return [
-        f"the formula alone gives {formula:.4g} on these data, the whole model {value:.4g}: the data contradict the "
-        f"graph somewhere, see fit.measures()"
-    ]
+    return [note("formula differs", formula=formula, value=value)]
 
 
 def measures_of(fitted: Fit, robust: bool | RobustTest = False) -> dict[str, Any]:
@@ -302,35 +295,22 @@ def effects_of(fitted: Fit, kind: Any, *, budget: float, **uncertainty: Any) -> 
     from halftrek.frames import as_frame
     from halftrek.inference.effects import Effect, columns_of
 
-    rows = effect_rows_of(fitted, how_of(fitted, **uncertainty), kind=kind, budget=budget)
+    rows = effect_rows_of(fitted, how_of(**uncertainty), kind=kind, budget=budget)
     return as_frame(columns_of(rows, Effect), fitted.frame)
 
 
 def effect_rows_of(fitted: Fit, how: How, *, kind: Any = "all", budget: float = 5.0) -> list[Effect]:
-    """Every effect with its uncertainty; one that hangs on a weak instrument says so."""
+    """Every effect with its uncertainty; one whose interval may mislead says so."""
     from halftrek.inference.effects import effect_rows
 
-    rows = effect_rows(fitted, how, kind=kind, budget=budget)
-    return [replace(row, note=_weakness(fitted, row) or row.note) for row in rows]
-
-
-def _weakness(fitted: Fit, row: Effect) -> str:
-    if (
-        row.kind not in ("direct", "total")
-        or not row.se > 0.0
-        or not ("instrument" in row.method or "trek" in row.method)
-    ):
-        return ""
-    query = DirectEffect(row.cause, row.effect) if row.kind == "direct" else TotalEffect(row.cause, row.effect)
-    found = weakest_step(fitted, query, _verdict(fitted.graph, query), row.se)
-    return f"weak instrument (F = {found.F:.1f}): see fit.query" if found is not None and found.F < STRONG else ""
+    return judged_effects(fitted, effect_rows(fitted, table_how(fitted, how), kind=kind, budget=budget), how)
 
 
 def decomposition_of(fitted: Fit, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
     """A total effect path by path."""
     from halftrek.inference.decomposition import decompose
 
-    return decompose(fitted, cause, effect, how_of(fitted, **uncertainty), most=most)
+    return decompose(fitted, cause, effect, table_how(fitted, how_of(**uncertainty)), most=most)
 
 
 def mediation_of(
@@ -339,7 +319,7 @@ def mediation_of(
     """A total effect split at mediators."""
     from halftrek.inference.mediation import mediate
 
-    return mediate(fitted, cause, effect, how_of(fitted, **uncertainty), mediators=mediators)
+    return mediate(fitted, cause, effect, table_how(fitted, how_of(**uncertainty)), mediators=mediators)
 
 
 def counterfactual_of(
@@ -368,7 +348,7 @@ def counterfactual_of(
     held = held_values(graph, do, table)
     if isinstance(source, Fit):
         decide = partial(_verdict, graph)
-        how = how_of(source, **uncertainty)
+        how = table_how(source, how_of(**uncertainty))
         found = estimated_units(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
     else:
         found = exact_units(source, table, held, outcomes)

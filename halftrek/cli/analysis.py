@@ -50,7 +50,9 @@ class Fitting:
 class Uncertainty:
     """Where intervals come from."""
 
-    interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] | None = None
+    interval: Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"] | None = (
+        None
+    )
     level: float = 0.95
     replicates: int = 1000
     ends: Literal["percentile", "bca"] = "percentile"

@@ -30,20 +30,17 @@ def fitted(analysis: Analysis, graph: Graph) -> Iterator[Fit]:
 def parameters(fit: Fit, sure: Uncertainty) -> list[Parameter]:
     """Every parameter with the interval asked for."""
     from halftrek.errors import InputError
-    from halftrek.inference import parameter_rows
     from halftrek.reporting import late_bar
+    from halftrek.trust import judged_parameters
 
     if sure.interval == "profile":
         raise InputError("--interval profile is for one question at a time: halftrek query GRAPH DATA QUESTION")
     if sure == Uncertainty():
-        return list(parameter_rows(fit))
+        return judged_parameters(fit)
     with late_bar("bootstrap"):
-        return list(
-            parameter_rows(
-                fit, level=sure.level, interval=sure.interval, replicates=sure.replicates,
-                random_state=sure.random_state,
-            )
-        )  # fmt: skip
+        return judged_parameters(
+            fit, level=sure.level, interval=sure.interval, replicates=sure.replicates, random_state=sure.random_state
+        )
 
 
 def effect_records(fit: Fit, sure: Uncertainty) -> list[dict[str, Any]]:

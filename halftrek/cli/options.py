@@ -15,7 +15,7 @@ GRAPH_HELP = (
 )
 DATA_HELP = "CSV, Parquet or Arrow file, name of a bundled data set, or '-' for standard input"
 QUESTION_HELP = "for instance 'P(y | do(x=1))' or 'x ~> y'"
-INTERVALS = ("delta", "robust", "bootstrap", "parametric", "profile")
+INTERVALS = ("delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile")
 _ELSEWHERE = ("--sql", "--cov")
 
 
@@ -82,7 +82,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
 def add_uncertainty(parser: argparse.ArgumentParser) -> None:
     """Where intervals come from."""
     group = parser.add_argument_group("uncertainty")
-    words = "where it comes from (default: delta; with --cluster: robust)"
+    words = "where it comes from (default: what suits the rows and the question)"
     group.add_argument("--interval", choices=INTERVALS, help=words)
     group.add_argument("--level", type=share, default=0.95, help="of the interval (default: 0.95)")
     group.add_argument("--replicates", type=whole(2), default=1000, help="of a bootstrap (default: 1000)")

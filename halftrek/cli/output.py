@@ -103,9 +103,6 @@ _ADVICE = (
     ('missing="drop"', "--missing drop"),
     ("missing='drop'", "--missing drop"),
     ("; give syntax=... if it is another", ""),
-    ('fit.query(..., interval="profile")', "--interval profile"),
-    ('interval="profile"', "--interval profile"),
-    ("fit.measures()", "halftrek fit --checks"),
 )
 
 
@@ -118,7 +115,7 @@ def as_options(message: str) -> str:
 
 def for_command_line(answer: Answer) -> Answer:
     """The answer with its warnings in the words of the command line."""
-    return replace(answer, warnings=tuple(map(as_options, answer.warnings)))
+    return replace(answer, notes=tuple(n.told("command line") for n in answer.notes))
 
 
 def refuse_existing(path: str | os.PathLike[str] | None, force: bool) -> None:

@@ -70,6 +70,9 @@ _ANSWER_KEYS = {
     "method": _TEXT,
     "estimand": _TEXT,
     "warnings": _TEXTS,
+    "notes": _list(
+        _object({"code": _TEXT, "level": {"enum": ["doubt", "warning", "note"]}, "text": _TEXT, "facts": _ANY_OBJECT})
+    ),
     "latex": _TEXT,
     "explanation": _TEXT,
 }
@@ -81,6 +84,7 @@ _ANSWER_MORE = {
     "se": _NUMBERS,
     "interval": _NUMBERS,
     "variance_interval": _NUMBERS,
+    "interval_kind": _TEXT,
 }
 _ANSWER = _object(_ANSWER_KEYS, _ANSWER_MORE)
 _ANSWER_OF_FIT = _object({**_ANSWER_KEYS, "fit": _object(_ENDED)}, _ANSWER_MORE)

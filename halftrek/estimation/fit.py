@@ -70,7 +70,8 @@ class Fit(Presented):
         question: Any,
         *,
         level: float = 0.95,
-        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] | None = None,
+        interval: Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
+        | None = None,
         information: Literal["expected", "observed"] | None = None,
         replicates: int = 1000,
         ends: Literal["percentile", "bca"] = "percentile",
@@ -172,7 +173,7 @@ class Fit(Presented):
         self,
         *,
         level: float = 0.95,
-        interval: Literal["delta", "robust", "bootstrap", "parametric"] | None = None,
+        interval: Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric"] | None = None,
         information: Literal["expected", "observed"] | None = None,
         replicates: int = 1000,
         random_state: int = 0,

@@ -30,7 +30,8 @@ class Presented:
         *,
         title: str | None = None,
         level: float = 0.95,
-        interval: Literal["delta", "robust", "bootstrap", "parametric", "profile"] | None = None,
+        interval: Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
+        | None = None,
         information: Literal["expected", "observed"] | None = None,
         replicates: int = 1000,
         ends: Literal["percentile", "bca"] = "percentile",

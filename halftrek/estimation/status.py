@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from halftrek.notes import Note, in_words, note
 
 Code = Literal["converged", "boundary", "flat", "no finite maximum", "not converged"]
 
@@ -48,48 +50,33 @@ class DistrictReport:
     @property
     def sentence(self) -> str:
         """What there is to say of this district, empty if all went well."""
-        notes = [self.warning] if self.warning else []
+        notes = list(self.warnings)
         if self.flat and self.code in ("flat", "boundary"):
             many = "one direction" if self.flat == 1 else f"{self.flat} directions"
-            notes.append(
-                f"district {self._who}: {many} of its parameters cannot be determined from data; each question is "
-                f"checked on its own"
-            )
+            notes.append(note("not determined", who=self._who, many=many))
         if self.several:
-            notes.append(
-                f"district {self._who}: different coefficients reach the same likelihood; an effect that depends on "
-                f"them is not identified, or has several values"
-            )
-        return "; ".join(notes)
+            notes.append(note("several solutions", who=self._who))
+        return "; ".join(in_words(notes))
 
     @property
     def _who(self) -> str:
-        return "{" + ", ".join(self.members[:6]) + (", ..." if len(self.members) > 6 else "") + "}"
+        return ", ".join(self.members[:6]) + (", ..." if len(self.members) > 6 else "")
 
     @property
-    def warning(self) -> str:
+    def warnings(self) -> tuple[Note, ...]:
         """What to know before trusting even an identified answer that involves this district."""
         who = self._who
         notes = []
         if self.code == "not converged":
-            notes.append(
-                f"district {who}: no maximum after {self.iterations} steps; raise max_iter, or check the graph for "
-                f"effects that are not identified"
-            )
+            notes.append(note("steps ran out", who=who, iterations=self.iterations))
         if self.code == "no finite maximum":
-            notes.append(
-                f"district {who}: the likelihood keeps rising along a ridge while {self.runaway or 'a parameter'} runs "
-                f"off, with no finite maximum in sight; do not trust answers that involve it"
-            )
+            notes.append(note("no finite maximum", who=who, runaway=self.runaway or "a parameter"))
         if self.code == "boundary":
-            notes.append(f"district {who}: a noise variance is estimated at zero; intervals there are not reliable")
+            notes.append(note("boundary", who=who))
         found = self.code in ("converged", "flat", "boundary")
         if found and self.starts > 1 and 2 * self.agreeing < self.starts and not self.several:
-            notes.append(
-                f"district {who}: only {self.agreeing} of {self.starts} starts reached the best likelihood; it has "
-                f"several peaks or a ridge"
-            )
-        return "; ".join(notes)
+            notes.append(note("several peaks", who=who, agreeing=self.agreeing, starts=self.starts))
+        return tuple(notes)
 
 
 _ORDER: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum", "not converged")
@@ -120,3 +107,13 @@ def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequenc
         more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
         message += f" No row has both {u} and {v}{more}: how they covary is known through the model alone."
     return Status(code, message)
+
+
+def troubles(
+    status: Status, reports: Sequence[DistrictReport], involved: Container[str] | None = None
+) -> tuple[Note, ...]:
+    """What went wrong in the fit where the variables in question are involved (left out: anywhere)."""
+    found = [n for r in reports if involved is None or any(v in involved for v in r.members) for n in r.warnings]
+    if not status.converged and not any(r.warnings for r in reports):
+        found.append(note("no maximum", status=status.message, code=status.code))
+    return tuple(found)

@@ -1,7 +1,8 @@
 """How sure? Information, standard errors, intervals."""
 
 from halftrek.inference.delta import standard_errors
-from halftrek.inference.estimate import Estimate, How, estimate
+from halftrek.inference.estimate import Estimate, estimate
+from halftrek.inference.how import How
 from halftrek.inference.information import district_information
 from halftrek.inference.measures import Measures, measures
 from halftrek.inference.parameters import Parameter, parameter_columns, parameter_rows

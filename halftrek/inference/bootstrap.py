@@ -13,18 +13,21 @@ from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fit, fit_batch
 from halftrek.estimation.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
+from halftrek.inference.evidence import student_quantile
+from halftrek.inference.factor import Factor
 from halftrek.inference.holed_draws import draw_patterns
 from halftrek.inference.incomplete import RowScores, row_scores
 from halftrek.inference.influence import Forms, influence
 from halftrek.inference.replicates import values_of
-from halftrek.inference.resample import Progress, draw_model, draw_rows
-from halftrek.inference.robust import contributions
+from halftrek.inference.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
+from halftrek.inference.robust import contributions, count_clusters
 from halftrek.model import Floats
 from halftrek.moments import Patterns
+from halftrek.notes import Note, note
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
 
-Kind = Literal["bootstrap", "parametric"]
+Kind = Literal["bootstrap", "parametric", "jackknife"]
 Key = tuple[Kind, int, int]
 
 AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
@@ -40,11 +43,25 @@ class Replicates:
 
     batch: BatchFit
     drawn: int
+    kind: Kind
 
     @property
     def failed(self) -> int:
         """Data sets without a fit."""
         return self.drawn - len(self.batch)
+
+    @property
+    def percentile(self) -> bool:
+        """True if numbers vary over the replicates as the estimate does over studies."""
+        return self.kind != "jackknife"
+
+    def factor(self, values: Floats, centre: Floats, level: float) -> Factor:
+        """How numbers vary together; ``values`` has a line for each replicate."""
+        if self.percentile:
+            spread = (values - values.mean(axis=0)).T / np.sqrt(len(values) - 1.0)
+            return Factor.with_quantile(spread, NormalDist().inv_cdf(0.5 + level / 2.0))
+        spread = (values - centre).T * np.sqrt((self.drawn - 1.0) / len(values))
+        return Factor.with_quantile(spread, float(student_quantile(level, np.array(len(values) - 1.0))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +76,7 @@ def replicates_of(
     fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None = None
 ) -> Replicates:
     """Fits of data sets like the one of ``fit``; kept with it, so that a second question costs little."""
-    key = (kind, replicates, random_state)
+    key = (kind, 0, 0) if kind == "jackknife" else (kind, replicates, random_state)
     mine = _kept.setdefault(fit, {})
     if key not in mine:
         mine[key] = _made(fit, kind, replicates, random_state, progress)
@@ -73,8 +90,8 @@ def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Pr
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
     if fit.patterns is not None:
         return _refitted(fit, kind, replicates, random_state, progress)
-    rng = np.random.default_rng(random_state)
-    drawn = draw_rows(fit, replicates, rng, progress) if kind == "bootstrap" else draw_model(fit, replicates, rng)
+    drawn = _drawn(fit, kind, replicates, random_state, progress)
+    replicates = len(drawn.n)
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     several = any(task.several_starts for task in plan.tasks)
     parts = []
@@ -93,13 +110,26 @@ def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Pr
         parts.append(found.take(np.flatnonzero(found.converged)))
         if progress is not None:
             progress(min(first + AT_ONCE, replicates), replicates)
-    return Replicates(_joined(parts), replicates)
+    return Replicates(_joined(parts), replicates, kind)
+
+
+def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
+    rng = np.random.default_rng(random_state)
+    match kind:
+        case "bootstrap":
+            return draw_rows(fit, replicates, rng, progress)
+        case "parametric":
+            return draw_model(fit, replicates, rng)
+        case _:
+            return leave_clusters_out(fit)
 
 
 def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     """The same where values are missing: one by one, each from where the fit of all data ended."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     models, values = [], []
+    if kind == "jackknife":
+        replicates = count_clusters(fit)
     for done, patterns in enumerate(draw_patterns(fit, kind, replicates, random_state), start=1):
         found = refit_incomplete(fit.graph, plan, patterns, fit.options, fit.model)
         if found is not None:
@@ -114,7 +144,7 @@ def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress
     }
     code = np.full(len(models), "converged", dtype="<U17")
     batch = BatchFit(fit.graph, plan.names, plan.latents, **arrays, loglik=np.array(values), code=code)
-    return Replicates(batch, replicates)
+    return Replicates(batch, replicates, kind)
 
 
 def _joined(parts: list[BatchFit]) -> BatchFit:
@@ -137,13 +167,13 @@ def bootstrap_spread(
     ends: Literal["percentile", "bca"],
     random_state: int,
     progress: Progress | None = None,
-) -> tuple[Spread, Spread, tuple[str, ...]]:
+) -> tuple[Spread, Spread, tuple[Note, ...]]:
     """How values and variances ``found`` vary over replicates, and what to know about it."""
     drawn = replicates_of(fit, kind, replicates, random_state, progress)
     values, variances = values_of(drawn.batch, query)
     good = np.isfinite(values).all(axis=1) & np.isfinite(variances).all(axis=1)
     values, variances = values[good], variances[good]
-    notes = _about_failures(replicates - int(good.sum()), replicates, kind)
+    notes = about_failures(replicates - int(good.sum()), replicates, kind)
     if len(values) < 2:
         return _nothing(len(found[0])), _nothing(len(found[1])), notes
     both = np.concatenate([values, variances], axis=1)
@@ -214,10 +244,9 @@ def _nothing(k: int) -> Spread:
     return Spread(np.full(k, np.nan), np.full((k, 2), np.nan))
 
 
-def _about_failures(failed: int, drawn: int, kind: Kind) -> tuple[str, ...]:
+def about_failures(failed: int, drawn: int, kind: Kind) -> tuple[Note, ...]:
+    """What to know of replicates that could not be fitted."""
     if not failed:
         return ()
-    text = f"{failed} of {drawn} {kind} replicates had no maximum of the likelihood and were left out"
-    if failed > MANY_FAILED * drawn:
-        text += ': do not trust this interval, ask for interval="profile"'
-    return (text,)
+    code = "many replicates left out" if failed > MANY_FAILED * drawn else "replicates left out"
+    return (note(code, failed=failed, drawn=drawn, kind=kind),)

@@ -12,10 +12,11 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.graph import Graph, quoted
-from halftrek.inference.effects import NOTHING, Measured, check_ends, columns_of, ends_of, measure
-from halftrek.inference.estimate import How
+from halftrek.inference.effects import Measured, check_ends, columns_of, ends_of, measure
+from halftrek.inference.how import How
 from halftrek.inference.legs import along, total
 from halftrek.model import Floats
+from halftrek.notes import note
 
 Path = tuple[str, ...]
 
@@ -131,7 +132,7 @@ def _listed(fit: Fit, cause: str, effect: str, how: How, count: int, most: int) 
 def _share(name: str, found: Measured, i: int, whole: float) -> Share:
     value, (low, high) = float(found.values[i]), map(float, found.intervals[i])
     share = value / whole if whole else float("nan")
-    return Share(name, value, float(found.errors[i]), low, high, float(share), found.notes[i])
+    return Share(name, value, float(found.errors[i]), low, high, float(share), found.reason(i))
 
 
 def _rest(found: Measured, told: Floats, how: How, hidden: int, unknown: int) -> Share:
@@ -142,12 +143,13 @@ def _rest(found: Measured, told: Floats, how: How, hidden: int, unknown: int) ->
         name = f"{count:,} paths without a number, together"
     nan = float("nan")
     if not told[0]:
-        return Share(f"({name})", nan, nan, nan, nan, nan, found.notes[0])
+        return Share(f"({name})", nan, nan, nan, nan, nan, found.reason(0))
     weights = np.where(told, -1.0, 0.0)
     weights[0] = 1.0
     value = float(weights @ np.nan_to_num(found.values))
     error = float(found.factor.errors(weights[None])[0])
-    low, high = ends_of(value, error, None if found.draws is None else found.draws @ weights, how)
-    note = NOTHING if np.isnan(error) else ""
+    reach = float(found.factor.reaches(weights[None])[0])
+    low, high = ends_of(value, reach, None if found.draws is None else found.draws @ weights, how)
+    why = note("no information").short if np.isnan(error) else ""
     share = value / found.values[0] if found.values[0] else nan
-    return Share(f"({name})", value, error, low, high, float(share), note)
+    return Share(f"({name})", value, error, low, high, float(share), why)

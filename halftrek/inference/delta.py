@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
-from halftrek.estimation.plan import make_plan
+from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.incomplete import incomplete_errors
 from halftrek.inference.information import DistrictInformation, Kind, district_information
 from halftrek.inference.plain import is_plain, plain_spread
@@ -36,33 +37,62 @@ def standard_errors(fit: Fit, query: Query, *, information: Kind | None = None) 
 
 def gradient_variances(fit: Fit, gradients: Sequence[Gradient], information: Kind) -> Floats:
     """Asymptotic variances, times n, of numbers with these gradients."""
+    parts = district_variances(fit, gradients, information)
+    return np.asarray(np.sum([spread for _, spread in parts], axis=0)) if parts else np.zeros(len(gradients))
+
+
+def district_variances(
+    fit: Fit, gradients: Sequence[Gradient], information: Kind
+) -> list[tuple[tuple[int, ...], Floats]]:
+    """What each district adds to the asymptotic variances, times n: its variables, and a number for each gradient.
+
+    The means are made of the errors' means, ``m = B'(mu + e)``: each district adds ``h' Omega h`` with ``h`` the part
+    of ``B g_m`` that is its own.
+    """
+    plan = make_plan(fit.graph, fit.model.names, fit.options, raw=bool(fit.options.intercepts))
+    slopes = [fit.model.B @ g.mean if g.mean.any() else np.zeros_like(g.mean) for g in gradients]
     used = np.zeros(len(fit.model.names), dtype=bool)
-    for g in gradients:
-        used |= g.T.any(axis=0) | g.omega.any(axis=0) | (g.mean != 0.0)
-        if fit.options.intercepts:  # means move with the intercepts of all ancestors
-            used |= fit.model.B @ g.mean != 0.0
-    quick = np.zeros(len(gradients))
-    if information == "expected":
-        plan = make_plan(fit.graph, fit.model.names, fit.options, raw=bool(fit.options.intercepts))
-        for task in plan.every_task:
-            if is_plain(plan, task) and used[list(task.variables)].any():
-                added = plain_spread(task, fit.model, gradients)
-                if added is not None:
-                    quick += added
-                    used[list(task.variables)] = False
-    blocks = list(district_information(fit, information, touching=used)) if used.any() else []
-    return np.asarray(quick + np.array([gradient_variance(fit, g, blocks) for g in gradients]))
+    for g, slope in zip(gradients, slopes, strict=True):
+        used |= g.T.any(axis=0) | g.omega.any(axis=0) | (slope != 0.0)
+    found = _plain_variances(fit, plan, gradients, used) if information == "expected" else {}
+    left = used.copy()
+    for variables in found:
+        left[list(variables)] = False
+    blocks = list(district_information(fit, information, touching=left)) if left.any() else []
+    for block in blocks:
+        found[block.task.variables] = np.array([_block_variance(fit, g, block) for g in gradients])
+    if not fit.options.intercepts:
+        for variables, spread in found.items():
+            at = np.array(variables, dtype=np.intp)
+            spread += [h[at] @ fit.model.omega[at[:, None], at] @ h[at] for h in slopes]
+    return list(found.items())
 
 
-def gradient_variance(fit: Fit, gradient: Gradient, blocks: list[DistrictInformation]) -> float:
-    """Asymptotic variance, times n, of a number with this gradient."""
-    intercepts = np.zeros(len(fit.model.names))
-    total = 0.0
-    if fit.options.intercepts:
-        # means are no longer free: move with the intercepts, m = B'mu, and T moves them too
-        intercepts = fit.model.B @ gradient.mean
-        shift = np.outer(fit.model.mean, intercepts)
-        gradient = Gradient(gradient.T + shift, gradient.omega, np.zeros_like(gradient.mean))
-    else:
-        total = float(gradient.mean @ fit.model.cov @ gradient.mean)
-    return total + sum(block.spread(block.pull(gradient, intercepts)) for block in blocks)
+def _plain_variances(
+    fit: Fit, plan: Plan, gradients: Sequence[Gradient], used: NDArray[np.bool_]
+) -> dict[tuple[int, ...], Floats]:
+    """The districts that can be looked at quickly."""
+    found = {}
+    for task in plan.every_task:
+        if is_plain(plan, task) and used[list(task.variables)].any():
+            spread = plain_spread(task, fit.model, gradients)
+            if spread is not None:
+                found[task.variables] = spread
+    return found
+
+
+def _block_variance(fit: Fit, gradient: Gradient, block: DistrictInformation) -> float:
+    moved, intercepts = with_intercepts(fit, gradient)
+    return block.spread(block.pull(moved, intercepts))
+
+
+def with_intercepts(fit: Fit, gradient: Gradient) -> tuple[Gradient, Floats]:
+    """The gradient where some intercepts are fixed, and its part in the others; otherwise as it is.
+
+    Means are then no longer free: they move with the intercepts, ``m = B'mu``, and T moves them too.
+    """
+    if not fit.options.intercepts:
+        return gradient, np.zeros(len(fit.model.names))
+    intercepts = fit.model.B @ gradient.mean
+    shift = np.outer(fit.model.mean, intercepts)
+    return Gradient(gradient.T + shift, gradient.omega, np.zeros_like(gradient.mean)), intercepts

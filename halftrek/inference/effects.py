@@ -12,19 +12,22 @@ import numpy as np
 
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fit
+from halftrek.estimation.status import troubles
 from halftrek.graph import Graph, did_you_mean, quoted
-from halftrek.inference.bootstrap import MANY_FAILED, replicates_of
-from halftrek.inference.estimate import How
+from halftrek.inference.bootstrap import Replicates, about_failures
+from halftrek.inference.evidence import two_sided
 from halftrek.inference.factor import Factor, Slopes, joint_factor
+from halftrek.inference.how import How
+from halftrek.inference.intervals import kind_of
 from halftrek.inference.known import ABSENT, Settled, knowledge
 from halftrek.inference.legs import ManyWeights, PathSum, Weights, between, direct, edges_of, indirect, through, total
 from halftrek.model import Floats
+from halftrek.notes import Note, in_short, note
 
 Kind = Literal["all", "direct", "indirect", "total", "through"]
 
 BUDGET = 5.0  # seconds for the hard questions of one call
 PIECE = 4_000_000  # numbers in the gradients that are held at a time
-NOTHING = "no information about it at these estimates"
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,17 @@ class Measured:
     errors: Floats
     intervals: Floats
     factor: Factor
-    notes: tuple[str, ...]
+    notes: tuple[tuple[Note, ...], ...]
+    tests: Floats
     draws: Floats | None = None
+
+    def reason(self, i: int) -> str:
+        """Why the i-th effect has no number, or what to know of it, for a column of a table."""
+        return in_short(self.notes[i]) if self.settled[i].identified else self.settled[i].reason
+
+    def test(self, i: int) -> tuple[float, float]:
+        """The i-th effect in standard errors, and the chance to be farther from zero."""
+        return float(self.tests[i, 0]), float(self.tests[i, 1])
 
 
 def effect_rows(fit: Fit, how: How, *, kind: Kind = "all", budget: float = BUDGET) -> list[Effect]:
@@ -69,7 +81,7 @@ def effect_rows(fit: Fit, how: How, *, kind: Kind = "all", budget: float = BUDGE
         raise InputError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
     graph = fit.graph
     asked = [(u, v, name, effect) for u, v in _pairs(graph) for name, effect in _of_pair(graph, u, v, kind)]
-    found = measure(fit, [effect for *_, effect in asked], how, budget=budget)
+    found = measure(fit, [effect for *_, effect in asked], how, budget=budget, together=False)
     sd = dict(zip(fit.model.names, np.sqrt(np.diag(fit.model.cov)), strict=True))
     return [_row(u, v, name, found, i, sd[u] / sd[v]) for i, (u, v, name, _) in enumerate(asked)]
 
@@ -79,59 +91,72 @@ def columns_of(rows: Sequence[Any], kind: type) -> dict[str, list[Any]]:
     return {f.name: [getattr(row, f.name) for row in rows] for f in fields(kind)}
 
 
-def measure(fit: Fit, effects: Sequence[PathSum], how: How, *, budget: float = BUDGET) -> Measured:
-    """Values and errors of the effects that the graph determines, nan for the others."""
+def measure(
+    fit: Fit, effects: Sequence[PathSum], how: How, *, budget: float = BUDGET, together: bool = True
+) -> Measured:
+    """Values and errors of the effects that the graph determines, nan for the others.
+
+    ``together``: sums and ratios of the effects will be made, so that all have to have one kind of interval.
+    """
     known, until = knowledge(fit.graph), time.monotonic() + budget
     settled = tuple(known.settle(effect, until) for effect in effects)
     weights = Weights(fit.model)
     open_ = np.array([not s.identified for s in settled], dtype=bool)
     values = np.array([np.nan if o else weights.estimate(e) for e, o in zip(effects, open_, strict=True)])
-    draws, failures = _draws(fit, effects, open_, how)
+    kind = kind_of(how)
+    drawn = kind.replicates(fit, how)
+    draws: Floats | None = None
+    failures: tuple[Note, ...] = ()
     if not effects:
-        factor = Factor(np.zeros((0, 0)))
-    elif draws is None:
-        factor = joint_factor(fit, _gradients(weights, effects, open_), how)
+        factor = Factor(np.zeros((0, 0)), np.zeros((0, 0)))
+    elif drawn is None:
+        factor = joint_factor(fit, _gradients(weights, effects, open_), how, together=together)
     else:
-        factor = Factor((draws - draws.mean(axis=0)).T / np.sqrt(len(draws) - 1.0))
+        found = _draws(fit, drawn, effects, open_, how)
+        failures = about_failures(drawn.failed, drawn.drawn, drawn.kind)
+        factor = drawn.factor(found, np.where(open_, 0.0, values), how.level)
+        draws = found if drawn.percentile else None
     errors = np.where(open_, np.nan, factor.errors())
+    reaches = factor.reaches()
     intervals = [
-        ends_of(value, error, None if draws is None else draws[:, i], how)
-        for i, (value, error) in enumerate(zip(values, errors, strict=True))
+        ends_of(value, float(reach), None if draws is None else draws[:, i], how)
+        for i, (value, reach) in enumerate(zip(values, reaches, strict=True))
     ]
     notes = tuple(
-        s.reason if not s.identified else "; ".join([*_cautions(fit, e, float(error), s.method), *failures])
+        (*_cautions(fit, e, float(error), s.method), *(n for n in failures if n.level == "doubt"))
         for s, e, error in zip(settled, effects, errors, strict=True)
     )
     both = np.array(intervals).reshape(len(intervals), 2)
-    return Measured(tuple(effects), settled, values, errors, both, factor, notes, draws)
+    tests = _tests(values, errors, reaches if draws is None else how.quantile * errors, how.level)
+    return Measured(tuple(effects), settled, values, errors, both, factor, notes, tests, draws)
 
 
-def ends_of(value: float, error: float, draws: Floats | None, how: How) -> tuple[float, float]:
-    """Ends of an interval: quantiles of the draws if there are any, else from the standard error."""
+def _tests(values: Floats, errors: Floats, reaches: Floats, level: float) -> Floats:
+    """For each effect: in standard errors, and the chance to be farther from zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(errors > 0.0, values / errors, np.nan)
+        return np.stack([z, two_sided(z, reaches / errors, level)], axis=1)
+
+
+def ends_of(value: float, reach: float, draws: Floats | None, how: How) -> tuple[float, float]:
+    """Ends of an interval: quantiles of the draws if there are any, else what it reaches to each side."""
     if math.isnan(value):
         return math.nan, math.nan
     if draws is None:
-        return float(value - how.quantile * error), float(value + how.quantile * error)
+        return float(value - reach), float(value + reach)
     low, high = np.quantile(draws, [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0])
     return float(low), float(high)
 
 
-def _draws(fit: Fit, effects: Sequence[PathSum], open_: Floats, how: How) -> tuple[Floats | None, tuple[str, ...]]:
-    """The effects in bootstrap replicates (zero where not identified), and a note if many of those failed."""
-    if how.interval not in ("bootstrap", "parametric"):
-        return None, ()
+def _draws(fit: Fit, found: Replicates, effects: Sequence[PathSum], open_: Floats, how: How) -> Floats:
+    """The effects in replicates, zero where not identified."""
     if how.ends != "percentile":
         raise InputError(f"ends={how.ends!r} is for single questions, see fit.query; here it is 'percentile'")
-    kind: Literal["bootstrap", "parametric"] = "bootstrap" if how.interval == "bootstrap" else "parametric"
-    found = replicates_of(fit, kind, how.replicates, how.random_state, how.progress)
     if len(found.batch) < 2:
         raise InputError("no replicate had a maximum of the likelihood; ask for interval='delta'")
     weights = ManyWeights(found.batch.T, found.batch.names, fit.graph)
     zero = np.zeros(len(found.batch))
-    columns = [zero if o else weights.estimate(e) for e, o in zip(effects, open_, strict=True)]
-    many = found.failed > MANY_FAILED * found.drawn
-    note = f"{found.failed} of {found.drawn} replicates had no maximum of the likelihood"
-    return np.stack(columns, axis=1) if columns else np.zeros((len(zero), 0)), (note,) if many else ()
+    return np.stack([zero if o else weights.estimate(e) for e, o in zip(effects, open_, strict=True)], axis=1)
 
 
 def check_ends(graph: Graph, cause: str, effect: str) -> None:
@@ -147,11 +172,6 @@ def check_ends(graph: Graph, cause: str, effect: str) -> None:
             f"no directed path leads from {cause!r} to {effect!r}, so there is no effect to take apart"
             f"{back if cause != effect else ''}"
         )
-
-
-def two_sided(z: float) -> float:
-    """The chance that a standard normal number is farther from zero."""
-    return math.erfc(abs(z) / math.sqrt(2.0))
 
 
 def _pairs(graph: Graph) -> list[tuple[str, str]]:
@@ -184,26 +204,22 @@ def _gradients(weights: Weights, effects: Sequence[PathSum], open_: Floats) -> I
         )
 
 
-def _cautions(fit: Fit, effect: PathSum, error: float, method: str) -> list[str]:
+def _cautions(fit: Fit, effect: PathSum, error: float, method: str) -> list[Note]:
     """What to know before trusting a number."""
-    notes = [NOTHING] if np.isnan(error) else []
     if method == ABSENT:
-        return ["the graph has no such path"]
-    edges = [e for _, legs in effect.forms[0] for one in legs for e in edges_of(fit.graph, one)]
-    heads = {v for _, v in edges}
-    troubled = dict.fromkeys(
-        r.code if r.code != "converged" else "several peaks"
-        for r in fit.districts
-        if r.warning and heads & set(r.members)
-    )
-    if not troubled and not fit.converged and not any(r.warning for r in fit.districts):
-        troubled = {fit.status.code: None}
-    return notes + [f"{code}, see fit.status" for code in troubled]
+        return [note("no path")]
+    nothing = [note("no information")] if np.isnan(error) else []
+    return [*nothing, *troubles(fit.status, fit.districts, {v for _, v in edges_in(fit.graph, effect)})]
+
+
+def edges_in(graph: Graph, effect: PathSum) -> list[tuple[str, str]]:
+    """The edges that an effect is made of."""
+    return list(dict.fromkeys(e for _, legs in effect.forms[0] for one in legs for e in edges_of(graph, one)))
 
 
 def _row(u: str, v: str, kind: str, found: Measured, i: int, ratio: float) -> Effect:
     value, error = float(found.values[i]), float(found.errors[i])
-    z = value / error if error else float("nan")
     low, high = map(float, found.intervals[i])
     method = found.settled[i].method if found.settled[i].identified else ""
-    return Effect(u, v, kind, value, error, z, two_sided(z), low, high, float(value * ratio), method, found.notes[i])
+    std = float(value * ratio)
+    return Effect(u, v, kind, value, error, *found.test(i), low, high, std, method, found.reason(i))

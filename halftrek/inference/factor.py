@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.block import directions
-from halftrek.inference.estimate import How
+from halftrek.estimation.plan import make_plan
+from halftrek.inference.evidence import PLENTY, equation_sizes, seen_support, student_quantile
+from halftrek.inference.how import How
 from halftrek.inference.incomplete import pattern_information, row_scores
-from halftrek.inference.influence import influence
+from halftrek.inference.influence import forms_covariance, influence
 from halftrek.inference.information import FLAT, LEAK, DistrictInformation, Kind, district_information
 from halftrek.inference.robust import cluster_correction, contributions, rows_needed
 from halftrek.model import Floats
@@ -44,22 +47,40 @@ class Slopes:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """``told @ told.T`` is the covariance of the answers; ``open`` are their parts that no data determine."""
+    """``told @ told.T`` is the covariance of the answers; ``open`` are their parts that no data determine.
+
+    ``reach`` has each part of ``told`` multiplied by the quantile that goes with it: lengths of its lines are how far
+    intervals reach.
+    """
 
     told: Floats
+    reach: Floats
     open: tuple[tuple[Floats, Floats], ...] = ()
+
+    @staticmethod
+    def with_quantile(told: Floats, quantile: float | Floats, open_: tuple[tuple[Floats, Floats], ...] = ()) -> Factor:
+        """The same quantile for everything, or one for each answer."""
+        each = np.asarray(quantile)
+        return Factor(told, told * (each[:, None] if each.ndim else each), open_)
 
     def errors(self, weights: Floats | None = None) -> Floats:
         """Standard errors of the answers, or of weighted sums of them (one row of weights each); nan if undetermined.
 
         Weighted sums cancel before they are squared, so that what is certain has no error.
         """
-        told = self.told if weights is None else weights @ self.told
-        errors = np.sqrt(np.einsum("ij,ij->i", told, told))
+        return self._lengths(self.told, weights)
+
+    def reaches(self, weights: Floats | None = None) -> Floats:
+        """How far intervals reach to each side."""
+        return self._lengths(self.reach, weights)
+
+    def _lengths(self, lines: Floats, weights: Floats | None) -> Floats:
+        chosen = lines if weights is None else _weighted(weights, lines)
+        lengths = np.sqrt(np.einsum("ij,ij->i", chosen, chosen))
         for untold, whole in self.open:
             leak, size = (untold, whole) if weights is None else (weights @ untold, weights @ whole)
-            errors[_leaks(leak, size)] = np.nan
-        return np.asarray(errors)
+            lengths[_leaks(leak, size)] = np.nan
+        return np.asarray(lengths)
 
     def covariance(self, weights: Floats | None = None) -> Floats:
         """Covariance of the answers, or of weighted sums of them."""
@@ -68,63 +89,161 @@ class Factor:
 
     def part(self, rows: slice) -> Factor:
         """The factor of some of the answers."""
-        return Factor(self.told[rows], tuple((untold[rows], whole[rows]) for untold, whole in self.open))
+        open_parts = tuple((untold[rows], whole[rows]) for untold, whole in self.open)
+        return Factor(self.told[rows], self.reach[rows], open_parts)
 
     def small(self) -> Factor:
         """The same with as many columns as there are independent answers; what is only rounding is left out."""
-        left, sizes, _ = np.linalg.svd(self.told, full_matrices=False)
-        kept = sizes > 1e-15 * sizes.max(initial=0.0)
-        return Factor(left[:, kept] * sizes[kept], self.open)
+        return Factor(_compressed(self.told), _compressed(self.reach), self.open)
 
 
-def joint_factor(fit: Fit, slopes: Slopes | Iterable[Slopes], how: How) -> Factor:
-    """The factor of answers with these gradients; gradients may come in pieces, so that many need little memory."""
-    pieces = [slopes] if isinstance(slopes, Slopes) else slopes
-    if how.interval == "robust":
-        return _from_rows(fit, pieces)
-    if how.interval != "delta":
+def _compressed(lines: Floats) -> Floats:
+    if not np.isfinite(lines).all():
+        return lines
+    left, sizes, _ = np.linalg.svd(lines, full_matrices=False)
+    kept = sizes > 1e-15 * sizes.max(initial=0.0)
+    return np.asarray(left[:, kept] * sizes[kept])
+
+
+def _weighted(weights: Floats, lines: Floats) -> Floats:
+    """``weights @ lines``; nothing of what is infinite is nothing."""
+    if np.isfinite(lines).all():
+        return np.asarray(weights @ lines)
+    finite = weights @ np.where(np.isfinite(lines), lines, 0.0)
+    endless = (weights != 0.0).astype(float) @ np.isinf(lines).astype(float) > 0.0
+    return np.where(endless, np.inf, finite)
+
+
+Pieces = Slopes | Iterable[Slopes]  # gradients may come in pieces, so that many need little memory
+
+
+def expected_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
+    """From the information, with the normal quantile."""
+    found = _columns(fit, list(_pieces(slopes)), how.information, how.level)
+    return Factor.with_quantile(found.told, how.quantile, found.open)
+
+
+def student_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
+    """From the observed information, with residual degrees of freedom and quantiles of Student's t."""
+    found = _columns(fit, list(_pieces(slopes)), "observed", how.level)
+    return Factor(found.grown, _times(found.grown, found.quantile), found.open)
+
+
+def suited_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool) -> Factor:
+    """As the first where rows are plenty and as the second where they are few, answer by answer.
+
+    ``together``: one and the same for all, for what is made of several answers.
+    """
+    pieces = list(_pieces(slopes))
+    found = _columns(fit, pieces, how.information, how.level)
+    plain = Factor.with_quantile(found.told, how.quantile, found.open)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lengths = [
+            np.sqrt((x**2).sum(axis=1)) for x in (_times(found.grown, found.quantile), found.told * how.quantile)
+        ]
+        few = np.asarray(np.where(lengths[1] > 0.0, lengths[0] / lengths[1], 1.0) >= PLENTY)
+    if together:
+        few[:] = few.any()
+    if not few.any():
+        return plain
+    careful = student_factor(fit, pieces, how)
+    return careful if few.all() else _chosen(few, careful, plain)
+
+
+def _chosen(first: NDArray[np.bool_], one: Factor, other: Factor) -> Factor:
+    """Lines of one factor where ``first`` says so, else of the other; how they vary together is lost."""
+    own = first[:, None]
+    told, reach = (
+        np.concatenate([np.where(own, a, 0.0), np.where(own, 0.0, b)], axis=1)
+        for a, b in ((one.told, other.told), (one.reach, other.reach))
+    )
+    open_parts = [(np.where(own, untold, 0.0), whole) for untold, whole in one.open]
+    open_parts += [(np.where(own, 0.0, untold), whole) for untold, whole in other.open]
+    return Factor(told, reach, tuple(open_parts))
+
+
+def joint_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool = True) -> Factor:
+    """The factor of answers with these gradients, by the kind of interval asked for; none: what suits the rows."""
+    from halftrek.inference.intervals import kind_of
+
+    if how.interval is None:
+        return suited_factor(fit, slopes, how, together=together)
+    if not kind_of(how).in_tables:
         raise InputError(
             f"interval={how.interval!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
         )
+    return kind_of(how).factor(fit, slopes, how)
+
+
+def _pieces(slopes: Pieces) -> Iterable[Slopes]:
+    return [slopes] if isinstance(slopes, Slopes) else slopes
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """A factor for large samples, the same with residual degrees of freedom, and the quantiles of its entries."""
+
+    told: Floats
+    grown: Floats
+    quantile: Floats
+    open: tuple[tuple[Floats, Floats], ...]
+
+
+def _columns(fit: Fit, pieces: list[Slopes], information: Kind | None, level: float) -> _Columns:
     if fit.patterns is not None:
-        return _from_patterns(fit, pieces, how.information or "observed")
-    return _from_districts(fit, pieces, how.information or "expected")
+        return _from_patterns(fit, pieces, information or "observed", level)
+    return _from_districts(fit, pieces, information or "expected", level)
 
 
-def _from_districts(fit: Fit, pieces: Iterable[Slopes], information: Kind) -> Factor:
+def _from_districts(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> _Columns:
     blocks = list(district_information(fit, information))
     parts = [_pulled(fit, piece, blocks) for piece in pieces]
-    means = np.concatenate([part[0] for part in parts]) @ _root(fit.model.cov)
-    columns, open_parts = [means], []
+    means = np.concatenate([part[0] for part in parts])  # in the errors' means: each belongs to a district
+    sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
+    told_parts, free, open_parts = [np.zeros((len(means), 0))], [np.zeros(0)], []
     for k, block in enumerate(blocks):
-        pulled = np.concatenate([part[1][k] for part in parts])
-        if not pulled.any():
-            continue
-        told, untold, whole = _resolved(block, pulled)
-        columns.append(told)
-        if _leaks(untold, whole).any():
-            open_parts.append((untold, whole))
-    return Factor(np.concatenate(columns, axis=1) / np.sqrt(fit.n), tuple(open_parts))
+        pulled, own = np.concatenate([part[1][k] for part in parts]), list(block.task.variables)
+        told = means[:, own] @ _root(fit.model.omega[np.ix_(own, own)])
+        if pulled.any():
+            inside, untold, whole = _resolved(block, pulled)
+            told = np.concatenate([told, inside], axis=1)
+            if _leaks(untold, whole).any():
+                open_parts.append((untold, whole))
+        if told.any():
+            told_parts.append(told)
+            free.append(np.full(told.shape[1], fit.n - sizes[block.task.variables]))
+    told, left = np.concatenate(told_parts, axis=1) / np.sqrt(fit.n), np.concatenate(free)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.sqrt(np.where(left > 0.0, fit.n / left, np.inf))
+    return _Columns(told, _times(told, growth), student_quantile(level, left), tuple(open_parts))
 
 
-def _from_patterns(fit: Fit, pieces: Iterable[Slopes], information: Kind) -> Factor:
+def _times(lines: Floats, factors: Floats) -> Floats:
+    """The product; nothing times infinity is nothing."""
+    with np.errstate(invalid="ignore"):
+        return np.where(lines == 0.0, 0.0, lines * factors)
+
+
+def _from_patterns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> _Columns:
     """With missing values districts are not separate: all parameters at once."""
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
     along, lost = pulled @ known.told, pulled @ known.flat
     values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
     if (values <= 0.0).any():  # not at a maximum
-        return Factor(np.full((len(pulled), 1), np.nan))
+        nothing = np.full((len(pulled), 1), np.nan)
+        return _Columns(nothing, nothing, nothing, ())
     whole = np.concatenate([along, lost], axis=1)
     open_parts = ((lost, whole),) if _leaks(lost, whole).any() else ()
-    return Factor(along @ vectors / np.sqrt(values * fit.n), open_parts)
+    told, rests = along @ vectors / np.sqrt(values * fit.n), seen_support(fit, pulled)
+    return _Columns(told, _times(told, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
 
 
-def _from_rows(fit: Fit, pieces: Iterable[Slopes]) -> Factor:
+def row_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
     """The sandwich: what rows (or clusters) contribute to each answer, brought to a triangle block by block."""
     rows_needed(fit, 'interval="robust"')
     scores = influence if fit.patterns is None else row_scores
-    forms = [scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in pieces]
+    forms = [scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     size = sum(map(len, forms))
     triangle = np.zeros((0, size))
     lost = np.zeros(size, dtype=bool)
@@ -136,7 +255,17 @@ def _from_rows(fit: Fit, pieces: Iterable[Slopes]) -> Factor:
         triangle = np.asarray(np.linalg.qr(np.concatenate([triangle, weighted]), mode="r"))
     whole = np.eye(size)
     open_parts = ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
-    return Factor(triangle.T / fit.n, open_parts)
+    return triangle.T / fit.n, open_parts
+
+
+def moment_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
+    """The sandwich from moments alone: normal rows whose covariance is that of the data, not the model's."""
+    forms = [influence(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
+    covariance = forms_covariance(forms, fit.moments.cov)
+    lost = np.isnan(np.diag(covariance))
+    told = _root(np.where(lost[:, None] | lost, 0.0, covariance)) / np.sqrt(fit.n)
+    whole = np.eye(len(told))
+    return told, ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
 
 
 def _leaks(untold: Floats, whole: Floats) -> Floats:
@@ -146,14 +275,13 @@ def _leaks(untold: Floats, whole: Floats) -> Floats:
 
 
 def _pulled(fit: Fit, slopes: Slopes, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
-    """What is left to the means, and the gradients in each district's free parameters."""
-    T, mean = slopes.T, slopes.mean
-    intercepts = np.zeros_like(mean)
+    """What is left to the errors' means, and the gradients in each district's free parameters."""
+    T, errors = slopes.T, slopes.mean @ fit.model.B.T
+    intercepts = np.zeros_like(errors)
     if fit.options.intercepts:  # means are no longer free: they move with the intercepts, and T moves them too
-        intercepts = mean @ fit.model.B.T
-        T = T + fit.model.mean[:, None] * intercepts[:, None, :]
-        mean = np.zeros_like(mean)
-    return mean, [pull_all(block, T, slopes.omega, intercepts) for block in blocks]
+        T = T + fit.model.mean[:, None] * errors[:, None, :]
+        intercepts, errors = errors, np.zeros_like(errors)
+    return errors, [pull_all(block, T, slopes.omega, intercepts) for block in blocks]
 
 
 def pull_all(block: DistrictInformation, T: Floats, omega: Floats, intercepts: Floats) -> Floats:

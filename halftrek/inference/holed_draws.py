@@ -6,7 +6,7 @@ with random numbers of its own; rows are read once more for every portion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from halftrek.errors import DataError
 from halftrek.estimation import Fit
 from halftrek.inference.resample import NUMBERS, Products, draw_counts, in_chunks
-from halftrek.inference.robust import cluster_correction, rows_needed
+from halftrek.inference.robust import cluster_correction, clusters_with_rows, is_clustered, rows_needed
 from halftrek.model import Floats
 from halftrek.moments import Patterns, RowBlock
 from halftrek.moments.gather import grouped
@@ -26,19 +26,26 @@ Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
 
 
 def draw_patterns(
-    fit: Fit, kind: Literal["bootstrap", "parametric"], replicates: int, random_state: int
+    fit: Fit, kind: Literal["bootstrap", "parametric", "jackknife"], replicates: int, random_state: int
 ) -> Iterator[Patterns]:
     """Replicates of a fit whose rows have holes, one after the other."""
     patterns = patterns_behind(fit)
-    if kind == "bootstrap":
-        rows_needed(fit, 'interval="bootstrap"')
+    if kind != "parametric":
+        rows_needed(fit, f'interval="{kind}"')
+    if kind == "jackknife":
+        yield from _from_rows(fit, patterns, replicates, _all_but_one(fit, replicates))
+        return
     p = len(patterns.names)
     portion = max(1, HELD // (len(patterns) * (1 + p + p * p)))
     seeds = np.random.SeedSequence(random_state).spawn(-(-replicates // portion))
     for first, seed in zip(range(0, replicates, portion), seeds, strict=True):
         size = min(portion, replicates - first)
         rng = np.random.default_rng(seed)
-        yield from (_from_rows if kind == "bootstrap" else _from_model)(fit, patterns, size, rng)
+        if kind == "parametric":
+            yield from _from_model(fit, patterns, size, rng)
+        else:
+            counts = _by_cluster(fit, size, rng) if is_clustered(fit) else _row_by_row(patterns, size, rng)
+            yield from _from_rows(fit, patterns, size, counts)
 
 
 def patterns_behind(fit: Fit) -> Patterns:
@@ -58,12 +65,11 @@ def _data_set(like: Patterns, n: Floats, mean: Floats, cov: Floats) -> Patterns:
 # -- rows drawn again ------------------------------------------------------------------------------
 
 
-def _from_rows(fit: Fit, like: Patterns, replicates: int, rng: np.random.Generator) -> Iterator[Patterns]:
+def _from_rows(fit: Fit, like: Patterns, replicates: int, counts: Counter) -> Iterator[Patterns]:
     mean, variance = like.available
     products = Products(mean, np.sqrt(variance))
     place = {observed.tobytes(): k for k, observed in enumerate(like.observed)}
     sums = np.zeros((replicates, len(like), products.width))
-    counts = _by_cluster(fit, replicates, rng) if _clustered(fit) else _row_by_row(like, replicates, rng)
     for chunk in _seen_rows(fit, like, products.width):
         values = products.of(RowBlock(chunk.values))
         parts = grouped(~np.isnan(chunk.values))
@@ -79,10 +85,6 @@ def _from_rows(fit: Fit, like: Patterns, replicates: int, rng: np.random.Generat
         drawn = products.moments(np.where(n[:, None] > 0.0, one, 1.0))
         both = like.observed[:, :, None] & like.observed[:, None, :]
         yield _data_set(like, n, np.where(like.observed, drawn.mean, 0.0), np.where(both, drawn.cov, 0.0))
-
-
-def _clustered(fit: Fit) -> bool:
-    return fit.rows is not None and fit.rows.cluster is not None
 
 
 def _seen_rows(fit: Fit, like: Patterns, width: int) -> Iterator[RowBlock]:
@@ -126,22 +128,29 @@ def _row_by_row(like: Patterns, replicates: int, rng: np.random.Generator) -> Co
 
 def _by_cluster(fit: Fit, replicates: int, rng: np.random.Generator) -> Counter:
     """How often each row is drawn, times its weight, where whole clusters are."""
-    clusters: set[int] = set()
-    for block in rows_needed(fit, 'interval="bootstrap"').blocks():
-        assert block.cluster is not None
-        clusters.update(np.unique(block.cluster[~np.isnan(block.values).all(axis=1)]).tolist())
-    cluster_correction(len(clusters))
-    number = np.zeros(max(clusters) + 1, dtype=np.intp)
-    number[sorted(clusters)] = np.arange(len(clusters))
+    clusters = clusters_with_rows(fit)
     times = np.concatenate(
         [count.copy() for _, count in draw_counts(len(clusters), None, np.full(replicates, len(clusters)), rng)]
     )
+    return _whole_clusters(clusters, times)
+
+
+def _all_but_one(fit: Fit, replicates: int) -> Counter:
+    """Every row once, times its weight, but for those of one cluster in each replicate."""
+    return _whole_clusters(clusters_with_rows(fit), 1.0 - np.eye(replicates))
+
+
+def _whole_clusters(clusters: Sequence[int], times: Floats) -> Counter:
+    """Counts of rows from those of their clusters, a line for each replicate."""
+    cluster_correction(len(clusters))
+    number = np.zeros(max(clusters) + 1, dtype=np.intp)
+    number[list(clusters)] = np.arange(len(clusters))
 
     def counts(chunk: RowBlock) -> Iterator[tuple[int, Floats]]:
         assert chunk.cluster is not None
         step = max(1, NUMBERS // len(chunk))
         weight = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
-        for first in range(0, replicates, step):
+        for first in range(0, len(times), step):
             yield first, times[first : first + step, number[chunk.cluster]] * weight
 
     return counts

@@ -8,7 +8,6 @@ no interval, and others keep theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from halftrek.estimation.incomplete import evaluate, information
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.influence import Forms
 from halftrek.inference.information import FLAT, LEAK, Kind
+from halftrek.inference.kept import kept
 from halftrek.model import Floats
 from halftrek.moments import Patterns
 from halftrek.moments.gather import grouped
@@ -64,7 +64,7 @@ class PatternInformation:
         return int(self.told.shape[1])
 
 
-@lru_cache(maxsize=8)
+@kept
 def pattern_information(fit: Fit, kind: Kind = "observed") -> PatternInformation:
     """The information at the fitted parameters, given which values were observed."""
     patterns = _patterns(fit)

@@ -8,6 +8,7 @@ maximum by ``-H^-1`` times the gradient of ``F(theta; z z')``. Along a direction
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,19 @@ class Forms:
         bent = np.einsum("ki,ij,kjl,kl->k", slope, S, QS, slope)
         third = 8.0 * np.einsum("kij,kjl,kli->k", QS, QS, QS) + 6.0 * bent
         return np.asarray(variance), np.asarray(third)
+
+
+def forms_covariance(parts: Sequence[Forms], cov: Floats) -> Floats:
+    """Covariances of forms (all parts one after the other) under normal rows with this covariance."""
+    p = len(cov)
+    linear, square = np.zeros((0, p)), np.zeros((0, p, p))
+    for forms in parts:
+        wide, full = np.zeros((len(forms), p)), np.zeros((len(forms), p, p))
+        wide[:, forms.at] = forms.linear
+        full[:, forms.at[:, None], forms.at] = forms.square @ cov[np.ix_(forms.at, forms.at)]
+        linear, square = np.concatenate([linear, wide]), np.concatenate([square, full])
+    turned = square.transpose(0, 2, 1).reshape(len(square), -1)
+    return np.asarray(linear @ cov @ linear.T + 2.0 * square.reshape(len(square), -1) @ turned.T)
 
 
 def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:

@@ -13,10 +13,12 @@ from halftrek.errors import QueryError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.graph import Graph, quoted
-from halftrek.inference.effects import Measured, check_ends, columns_of, ends_of, measure, two_sided
-from halftrek.inference.estimate import How
+from halftrek.inference.effects import Measured, check_ends, columns_of, ends_of, measure
+from halftrek.inference.evidence import two_sided
+from halftrek.inference.how import How
 from halftrek.inference.legs import PathSum, avoiding, between, edges_of, indirect, leg, only_through, through, total
 from halftrek.model import Floats
+from halftrek.notes import Note, in_words, note
 
 MOST = 40  # routes through mediators that are listed
 
@@ -52,6 +54,7 @@ class Proportion:
     se: float
     interval: Ends
     fieller: Ends
+    quantile: float = 0.0  # standard errors from the middle of the interval to its ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +66,14 @@ class Mediation:
     mediators: tuple[str, ...]
     rows: tuple[Route, ...]
     proportion: Proportion | None
-    warnings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     level: float = 0.95
     library: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before trusting the numbers, in sentences."""
+        return in_words(self.notes)
 
     @property
     def total(self) -> Route:
@@ -110,7 +118,8 @@ class Mediation:
             note = self.indirect.note if np.isnan(self.indirect.est) else self.total.note
             return Route("proportion", "indirect / total", nan, nan, nan, nan, nan, nan, note)
         z = share.value / share.se if share.se else nan
-        return Route("proportion", "indirect / total", share.value, share.se, z, two_sided(z), *share.interval)
+        p = float(two_sided(np.array(z), share.quantile, self.level))
+        return Route("proportion", "indirect / total", share.value, share.se, z, p, *share.interval)
 
 
 def mediate(fit: Fit, cause: str, effect: str, how: How, *, mediators: Sequence[str] | None = None) -> Mediation:
@@ -179,45 +188,42 @@ def _proportion(values: Floats, found: Measured, how: How) -> Proportion | None:
     ratio = part / whole
     weights = np.zeros((1, len(found.values)))
     weights[0, [2, 0]] = 1.0 / whole, -ratio / whole
-    error = float(found.factor.errors(weights)[0])
+    error, reach = float(found.factor.errors(weights)[0]), float(found.factor.reaches(weights)[0])
+    quantile = reach / error if error else how.quantile
     ratios = None
     if found.draws is not None:
         ratios = found.draws[:, 2] / found.draws[:, 0]
         error = float(ratios.std(ddof=1))
     pick = np.zeros((2, len(found.values)))
     pick[0, 2] = pick[1, 0] = 1.0
-    spread = how.quantile**2 * found.factor.covariance(pick)
+    spread = quantile**2 * found.factor.covariance(pick)
     a, b, c = whole**2 - spread[1, 1], part * whole - spread[0, 1], part**2 - spread[0, 0]
     fieller = (float("-inf"), float("inf"))
     if a > 0.0:
         root = float(np.sqrt(max(b * b - a * c, 0.0)))
         fieller = (float((b - root) / a), float((b + root) / a))
-    return Proportion(ratio, error, ends_of(ratio, error, ratios, how), fieller)
+    return Proportion(
+        ratio, error, ends_of(ratio, reach, ratios, how), fieller, 0.0 if ratios is not None else quantile
+    )
 
 
-def _warnings(rows: tuple[Route, ...], share: Proportion | None, how: How, complete: bool) -> tuple[str, ...]:
+def _warnings(rows: tuple[Route, ...], share: Proportion | None, how: How, complete: bool) -> tuple[Note, ...]:
     whole, rest, part = rows[:3]
     notes = []
     if share is not None:
         if whole.ci_low <= 0.0 <= whole.ci_high:
-            notes.append(
-                f"the {100 * how.level:g}% interval of the total effect contains zero, so the proportion mediated may "
-                f"be anything and its interval is not reliable; look at the indirect effect itself"
-            )
+            notes.append(note("total may be zero", percent=100 * how.level))
         if rest.est * part.est < 0.0:
-            notes.append(
-                "direct and indirect effect have opposite signs and partly cancel: the proportion is not a share"
-            )
+            notes.append(note("opposite signs"))
     if not complete:
-        notes.append(f"more than {MOST} routes visit the mediators; only the effects through each of them are listed")
+        notes.append(note("many routes", most=MOST))
     return tuple(notes)
 
 
 def _row(kind: str, name: str, found: Measured, i: int) -> Route:
     value, error = float(found.values[i]), float(found.errors[i])
-    z = value / error if error else float("nan")
     low, high = map(float, found.intervals[i])
-    return Route(kind, name, value, error, z, two_sided(z), low, high, found.notes[i])
+    return Route(kind, name, value, error, *found.test(i), low, high, found.reason(i))
 
 
 def _direct_name(graph: Graph, cause: str, effect: str, chosen: tuple[str, ...]) -> str:

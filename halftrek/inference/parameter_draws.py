@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.bootstrap import replicates_of
+from halftrek.inference.bootstrap import Replicates
+from halftrek.inference.evidence import two_sided
+from halftrek.inference.how import How
 from halftrek.model import Floats
 
 if TYPE_CHECKING:
     from halftrek.inference.parameters import Parameter
 
 
-def draws_of_parameters(
-    fit: Fit,
-    rows: list[Parameter],
-    *,
-    kind: Literal["bootstrap", "parametric"],
-    level: float,
-    replicates: int,
-    random_state: int,
-) -> list[tuple[Parameter, float]]:
-    """Each row with percentile ends, and its standard error over replicates; what is fixed or undetermined stays."""
-    batch = replicates_of(fit, kind, replicates, random_state).batch
+def draws_of_parameters(rows: list[Parameter], drawn: Replicates, fit: Fit, how: How) -> list[Parameter]:
+    """Each row with its error and interval over replicates; what is fixed or undetermined stays as it is."""
+    batch = drawn.batch
     inside = _error_covariances(fit, batch)
-    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    tails = [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0]
     found = []
     for row in rows:
         if not row.se > 0.0 or len(batch) < 2:
-            found.append((row, row.se))
+            found.append(row)
             continue
         values = _values(row, batch, inside)
-        low, high = (float(x) for x in np.quantile(values, tails))
-        found.append((replace(row, ci_low=low, ci_high=high), float(values.std(ddof=1))))
+        factor = drawn.factor(values[:, None], np.array([row.est]), how.level)
+        error, reach = float(factor.errors()[0]), float(factor.reaches()[0])
+        low, high = row.est - reach, row.est + reach
+        if drawn.percentile:
+            low, high = (float(x) for x in np.quantile(values, tails))
+        z = row.est / error if error else float("nan")
+        p = float(two_sided(np.array(z), reach / error if error else how.quantile, how.level))
+        found.append(replace(row, se=error, z=z, p=p, ci_low=low, ci_high=high))
     return found
 
 

@@ -18,6 +18,7 @@ from halftrek.inference.holes import holed_landscape
 from halftrek.inference.landscape import Landscape, Target
 from halftrek.inference.walk import End, HigherGroundError, Walk, find_end, restarted, return_beyond, start_walk
 from halftrek.model import Floats, Gaussian
+from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate
 
 INFINITE = float("inf")
@@ -36,7 +37,7 @@ class Profile:
     interval: tuple[float, float]
     cut: float
     level: float = 0.95
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +47,20 @@ class Ends:
     low: float
     high: float
     walk: Walk | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
-def profile_intervals(fit: Fit, query: Query, sizes: tuple[int, int], cut: float) -> tuple[Floats, Floats, list[str]]:
-    """Intervals of an answer's values and variances (so many of each) from the likelihood, and notes."""
-    found = [profile_ends(fit, Target(query, "value", k), cut) for k in range(sizes[0])]
-    spread = [profile_ends(fit, Target(query, "variance", k), cut) for k in range(sizes[1])]
+def profile_intervals(
+    fit: Fit, query: Query, sizes: tuple[int, int], cuts: Floats
+) -> tuple[Floats, Floats, list[Note]]:
+    """Intervals of an answer's values and variances (so many of each) from the likelihood, and notes.
+
+    ``cuts`` are the deviances up to which values are kept, for the values and then for the variances.
+    """
+    found = [profile_ends(fit, Target(query, "value", k), float(cuts[k])) for k in range(sizes[0])]
+    spread = [profile_ends(fit, Target(query, "variance", k), float(cuts[sizes[0] + k])) for k in range(sizes[1])]
     both = [np.array([(e.low, e.high) for e in ends]).reshape(-1, 2) for ends in (found, spread)]
-    return both[0], both[1], list(dict.fromkeys(note for e in (*found, *spread) for note in e.notes))
+    return both[0], both[1], list(dict.fromkeys(n for e in (*found, *spread) for n in e.notes))
 
 
 def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
@@ -84,30 +90,24 @@ def _both_ends(walk: Walk, cut: float) -> tuple[Walk, End, End]:
 
 
 def _described(fit: Fit, target: Target, walk: Walk, low: End, high: End, cut: float) -> Ends:
-    """The interval, and a sentence for each thing about it that is not plain."""
-    notes = []
+    """The interval, and a note for each thing about it that is not plain."""
+    notes: list[Note] = []
     name = str(target.query) if target.kind == "value" else f"the variance of {target.query}"
     a, b = low.level, high.level
     gap = _gap(walk, low, high, cut)
     if np.isinf(a) and np.isinf(b):
-        notes.append(f"the likelihood bounds {name} on neither side: these data are consistent with every value")
+        notes.append(note("unbounded", name=name))
     elif gap is not None:
-        notes.append(
-            f"the likelihood bounds {name} on neither side: only values between {gap[0]:.4g} and {gap[1]:.4g} are "
-            f"ruled out, and the interval is given as unbounded"
-        )
+        notes.append(note("ruled out", name=name, low=gap[0], high=gap[1]))
         a, b = -INFINITE, INFINITE
     elif np.isinf(a) or np.isinf(b):
-        notes.append(f"the likelihood does not bound {name} {'above' if np.isinf(b) else 'below'}")
+        notes.append(note("unbounded on one side", name=name, side="above" if np.isinf(b) else "below"))
     if np.isnan(a) or np.isnan(b):
         side = "either side" if np.isnan(a) and np.isnan(b) else "the lower side" if np.isnan(a) else "the upper side"
-        notes.append(f"the likelihood of {name} could not be followed to the end of its interval on {side}")
+        notes.append(note("walk lost", name=name, side=side))
     short = walk.land.n * (walk.land.at(walk.land.start).value - walk.top.value)
     if short > 1e-3:
-        notes.append(
-            f"the fit stopped short of the maximum by {short / 2.0:.3g} in log-likelihood; the interval is about the "
-            f"maximum, where {name} is {walk.estimate:.4g}"
-        )
+        notes.append(note("short of the maximum", name=name, short=short / 2.0, estimate=walk.estimate))
     return Ends(a, b, walk, tuple(notes))
 
 

@@ -64,6 +64,18 @@ def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Pro
     return products.moments(sums)
 
 
+def leave_clusters_out(fit: Fit) -> Drawn:
+    """One data set for each cluster: all rows but its own."""
+    refuse_holes(fit, 'interval="jackknife"')
+    rows = rows_needed(fit, 'interval="jackknife"')
+    if rows.cluster is None:
+        raise InputError('interval="jackknife" leaves out one cluster at a time: say with cluster= which rows are one')
+    products = Products(fit.moments.mean, np.sqrt(np.diag(fit.moments.cov)))
+    units = _by_cluster(in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width), products)
+    cluster_correction(len(units))
+    return products.moments(units.sum(axis=0) - units)
+
+
 def draw_model(fit: Fit, replicates: int, rng: np.random.Generator) -> Drawn:
     """Replicates from the fitted model: Wishart covariances (by Bartlett's decomposition) and normal means."""
     refuse_holes(fit, 'interval="parametric"')

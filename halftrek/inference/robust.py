@@ -7,7 +7,6 @@ over the rows. The bread is the observed information.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,28 +15,48 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit
 from halftrek.inference.incomplete import RowScores, row_scores
 from halftrek.inference.influence import Forms, influence
+from halftrek.inference.kept import kept
 from halftrek.model import Floats
 from halftrek.moments import RowReader
 from halftrek.queries import Query
-from halftrek.queries.gradients import linearize
+from halftrek.queries.gradients import Gradient, linearize
 
 NUMBERS = 4_000_000  # products of columns that are held at a time
 
 
 def robust_errors(fit: Fit, query: Query) -> tuple[Floats, Floats]:
     """Sandwich standard errors of an answer's values and of its variances; nan where data do not determine them."""
-    rows_needed(fit, 'interval="robust"')
     found = linearize(query, fit.model)
-    gradients = (*found.values, *found.variances)
-    (spread,) = mean_squares(fit, [influence(fit, gradients) if fit.patterns is None else row_scores(fit, gradients)])
-    errors = np.sqrt(spread / fit.n)
+    errors = gradient_errors(fit, (*found.values, *found.variances))
     return errors[: len(found.values)], errors[len(found.values) :]
 
 
-def usual_interval(fit: Fit) -> Literal["delta", "robust"]:
-    """The kind of interval that suits a fit's rows if none is asked for: rows in clusters are not independent."""
-    clustered = fit.clusters_left_out or (fit.rows is not None and fit.rows.cluster is not None)
-    return "robust" if clustered else "delta"
+def gradient_errors(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+    """Sandwich standard errors of numbers with these gradients."""
+    rows_needed(fit, 'interval="robust"')
+    every = tuple(gradients)
+    (spread,) = mean_squares(fit, [influence(fit, every) if fit.patterns is None else row_scores(fit, every)])
+    return np.sqrt(spread / fit.n)
+
+
+def is_clustered(fit: Fit) -> bool:
+    """True if the rows are in clusters."""
+    return fit.clusters_left_out or (fit.rows is not None and fit.rows.cluster is not None)
+
+
+def count_clusters(fit: Fit) -> int:
+    """Number of clusters that have rows with values."""
+    return len(clusters_with_rows(fit))
+
+
+@kept
+def clusters_with_rows(fit: Fit) -> tuple[int, ...]:
+    """The numbers of the clusters that have rows with values (all values, where the fit left the others out)."""
+    clusters: set[int] = set()
+    for block in rows_needed(fit, "errors by cluster").blocks(like=fit.moments if fit.patterns is None else None):
+        assert block.cluster is not None
+        clusters.update(np.unique(block.cluster[~np.isnan(block.values).all(axis=1)]).tolist())
+    return tuple(sorted(clusters))
 
 
 def rows_needed(fit: Fit, what: str) -> RowReader:

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fit
+from halftrek.estimation.status import troubles
 from halftrek.graph import Graph, did_you_mean
 from halftrek.identification import Verdict
-from halftrek.inference.estimate import How
 from halftrek.inference.factor import Slopes, joint_factor
+from halftrek.inference.how import How
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments.tables import Table
+from halftrek.notes import note
 from halftrek.queries import Counterfactual, Interventional, Query
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
@@ -43,7 +45,8 @@ class Units:
     mean: Floats
     noise: Floats
     errors: Floats | None = None
-    quantile: float = 0.0
+    reach: Floats | None = None
+    notes: tuple[str, ...] = ()  # for each unit, why it has no number or may mislead; none: nothing to say of any
 
     def columns(self) -> dict[str, Floats]:
         """``y noise_sd se ci_low ci_high``; of several outcomes the names are ``y_noise_sd`` and so on."""
@@ -51,10 +54,9 @@ class Units:
         for k, y in enumerate(self.outcomes):
             head = "" if len(self.outcomes) == 1 else f"{y}_"
             found |= {y: self.mean[k], f"{head}noise_sd": self.noise[k]}
-            if self.errors is not None:
-                reach = self.quantile * self.errors[k]
+            if self.errors is not None and self.reach is not None:
                 found[f"{head}se"] = self.errors[k]
-                found |= {f"{head}ci_low": self.mean[k] - reach, f"{head}ci_high": self.mean[k] + reach}
+                found |= {f"{head}ci_low": self.mean[k] - self.reach[k], f"{head}ci_high": self.mean[k] + self.reach[k]}
         return found
 
 
@@ -84,7 +86,7 @@ def estimated_units(
     if unidentified not in ("raise", "nan"):
         raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
     mean = np.full((len(outcomes), len(table.values)), np.nan)
-    noise, errors = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    noise, errors, reach = (np.full_like(mean, np.nan) for _ in range(3))
     _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
     # where the effects of what is held are identified, so is every question of this kind, whatever was seen
     plain = {y for y in outcomes if decide(Interventional((y,), dict.fromkeys(held))).identified}
@@ -108,8 +110,9 @@ def estimated_units(
             weights = found.weights(evidence, values)
             means = found.means(evidence, values)
             for i, k in enumerate(known):
-                mean[k, part], noise[k, part], errors[k, part] = means[:, i], found.noise[i], pieces[i].errors(weights)
-    return Units(tuple(outcomes), mean, noise, errors, how.quantile)
+                mean[k, part], noise[k, part] = means[:, i], found.noise[i]
+                errors[k, part], reach[k, part] = pieces[i].errors(weights), pieces[i].reaches(weights)
+    return Units(tuple(outcomes), mean, noise, errors, reach)
 
 
 def one_unit(graph: Graph, unit: Mapping[str, Any], do: Mapping[str, Any], outcomes: Sequence[str]) -> Counterfactual:
@@ -234,18 +237,11 @@ def _refuse_impossible(found: UnitMap, evidence: Floats, part: Places) -> None:
 def _warn_of_trouble(fit: Fit, variables: set[str]) -> None:
     """A table has no place for what to know before trusting it."""
     involved = fit.graph.ancestors(variables)
-    notes = [r.warning for r in fit.districts if r.warning and involved & set(r.members)]
-    if not fit.converged and not any(r.warning for r in fit.districts):
-        notes.append(f"the fit did not reach a maximum: {fit.status}")
-    for note in notes:
-        warnings.warn(note, stacklevel=5)
+    for trouble in troubles(fit.status, fit.districts, involved):
+        warnings.warn(str(trouble), stacklevel=5)
 
 
 def _warn_without_means(fit: Fit, gradients: list[list[Gradient]]) -> None:
     used = [np.abs(line[0].mean).max() for line in gradients]  # by rounding where means cancel
     if not fit.moments.has_mean and max(used) > 1e-9:
-        warnings.warn(
-            "no means were given with the covariance, so they count as zero: give rows as deviations from their means, "
-            "and read the results so",
-            stacklevel=5,
-        )
+        warnings.warn(str(note("no means, rows")), stacklevel=5)

@@ -15,6 +15,7 @@ from halftrek.inference.constrained import Held, line_search, local_model, moved
 from halftrek.inference.districts import district_landscape
 from halftrek.inference.landscape import Landscape, Point, Target
 from halftrek.model import Floats
+from halftrek.notes import Note, note
 from halftrek.queries import Query
 
 TOO_LOW, TOO_HIGH = 0.6, 1.7  # shares of the nominal deviance within which an interval's end is taken as right
@@ -38,13 +39,9 @@ class Curvature:
         return bool(((shares < TOO_LOW) | (shares > TOO_HIGH)).any())
 
     @property
-    def sentence(self) -> str:
+    def note(self) -> Note:
         """What is wrong, and what to do."""
-        return (
-            f"a standard error describes the likelihood of this answer badly (deviance {self.low:.3g} at the lower end "
-            f"of the interval and {self.high:.3g} at the upper, where {self.nominal:.3g} is meant): use "
-            f'fit.query(..., interval="profile")'
-        )
+        return note("no parabola", low=self.low, high=self.high, nominal=self.nominal)
 
 
 def curvature(fit: Fit, query: Query, k: int, ends: Floats, nominal: float) -> Curvature | None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from halftrek.inference import parameter_rows
 from halftrek.queries import Interventional
 from halftrek.reporting.plots import GREEN, GREY, VERMILION
 from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.reporting.text import answer_facts, arrow_of, joint_rows
 from halftrek.reporting.verdicts import verdict_line
+from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -47,7 +47,7 @@ def fit_html(fit: Fit) -> str:
         return _block([*parts, f"<div>{len(graph.edges())} edges: see fit.params()</div>"])
     if len(graph) <= _MANY:
         parts.append(graph_svg(fit))
-    rows = [r for r in parameter_rows(fit) if r.op != "~1" and r.lhs != r.rhs]
+    rows = [r for r in judged_parameters(fit) if r.op != "~1" and r.lhs != r.rhs]
     shown: list[list[Cell]] = [[arrow_of(r), *map(_maybe, (r.est, r.se, r.ci_low, r.ci_high)), r.note] for r in rows]
     parts.append(_grid(("", "estimate", "std. error", "low", "high", ""), shown[:_MANY]))
     if len(shown) > _MANY:

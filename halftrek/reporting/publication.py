@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.errors import HalftrekError, MissingExtraError
-from halftrek.inference import parameter_rows
 from halftrek.reporting.text import arrow_of
+from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
@@ -23,7 +23,7 @@ def coefficient_table(fit: Fit) -> Any:
         import pandas as pd
     except ImportError:
         raise MissingExtraError("a table for maketables", "dev") from None
-    rows = [r for r in parameter_rows(fit) if r.op != "~1" and r.lhs != r.rhs and not np.isnan(r.est)]
+    rows = [r for r in judged_parameters(fit) if r.op != "~1" and r.lhs != r.rhs and not np.isnan(r.est)]
     columns = {
         "b": [r.est for r in rows],
         "se": [r.se for r in rows],

@@ -55,14 +55,14 @@ def graph_record(graph: Graph) -> Record:
 
 def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
     """A fit: how it ended, and every parameter (``rows``: with another kind of interval)."""
-    from halftrek.inference import parameter_rows
+    from halftrek.trust import judged_parameters
 
     return {
         "n": fit.n,
         "loglik": fit.loglik,
         "converged": bool(fit.converged),
         "status": {"code": str(fit.status.code), "message": str(fit.status)},
-        "parameters": [asdict(row) for row in (parameter_rows(fit) if rows is None else rows)],
+        "parameters": [asdict(row) for row in (judged_parameters(fit) if rows is None else rows)],
         "districts": [
             {"members": list(d.members), "iterations": d.iterations, "starts": d.starts, "agreeing": d.agreeing}
             for d in fit.districts
@@ -85,7 +85,9 @@ def answer_record(answer: Answer) -> Record:
         record["se"] = answer.se
         record["interval"] = answer.interval
         record["variance_interval"] = answer.variance_interval
+        record["interval_kind"] = answer.estimate.kind
     record["warnings"] = [str(w) for w in answer.warnings]
+    record["notes"] = [{"code": n.code, "level": n.level, "text": str(n), "facts": dict(n.facts)} for n in answer.notes]
     record["latex"] = answer.query.latex
     record["explanation"] = answer.explain()
     return record

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from halftrek.frames import as_frame as frame_of
-from halftrek.inference import Parameter, parameter_columns, parameter_rows
+from halftrek.inference import Parameter
+from halftrek.inference.how import How, Interval
+from halftrek.inference.intervals import KINDS
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
+from halftrek.trust import judged_columns, judged_parameters
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -26,22 +29,15 @@ def parameter_table(
     fit: Fit,
     *,
     level: float = 0.95,
-    interval: Literal["delta", "robust", "bootstrap", "parametric"] | None = None,
+    interval: Interval | None = None,
     information: Literal["expected", "observed"] | None = None,
     replicates: int = 1000,
     random_state: int = 0,
     as_frame: bool = True,
 ) -> Any:
     """All parameters as a tidy frame, or as a list of values."""
-    found = (parameter_columns if as_frame else parameter_rows)(
-        fit,
-        level=level,
-        interval=interval,
-        information=information,
-        replicates=replicates,
-        random_state=random_state,
-    )
-    return frame_of(found, fit.frame) if isinstance(found, dict) else found
+    how = How(interval, level, information, replicates, random_state=random_state)
+    return frame_of(judged_columns(fit, how), fit.frame) if as_frame else judged_parameters(fit, how)
 
 
 def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
@@ -57,7 +53,7 @@ def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
         ]
     )
     parts = [f"Fit of a linear model with {len(graph.edges())} edges\n{head}"]
-    parts += _parameter_tables(fit, parameter_rows(fit) if rows is None else rows)
+    parts += _parameter_tables(fit, judged_parameters(fit) if rows is None else rows)
     searched = [d for d in fit.districts if len(d.members) > 1]
     if searched:
         found = [(", ".join(d.members), d.iterations, f"{d.agreeing} of {d.starts}") for d in searched]
@@ -148,6 +144,7 @@ def answer_facts(answer: Answer) -> list[tuple[str, str]]:
         pairs.append(("known by", str(answer.method)))
     if answer.estimand:
         pairs.append(("estimand", str(answer.estimand)))
+    pairs += [("note", remark) for remark in answer.remarks]
     return pairs + [("warning", str(w)) for w in answer.warnings]
 
 
@@ -162,4 +159,5 @@ def _error(answer: Answer) -> list[tuple[str, str]]:
     if answer.estimate is None or np.isnan(answer.estimate.errors).any():
         return []
     level = f"{100 * answer.estimate.level:g}%"
-    return [("standard error", f"{number(float(answer.estimate.errors[0]), 4)} (ranges are {level} intervals)")]
+    kind = "" if answer.estimate.kind == "delta" else f", {KINDS[answer.estimate.kind].words}"
+    return [("standard error", f"{number(float(answer.estimate.errors[0]), 4)} (ranges are {level} intervals{kind})")]

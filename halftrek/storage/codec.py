@@ -17,6 +17,7 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.model import Rows
 from halftrek.storage.kinds import classes, names
+from halftrek.storage.older import upgraded
 
 _READABLE = 4096  # entries up to which an array is written as numbers; a longer one as base64 of its bytes
 _DTYPES = ("float64", "int64", "bool")
@@ -76,6 +77,7 @@ def decode(data: Any) -> Any:
 
 def _build(name: str, given: dict[str, Any]) -> Any:
     kind = classes()[name]
+    given = upgraded(name, given)
     known = {f.name: f for f in fields(kind) if f.init}
     for key in given:
         if key not in known:

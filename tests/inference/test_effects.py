@@ -17,8 +17,8 @@ from halftrek.identification.jacobian import jacobian_test
 from halftrek.inference import estimate, standard_errors
 from halftrek.inference.decomposition import count_paths, largest_paths
 from halftrek.inference.effects import check_ends, effect_rows
-from halftrek.inference.estimate import How
 from halftrek.inference.factor import Slopes, joint_factor
+from halftrek.inference.how import How
 from halftrek.inference.known import knowledge
 from halftrek.inference.legs import Weights, avoiding, direct, edges_of, indirect, leg, only_through, through, total
 from halftrek.moments import Moments

@@ -12,6 +12,7 @@ import halftrek as ht
 from halftrek.estimation import fit
 from halftrek.graph import Graph
 from halftrek.inference import parameter_columns, parameter_rows
+from halftrek.inference.how import How
 from halftrek.inference.parameters import Parameter, _rows
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments
@@ -92,10 +93,10 @@ def test_whole_columns_equal_rows_one_by_one(seed):
     table = np.asarray(random_model(graph, random_state=seed).sample(60, random_state=rng)) + 5.0 * rng.random()
     mean, known = table.mean(axis=0), seed % 5 > 0
     found = fit(graph, Moments(tuple(names), 60, mean * known, np.cov(table.T, ddof=0), has_mean=known))
-    expected = _rows(found, 0.9, "delta", None, 0, 0)
-    columns = parameter_columns(found, level=0.9)
+    expected = _rows(found, How(level=0.9))
+    columns = parameter_columns(found, level=0.9, interval="delta")
     assert isinstance(columns["se"], np.ndarray)  # the quick way was taken
-    assert parameter_rows(found, level=0.9)[0] == Parameter(*(next(iter(c)) for c in columns.values()))
+    assert parameter_rows(found, How(level=0.9))[0] == Parameter(*(next(iter(c)) for c in columns.values()))
     for field, values in columns.items():
         wanted = [getattr(row, field) for row in expected]
         if isinstance(values, np.ndarray):

@@ -8,6 +8,7 @@ import pytest
 import halftrek as ht
 from halftrek import estimation
 from halftrek.inference import How, estimate
+from halftrek.inference.how import Interval
 from halftrek.inference.landscape import Target
 from halftrek.inference.profile import profile_ends
 from halftrek.inference.weak import curvature
@@ -36,8 +37,8 @@ def drawn(model: CGLSCM, n: int, rng: np.random.Generator) -> Moments:
     return Moments(model.names, n, mean, root @ A @ A.T @ root.T / n)
 
 
-def doubt(fit: ht.Fit, question: str = "x ~> y", **uncertainty: object) -> list[str]:
-    return [w for w in fit.query(question, **uncertainty).warnings if w.endswith(ADVICE)]  # type: ignore[arg-type]
+def doubt(fit: ht.Fit, question: str = "x ~> y", interval: Interval = "delta", **options: int) -> list[str]:
+    return [w for w in fit.query(question, interval=interval, **options).warnings if w.endswith(ADVICE)]
 
 
 # -- coverage --------------------------------------------------------------------------------------
@@ -98,6 +99,10 @@ def test_the_strength_of_a_conditional_instrument_is_the_partial_F():
 def test_a_weak_instrument_is_named_with_its_F():
     fit = ht.fit(INSTRUMENT, instrument(0.1).sample(200, random_state=2))
     (sentence,) = doubt(fit)
+    by_itself = fit.query("x ~> y")
+    assert by_itself.estimate.kind == "profile"
+    assert not by_itself.warnings
+    assert "z is a weak instrument" in by_itself.explain()
     assert sentence.startswith("z is a weak instrument for x (first-stage F = ")
     for interval in ("delta", "parametric"):
         assert doubt(fit, interval=interval, replicates=50) == [sentence]

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import InputError, OutputError
 from halftrek.inference import How
-from halftrek.inference.estimate import Ends, Interval
+from halftrek.inference.how import Ends, Interval
 from halftrek.inference.information import Kind
-from halftrek.inference.robust import usual_interval
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.files import whole_file
 from halftrek.reporting.html import question_ends
@@ -53,7 +52,7 @@ def write_report(
     overwrite: bool = True,
 ) -> Path:
     """Writes the report, whole or not at all, and gives its path."""
-    how = How(interval or usual_interval(fit), level, information, replicates, ends, random_state)
+    how = How(interval, level, information, replicates, ends, random_state)
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
@@ -70,7 +69,7 @@ def report_html(
     fit: Fit, questions: Any = (), *, title: str | None = None, how: How | None = None, name: str = "report.html"
 ) -> str:
     """The report as text; a question that is not identified is shown as refused, with the reason."""
-    how = How() if how is None else how
+    how = How(interval=None) if how is None else how
     queries = read_questions(questions, fit.graph)
     asked = [ask(fit, query, how) for query in queries]
     common = common_warnings(asked)

@@ -78,7 +78,7 @@ def _worlds(fit: Fit, query: object, v: str, asked: Gaussian) -> dict[str, Gauss
 def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> list[Markup]:
     """The total effect path by path."""
     try:
-        found = decompose(fit, query.cause, query.effect, for_tables(how), most=_PATHS)
+        found = decompose(fit, query.cause, query.effect, for_tables(fit, how), most=_PATHS)
     except HalftrekError:
         return []
     if found.paths < 2:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from halftrek.graph import parse_edge_key
 from halftrek.inference import How
+from halftrek.inference.intervals import kind_of
+from halftrek.reporting.report.uncertainty import for_tables
 from halftrek.reporting.tables import count, number
 from halftrek.wording import listed
 
@@ -17,14 +19,6 @@ if TYPE_CHECKING:
 
 _NAMED = 12  # pairs that are named; of more the rest is counted
 _CROWD = 4  # variables that are named once rather than pair by pair
-_NORMAL = {
-    "delta": "Intervals and tests are from normal theory: they hold for errors that are close to normal, or large n "
-    'with light tails; interval="robust" does without.',
-    "robust": "Intervals do not need normal errors; the tests of fit in this report do.",
-    "bootstrap": "Intervals do not need normal errors; the tests of fit in this report do.",
-    "parametric": "Intervals are from data drawn with normal errors, and the tests of fit need them too.",
-    "profile": "Intervals and tests are from the likelihood of normal errors.",
-}
 
 
 def assumption_sentences(fit: Fit, how: How, focus: Sequence[str]) -> list[str]:
@@ -37,7 +31,7 @@ def assumption_sentences(fit: Fit, how: How, focus: Sequence[str]) -> list[str]:
         "Every variable is recorded as it acts: errors of measurement count as part of the variable unless a hidden "
         "cause stands for the true one.",
         f"Errors are normal where a question is about a distribution, a probability or a quantile, or conditions on "
-        f"what was seen. Means, effects and contrasts do not need it. {_NORMAL[how.interval]}",
+        f"what was seen. Means, effects and contrasts do not need it. {kind_of(for_tables(fit, how)).rests_on}",
         _rows(fit),
         *_missing(fit),
         *_held(fit),

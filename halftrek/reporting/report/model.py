@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.inference import How, parameter_rows
+from halftrek.inference import How
 from halftrek.inference.effects import Effect
 from halftrek.reporting.effect_plots import plot_effects
 from halftrek.reporting.report.figures import drawn, figure
@@ -16,6 +16,7 @@ from halftrek.reporting.report.page import Markup, Section, heading, p_value, so
 from halftrek.reporting.report.uncertainty import for_tables, remark
 from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.text import arrow_of
+from halftrek.trust import judged_parameters
 from halftrek.workflow import effect_rows_of
 
 if TYPE_CHECKING:
@@ -32,16 +33,7 @@ _PARAMETERS = 80  # lines of a table of parameters
 
 def parameters_of(fit: Fit, how: How) -> list[Parameter]:
     """All parameters with the report's kind of interval."""
-    use = for_tables(how)
-    assert use.interval != "profile"
-    return parameter_rows(
-        fit,
-        level=use.level,
-        interval=use.interval,
-        information=use.information,
-        replicates=use.replicates,
-        random_state=use.random_state,
-    )
+    return judged_parameters(fit, for_tables(fit, how))
 
 
 def graph_section(fit: Fit, rows: Sequence[Parameter], ends: tuple[str | None, str | None]) -> Section:
@@ -78,7 +70,7 @@ def known_edges(graph: Graph, rows: Sequence[Parameter]) -> dict[str, bool]:
 
 def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
     """Every effect with its interval, and the forest of the total ones."""
-    rows = effect_rows_of(fit, for_tables(how))
+    rows = effect_rows_of(fit, for_tables(fit, how))
     if not rows:
         return Section("effects", "All effects", (text("The graph has no arrow between observed variables."),))
     chosen, note = _chosen(rows, focus)
@@ -90,7 +82,7 @@ def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
         ),
         text(f"{unknown} of {len(rows)} effects are not identified and have no number.") if unknown else "",
         soft(note) if note else "",
-        _table(chosen, how),
+        _table(fit, chosen, how),
     ]
     forest = _largest([r for r in rows if r.kind == "total" and not math.isnan(r.ci_low)])
     if forest:
@@ -131,7 +123,7 @@ def _chosen(rows: list[Effect], focus: Sequence[str]) -> tuple[list[Effect], str
     )
 
 
-def _table(rows: Sequence[Effect], how: How) -> Markup:
+def _table(fit: Fit, rows: Sequence[Effect], how: How) -> Markup:
     headers = (
         "cause",
         "effect",
@@ -147,7 +139,7 @@ def _table(rows: Sequence[Effect], how: How) -> Markup:
     cells = [
         (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, _known_by(r)) for r in rows
     ]
-    return table(headers, cells) + soft(remark(how))
+    return table(headers, cells) + soft(remark(fit, how))
 
 
 def _known_by(row: Effect) -> str:
@@ -180,5 +172,5 @@ def parameters_section(fit: Fit, rows: Sequence[Parameter], how: How) -> Section
             parts += [heading(title), table(top, plain, most=_PARAMETERS, more="fit.params() has all.")]
     if any(r.op == "=~" for r in rows):
         parts.append(soft("The sign of a hidden cause is free: all its loadings may be turned at once."))
-    parts.append(soft(remark(how)))
+    parts.append(soft(remark(fit, how)))
     return Section("parameters", "Parameters", tuple(parts))

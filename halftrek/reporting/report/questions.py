@@ -11,6 +11,7 @@ import numpy as np
 
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.inference import How
+from halftrek.inference.intervals import KINDS
 from halftrek.inputs import read_question
 from halftrek.queries import Query, TotalEffect, check_query
 from halftrek.reporting.drawing import edge_weights
@@ -30,7 +31,6 @@ from halftrek.reporting.report.page import (
     table,
     text,
 )
-from halftrek.reporting.report.uncertainty import KINDS
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import joint_rows
 from halftrek.reporting.verdicts import verdict_line
@@ -115,6 +115,7 @@ def question_section(fit: Fit, asked: Asked, k: int, how: How, common: Collectio
 def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, common: Collection[str]) -> list[Markup]:
     warnings = [_sentence(w) for w in found.warnings if w not in common]
     parts = [f'<p class="answer">{_headline(found)}</p>', notice(warnings)]
+    parts += [soft(_sentence(remark)) for remark in found.remarks]
     parts.append(_numbers(found))
     parts += _formula(verdict)
     parts += [heading("In sentences"), prose(_explanation(found))]
@@ -156,7 +157,7 @@ def _numbers(found: Answer) -> Markup:
             low, high = sure.variance_intervals[0]
             value = f"{_figure(sure.variances[0])} ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
             pairs.append(("variance between units", value))
-        pairs.append(("kind of interval", escape(KINDS[sure.kind])))
+        pairs.append(("kind of interval", escape(KINDS[sure.kind].words)))
     if found.outcome is not None:
         pairs.append(("single units", f"standard deviation {_figure(float(found.outcome.sd[0]))}, which is noise"))
     pairs.append(("known by", escape(found.method)))

@@ -12,9 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from halftrek.inference import How
+from halftrek.inference.intervals import KINDS
 from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.page import Markup, Section, facts, heading, listing, soft
-from halftrek.reporting.report.uncertainty import KINDS
+from halftrek.reporting.report.uncertainty import words_of
 from halftrek.reporting.tables import count
 from halftrek.syntax import format_graph
 
@@ -27,7 +28,7 @@ _WIDEST = 24  # variables whose covariances are written out in the code
 _INLINE = 300  # letters of a graph that is an argument of the command
 _WIDTH = 88  # letters of a line of code
 _LIBRARIES = ("numpy", "scipy", "narwhals", "networkx", "matplotlib")
-_STANDARD = How()
+_STANDARD = How(interval=None)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _data(fit: Fit, how: How) -> tuple[list[str], str]:
     name = file_name(fit)
     if name is not None:
         return [repr(name)], ""
-    needs_rows = how.interval in ("robust", "bootstrap") or fit.patterns is not None
+    needs_rows = (how.interval is not None and KINDS[how.interval].needs_rows) or fit.patterns is not None
     if needs_rows or len(fit.moments.names) > _WIDEST:
         columns = ", ".join(fit.moments.names[:8]) + (", …" if len(fit.moments.names) > 8 else "")
         what = f"{count(fit.n)} rows" + (f" of a {fit.frame} frame" if fit.frame else "")
@@ -180,10 +181,10 @@ def _options(fit: Fit, how: How) -> list[tuple[str, Markup]]:
         ("estimation", method.get(fit.method, fit.method)),
         ("how it ended", str(fit.status)),
         ("level", f"{100 * how.level:g}%"),
-        ("intervals of questions", KINDS[how.interval]),
+        ("intervals of questions", words_of(how)),
     ]
     if how.interval == "profile":
-        pairs.append(("intervals of tables", KINDS["delta"]))
+        pairs.append(("intervals of tables", KINDS["delta"].words))
     if how.information is not None:
         pairs.append(("information", how.information))
     if how.interval in ("bootstrap", "parametric"):

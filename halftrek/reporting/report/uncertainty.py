@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from halftrek.inference import How
+from halftrek.inference.intervals import KINDS, kind_of
+from halftrek.trust import table_how
 
-KINDS = {
-    "delta": "normal theory: from the information, by the delta method",
-    "robust": "robust: from the sandwich, also right for data that are not normal",
-    "bootstrap": "bootstrap: rows drawn again",
-    "parametric": "parametric bootstrap: rows drawn from the fitted model",
-    "profile": "profile likelihood",
-}
+if TYPE_CHECKING:
+    from halftrek.estimation.fit import Fit
+
+SUITED = (
+    "what suits each question: normal theory, Student's t where few rows inform it, the likelihood where it is skewed"
+)
 
 
-def for_tables(how: How) -> How:
+def for_tables(fit: Fit, how: How) -> How:
     """The same; tables have no profile intervals, of which each takes fits of its own."""
-    return replace(how, interval="delta") if how.interval == "profile" else how
+    chosen = table_how(fit, how)
+    return chosen if kind_of(chosen).in_tables else replace(chosen, interval="delta")
 
 
-def remark(how: How) -> str:
+def words_of(how: How) -> str:
+    """The kind of interval of questions."""
+    return SUITED if how.interval is None else KINDS[how.interval].words
+
+
+def remark(fit: Fit, how: How) -> str:
     """What the ends in a table are."""
-    return f"Low and high are the ends of {100 * how.level:g}% intervals ({KINDS[for_tables(how).interval]})."
+    used = for_tables(fit, how)
+    words = kind_of(used).words + ("; Student's t where few rows inform a line" if used.interval is None else "")
+    return f"Low and high are the ends of {100 * how.level:g}% intervals ({words})."

@@ -1,0 +1,140 @@
+"""A kind of interval: its name, its words, what it needs, and how far it reaches for numbers with given gradients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.estimation import Fit
+from halftrek.inference.how import How, Interval
+from halftrek.inference.robust import is_clustered
+from halftrek.model import Floats
+from halftrek.notes import Note
+from halftrek.queries import Query
+from halftrek.queries.gradients import Gradient, Scale, linearize, scale_of
+
+if TYPE_CHECKING:
+    from halftrek.inference.bootstrap import Replicates
+    from halftrek.inference.factor import Factor, Pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values (an effect, or a mean for each outcome) and variances of the outcomes, with errors and intervals.
+
+    Intervals have one row ``(low, high)`` each. ``kind`` is the kind of interval, ``notes`` are what to know of it.
+    """
+
+    values: Floats
+    errors: Floats
+    intervals: Floats
+    variances: Floats
+    variance_errors: Floats
+    variance_intervals: Floats
+    level: float = 0.95
+    kind: Interval = "delta"
+    notes: tuple[Note, ...] = ()
+    clustered: bool = False  # clusters of rows are taken for independent, not rows
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Of several numbers: standard errors, how far intervals reach, and by which factor variances are too low."""
+
+    errors: Floats
+    reach: Floats
+    lift: Floats | None = None
+
+
+class IntervalKind(ABC):
+    """One way from a fit to intervals; a new one is a class of its own and a line in the registry."""
+
+    name: Interval
+    words: str  # for a reader of tables
+    rests_on: str  # a sentence on what it assumes
+    needs_rows = False
+    in_tables = True  # False: each interval takes fits of its own
+    counts_clusters = False
+    for_misfit = False  # the width does not rely on the model's being right
+
+    @abstractmethod
+    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+        """Standard errors and reach of numbers with these gradients."""
+
+    @abstractmethod
+    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+        """The same of many numbers at once, with how they vary together."""
+
+    def replicates(self, fit: Fit, how: How) -> Replicates | None:
+        """Fits of other data sets that tables take their numbers from; None where gradients do."""
+        return None
+
+    def estimate(self, fit: Fit, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
+        """The uncertainty of one answer."""
+        found = linearize(query, fit.model)
+        spread = self.spread(fit, (*found.values, *found.variances), how)
+        return normal_estimate(values, variances, spread, how, scale=scale_of(query), clustered=self.counts(fit))
+
+    def counts(self, fit: Fit) -> bool:
+        """True if clusters are what is taken for independent."""
+        return self.counts_clusters and is_clustered(fit)
+
+
+def normal_estimate(
+    values: Floats,
+    variances: Floats,
+    spread: Spread,
+    how: How,
+    *,
+    scale: Scale = "plain",
+    clustered: bool = False,
+) -> Estimate:
+    """Intervals from standard errors: symmetric on the scale of the values, and of logarithms for variances.
+
+    ``spread`` is of the values and then of the variances.
+    """
+    k = len(values)
+    lift = np.ones(len(spread.errors)) if spread.lift is None else spread.lift
+    assert how.interval is not None
+    return Estimate(
+        values=values,
+        errors=spread.errors[:k],
+        intervals=ends_on(scale, values, spread.reach[:k], lift[:k]),
+        variances=variances,
+        variance_errors=spread.errors[k:],
+        variance_intervals=ends_on("log", variances, spread.reach[k:], lift[k:]),
+        level=how.level,
+        kind=how.interval,
+        clustered=clustered,
+    )
+
+
+def ends_on(scale: Scale, values: Floats, reach: Floats, lift: Floats | float = 1.0) -> Floats:
+    """Values plus and minus their reach, symmetric where they are closer to normal: inside what they can be.
+
+    A value at the border of its range (a probability of 0, no variance) stays there. ``lift`` is the factor by which
+    a variance of few rows is estimated too low.
+    """
+    x = np.asarray(values, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        match scale:
+            case "log":
+                factor = np.exp(reach / x)
+                ends = np.stack([x * lift / factor, x * lift * factor], axis=1)
+                inside = x > 0.0
+            case "logit":
+                factor = np.exp(reach / (x * (1.0 - x)))
+                odds = x / (1.0 - x)
+                ends = np.stack([odds / factor / (1.0 + odds / factor), 1.0 / (1.0 + 1.0 / (odds * factor))], axis=1)
+                inside = (x > 0.0) & (x < 1.0)
+            case "atanh":
+                step = reach / (1.0 - x**2)
+                ends = np.tanh(np.stack([np.arctanh(x) - step, np.arctanh(x) + step], axis=1))
+                inside = np.abs(x) < 1.0
+            case _:
+                return np.stack([x - reach, x + reach], axis=1)
+        return np.where(inside[:, None], ends, np.stack([x - reach, x + reach], axis=1))

@@ -1,0 +1,44 @@
+"""From the information: the delta method, for large samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from halftrek.estimation import Fit
+from halftrek.inference.delta import gradient_variances
+from halftrek.inference.factor import Factor, Pieces, expected_factor
+from halftrek.inference.how import How
+from halftrek.inference.incomplete import pattern_information
+from halftrek.inference.intervals.base import IntervalKind, Spread
+from halftrek.model import Floats
+from halftrek.queries.gradients import Gradient
+
+
+class Delta(IntervalKind):
+    """Normal theory: standard errors from the information, normal quantiles."""
+
+    name = "delta"
+    words = "normal theory: from the information, by the delta method"
+    rests_on = (
+        "Intervals and tests are from normal theory: they hold for errors that are close to normal, or large n with "
+        'light tails; interval="robust" does without.'
+    )
+
+    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+        errors = information_errors(fit, gradients, how)
+        return Spread(errors, how.quantile * errors)
+
+    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+        return expected_factor(fit, slopes, how)
+
+
+def information_errors(fit: Fit, gradients: Sequence[Gradient], how: How) -> Floats:
+    """Standard errors from the information; by default expected, with missing values observed."""
+    if fit.patterns is None:
+        variances = gradient_variances(fit, gradients, how.information or "expected")
+    else:
+        known = pattern_information(fit, how.information or "observed")
+        variances = np.array([known.spread(known.pull(g)) for g in gradients])
+    return np.sqrt(variances / fit.n)

@@ -1,0 +1,28 @@
+"""Results that are kept with a fit, for as long as the fit is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+from halftrek.estimation import Fit
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kept(function: Callable[Concatenate[Fit, P], R]) -> Callable[Concatenate[Fit, P], R]:
+    """A function of a fit (and of a few plain options) that is computed once."""
+    results: WeakKeyDictionary[Fit, dict[Any, R]] = WeakKeyDictionary()
+
+    @wraps(function)
+    def remembering(fit: Fit, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        mine = results.setdefault(fit, {})
+        key = (args, tuple(sorted(kwargs.items())))
+        if key not in mine:
+            mine[key] = function(fit, *args, **kwargs)
+        return mine[key]
+
+    return remembering

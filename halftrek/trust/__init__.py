@@ -1,0 +1,17 @@
+"""One judge for every printed interval: what informs the answer, which interval suits it, what speaks against it."""
+
+from halftrek.trust.judge import Judged, judge, suited, table_how
+from halftrek.trust.strength import STRONG, weakest_step
+from halftrek.trust.tables import judged_columns, judged_effects, judged_parameters
+
+__all__ = [
+    "STRONG",
+    "Judged",
+    "judge",
+    "judged_columns",
+    "judged_effects",
+    "judged_parameters",
+    "suited",
+    "table_how",
+    "weakest_step",
+]

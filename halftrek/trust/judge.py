@@ -1,0 +1,184 @@
+"""Whether an interval may be trusted, and which one to give: every printed interval comes through here.
+
+Where nobody asked for a kind of interval, the one that suits what informs the answer is taken, and the answer says
+which and why. Where one was asked for, it is given, with a warning if it promises more than the data hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from halftrek.estimation import Fit
+from halftrek.identification import Verdict
+from halftrek.inference import Estimate, How, estimate
+from halftrek.inference.evidence import Support, support
+from halftrek.inference.how import Interval
+from halftrek.inference.intervals import kind_of
+from halftrek.inference.robust import count_clusters, is_clustered
+from halftrek.inference.weak import curvature
+from halftrek.model import Gaussian
+from halftrek.notes import Note, note
+from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect
+from halftrek.queries.gradients import linearize
+from halftrek.queries.terms import Arithmetic, leaves
+from halftrek.trust.misfit import misfit
+from halftrek.trust.strength import STRONG, Strength, weakest_step
+
+SURE = 100.0  # first-stage F from which on an interval from a standard error is right
+MANY = 100.0  # degrees of freedom from which on products of regressions are no cause for doubt
+CLEAR = 4.0  # standard errors from zero
+OUTCOMES = 3  # values of an answer that are looked at
+FEW_CLUSTERS = 40  # up to which one is left out at a time
+WIDER = 1.1  # growth of an interval from which on it is worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """An estimate with the interval that suits it, and what to know of it."""
+
+    estimate: Estimate
+    notes: tuple[Note, ...]
+
+
+def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
+    """The uncertainty of an answer, by the kind of interval asked for or else the one that suits it."""
+    chosen = suited(fit, query, how)
+    found = estimate(fit, query, result, chosen)
+    if np.isnan(found.errors).any():
+        return Judged(found, (note("no information"), *found.notes))
+    rests = support(fit, linearize(query, fit.model).values)
+    doubt = doubt_of(fit, query, result, verdict, chosen)
+    if how.interval is not None:
+        notes = [*found.notes, *_asked_for(fit, rests, how), *([doubt] if doubt is not None else [])]
+        return Judged(found, tuple(notes))
+    if doubt is not None:
+        better = estimate(fit, query, result, replace(chosen, interval="profile"))
+        if not np.isnan(better.intervals).any():
+            return Judged(better, (note("profile chosen", reason=doubt.why, doubt=doubt.code), *better.notes))
+        return Judged(found, (*found.notes, doubt))
+    return Judged(found, (*_said(fit, rests, chosen), *found.notes))
+
+
+def suited(fit: Fit, query: Query, how: How) -> How:
+    """The options with a kind of interval that suits the rows and the question; one that was asked for stays."""
+    if how.interval is not None:
+        return how
+    kind = rows_kind(fit, how)
+    if kind == "delta" and how.information is None:
+        if has_kinks(query):
+            kind = "parametric"
+        elif not support(fit, linearize(query, fit.model).values).plenty(how.level).all():
+            kind = "t"
+    return replace(how, interval=kind)
+
+
+def rows_kind(fit: Fit, how: How) -> Interval:
+    """The kind of interval that suits a fit's rows, whatever is asked: by cluster, for a wrong model, or the usual."""
+    if is_clustered(fit):
+        few = fit.rows is not None and count_clusters(fit) <= FEW_CLUSTERS
+        return "jackknife" if few else "robust"
+    if how.information is None and rejected(fit):
+        return "robust" if fit.patterns is not None and fit.rows is not None else "sandwich"
+    return "delta"
+
+
+def rejected(fit: Fit) -> bool:
+    """True if the data contradict the graph."""
+    found = misfit(fit)
+    return found is not None and found.rejected
+
+
+def table_how(fit: Fit, how: How) -> How:
+    """The same for a table, of which each line takes its own: None stays None where the rows are as they should be."""
+    if how.interval is not None:
+        return how
+    kind = rows_kind(fit, how)
+    return how if kind == "delta" else replace(how, interval=kind)
+
+
+def has_kinks(query: Query) -> bool:
+    """True if the answer is no smooth function of the parameters: an event in one world, given one in another.
+
+    Where an effect has one sign such a probability is 0 whatever its size, so that it has no slope there.
+    """
+    terms = leaves(query) if isinstance(query, Arithmetic) else (query,)
+    return any(isinstance(t, Probability) and bool(t.case.events) for t in terms)
+
+
+def _said(fit: Fit, rests: Support, how: How) -> list[Note]:
+    """Which interval it is, where it is not the usual one."""
+    match how.interval:
+        case "t":
+            if float(rests.stretch(how.level).max()) < WIDER:
+                return []
+            rows, parameters = rests.narrowest()
+            at = int(np.argmin(rows - parameters))
+            return [_few(float(rows[at]), float(parameters[at]))]
+        case "jackknife":
+            return [note("few clusters", clusters=count_clusters(fit))]
+        case "parametric":
+            return [note("drawn from the model")]
+        case _:
+            return []
+
+
+def _few(rows: float, parameters: float) -> Note:
+    left = rows - parameters
+    if left < 1.0:
+        return note("no rows left", rows=rows, parameters=parameters)
+    return note("few rows", rows=rows, parameters=parameters, free=left)
+
+
+def _asked_for(fit: Fit, rests: Support, how: How) -> list[Note]:
+    """What speaks against the kind of interval that was asked for."""
+    kind, notes = kind_of(how), []
+    if is_clustered(fit) and not kind.counts_clusters:
+        notes.append(note("clusters not counted"))
+    if kind.name in ("delta", "bootstrap", "parametric") and float(rests.stretch(how.level).max()) >= WIDER:
+        rows, parameters = rests.narrowest()
+        at = int(np.argmin(rows - parameters))
+        notes.append(note("too few rows", rows=float(rows[at]), parameters=float(parameters[at])))
+    if kind.name in ("robust", "bootstrap") and is_clustered(fit) and count_clusters(fit) <= FEW_CLUSTERS:
+        notes.append(note("too few clusters", clusters=count_clusters(fit)))
+    return notes
+
+
+def doubt_of(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Note | None:
+    """What speaks against any interval from a standard error; nothing speaks against one from the likelihood."""
+    if how.interval == "profile":
+        return None
+    if has_kinks(query):
+        return None if how.interval in ("parametric", "bootstrap") else note("kinked")
+    normal = estimate(fit, query, result, replace(how, interval="delta"))
+    if np.isnan(normal.errors).any():
+        return None
+    weakest = weakest_step(fit, query, verdict, float(normal.errors[0]))
+    if weakest is not None and weakest.F < STRONG:
+        return weakest.note
+    if _plain(fit, query, verdict, weakest, normal):
+        return None
+    for k, ends in enumerate(normal.intervals[:OUTCOMES]):
+        found = curvature(fit, query, k, ends, how.quantile**2)
+        if found is not None and found.doubtful:
+            return found.note
+    return None
+
+
+def _plain(fit: Fit, query: Query, verdict: Verdict, weakest: Strength | None, normal: Estimate) -> bool:
+    """True if the formula alone shows that a look at the likelihood would find nothing.
+
+    So do strong instruments, a single regression, and products of regressions that are clearly not zero: the ratio of a
+    product to its standard error is below those of its factors.
+    """
+    rows, parameters = support(fit, linearize(query, fit.model).values).narrowest()
+    free = float((rows - parameters).min())
+    if verdict.recipe is None:  # with no formula to look at: plain if the arrows alone identify it
+        return verdict.scope == "nonparametric" and free >= MANY
+    if weakest is not None:
+        return weakest.F >= SURE
+    if len(verdict.recipe.steps) == 1:
+        return True
+    effect = isinstance(query, TotalEffect | DirectEffect | PathEffect)
+    return free >= MANY and (not effect or abs(float(normal.values[0])) > CLEAR * float(normal.errors[0]))

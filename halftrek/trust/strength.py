@@ -1,0 +1,124 @@
+"""How strong a formula is: how far what it divides by is from zero.
+
+A formula that identifies an effect divides: by a covariance with an instrument, by a determinant. How far that is from
+zero in its own standard errors is the strength of the formula. With r the correlation of one instrument and its cause,
+``n Var(log determinant) = 1/r² + 1``; solved for r² and put into ``(n - 2) r² / (1 - r²)`` it is the first-stage F.
+Rows in clusters count as clusters, and rows that lack a variable of the step do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from halftrek.estimation import Fit
+from halftrek.identification import Verdict
+from halftrek.identification.recipe import Combination, LinearStep, Recipe, Step, SumStep
+from halftrek.identification.recipe_slopes import Sloped, slopes_of
+from halftrek.inference.influence import Forms
+from halftrek.inference.robust import is_clustered, mean_squares
+from halftrek.model import Floats
+from halftrek.moments import Moments
+from halftrek.notes import Note, note
+from halftrek.queries import DirectEffect, PathEffect, Query, TotalEffect
+
+STRONG = 10.0  # first-stage F from which an instrument counts as strong (Staiger and Stock 1997)
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How far a divisor is from zero, in units of a first-stage F; ``rows`` are the instruments, ``columns`` theirs."""
+
+    F: float
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> Note:
+        """What is weak, and what to do."""
+        code = "weak instrument" if len(self.rows) == 1 else "weak instruments" if self.rows else "weak divisor"
+        return note(code, F=self.F, strong=STRONG, rows=", ".join(self.rows), columns=", ".join(self.columns))
+
+
+def seen_moments(fit: Fit) -> Moments | None:
+    """What the data alone say of the covariances, no model asked; None where they do not say it."""
+    if fit.patterns is None:
+        return fit.moments
+    if fit.patterns.apart or not fit.patterns.unrestricted.converged:
+        return None
+    return fit.patterns.unrestricted.moments
+
+
+def weakest_step(fit: Fit, query: Query, verdict: Verdict, error: float) -> Strength | None:
+    """The weakest division in the formula that identifies an effect; None if it divides by no such thing.
+
+    Where the model says more than the formula uses (further instruments), strength grows as the variance shrinks.
+    """
+    recipe, seen = verdict.recipe, seen_moments(fit)
+    if recipe is None or seen is None:
+        return None
+    sloped = slopes_of(recipe, np.asarray(seen.cov), seen.names)
+    if sloped is None:
+        return Strength(0.0)
+    found = [s for step in recipe.steps if (s := _strength(fit, sloped, step)) is not None]
+    weakest = min(found, key=lambda s: s.F, default=None)
+    if weakest is None or weakest.F >= STRONG or len(recipe.outputs) != 1:
+        return weakest
+    if isinstance(query, TotalEffect | DirectEffect | PathEffect) and error > 0.0:
+        alone = _spread(fit, sloped.slopes[recipe.outputs[0]], sloped.sigma) / _rows_of(fit, recipe)
+        return replace(weakest, F=weakest.F * max(1.0, alone / error**2))
+    return weakest
+
+
+def _strength(fit: Fit, sloped: Sloped, step: Step) -> Strength | None:
+    if isinstance(step, SumStep) and step.divisor is not None:
+        value, slope = sloped.values[step.divisor], sloped.slopes[step.divisor]
+        return Strength(_as_F(_spread(fit, slope, sloped.sigma) / value**2, fit.n, 1) if value else 0.0)
+    if not isinstance(step, LinearStep) or set(step.rows) == set(step.columns):
+        return None
+    shared = [c for c in step.rows if c in step.columns]
+    rows, columns = [c for c in step.rows if c not in shared], [c for c in step.columns if c not in shared]
+    value, slope = sloped.log_determinant(step.rows, step.columns)
+    if shared:
+        slope = slope - sloped.log_determinant(shared, shared)[1]
+    spread = _spread(fit, slope, sloped.sigma) if np.isfinite(value) else np.inf
+    n = rows_having(fit, _named((*step.rows, *step.columns)))
+    F = _as_F(spread, n, len(step.rows))
+    return Strength(F, tuple(c.variable for c in rows), tuple(c.variable for c in columns))
+
+
+def _as_F(spread: float, n: float, rows: int) -> float:
+    """From the variance (times n) of the logarithm of a determinant; for one instrument ``1/r² + 1``."""
+    if not np.isfinite(spread):
+        return 0.0
+    share = 1.0 / spread if spread > 0.0 else 1.0
+    return float(max(n - 1.0 - rows, 1.0) * share / (1.0 - 2.0 * share)) if share < 0.5 else float("inf")
+
+
+def _spread(fit: Fit, slope: Floats, sigma: Floats) -> float:
+    """Variance, times n, of a number with this slope in the covariance: of normal rows, or of clusters of rows."""
+    if fit.patterns is None and fit.rows is not None and is_clustered(fit):
+        forms = Forms(np.arange(len(sigma)), np.zeros((1, len(sigma))), slope[None])
+        return float(mean_squares(fit, [forms])[0][0])
+    inside = slope @ sigma
+    return float(2.0 * (inside * inside.T).sum())
+
+
+def _named(combinations: Sequence[Combination]) -> set[str]:
+    return {v for c in combinations for v in (c.variable, *(w for w, _ in c.minus))}
+
+
+def _rows_of(fit: Fit, recipe: Recipe) -> float:
+    """The fewest rows that a linear step of the recipe has."""
+    steps = [s for s in recipe.steps if isinstance(s, LinearStep)]
+    return min((rows_having(fit, _named((*s.rows, *s.columns, s.target))) for s in steps), default=fit.n)
+
+
+def rows_having(fit: Fit, variables: set[str]) -> float:
+    """How many rows have all of these variables."""
+    if fit.patterns is None:
+        return fit.n
+    at = [fit.patterns.names.index(v) for v in variables]
+    return float(fit.patterns.n @ fit.patterns.observed[:, at].all(axis=1))
