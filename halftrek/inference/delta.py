@@ -52,8 +52,9 @@ def district_variances(
     plan = make_plan(fit.graph, fit.model.names, fit.options, raw=bool(fit.options.intercepts))
     slopes = [fit.model.B @ g.mean if g.mean.any() else np.zeros_like(g.mean) for g in gradients]
     used = np.zeros(len(fit.model.names), dtype=bool)
+    edges = _edges(fit)
     for g, slope in zip(gradients, slopes, strict=True):
-        used |= g.T.any(axis=0) | g.omega.any(axis=0) | (slope != 0.0)
+        used |= (g.T * edges).any(axis=0) | g.omega.any(axis=0) | (slope != 0.0)
     found = _plain_variances(fit, plan, gradients, used) if information == "expected" else {}
     left = used.copy()
     for variables in found:
@@ -66,6 +67,15 @@ def district_variances(
             at = np.array(variables, dtype=np.intp)
             spread += [h[at] @ fit.model.omega[at[:, None], at] @ h[at] for h in slopes]
     return list(found.items())
+
+
+def _edges(fit: Fit) -> NDArray[np.bool_]:
+    """Which coefficients there are: a gradient may have entries where the graph has no edge."""
+    place = {v: i for i, v in enumerate(fit.model.names)}
+    found = np.zeros((len(place), len(place)), dtype=bool)
+    for u, v in fit.graph.directed:
+        found[place[u], place[v]] = True
+    return found
 
 
 def _plain_variances(

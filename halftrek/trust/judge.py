@@ -16,12 +16,13 @@ from halftrek.inference import Estimate, How, estimate
 from halftrek.inference.evidence import Support, support
 from halftrek.inference.how import Interval
 from halftrek.inference.intervals import kind_of
+from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.robust import count_clusters, is_clustered
 from halftrek.inference.weak import curvature
 from halftrek.model import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect
-from halftrek.queries.gradients import linearize
+from halftrek.queries.gradients import linearize, scale_of
 from halftrek.queries.terms import Arithmetic, leaves
 from halftrek.trust.misfit import misfit
 from halftrek.trust.strength import STRONG, Strength, weakest_step
@@ -44,12 +45,12 @@ class Judged:
 
 def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
     """The uncertainty of an answer, by the kind of interval asked for or else the one that suits it."""
-    chosen = suited(fit, query, how)
+    rests = rests_of(fit, query)
+    chosen = suited(fit, query, how, rests)
     found = estimate(fit, query, result, chosen)
     if np.isnan(found.errors).any():
         return Judged(found, (note("no information"), *found.notes))
-    rests = support(fit, linearize(query, fit.model).values)
-    doubt = doubt_of(fit, query, result, verdict, chosen)
+    doubt = doubt_of(fit, query, result, verdict, chosen, rests)
     if how.interval is not None:
         notes = [*found.notes, *_asked_for(fit, rests, how), *([doubt] if doubt is not None else [])]
         return Judged(found, tuple(notes))
@@ -61,7 +62,12 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     return Judged(found, (*_said(fit, rests, chosen), *found.notes))
 
 
-def suited(fit: Fit, query: Query, how: How) -> How:
+def rests_of(fit: Fit, query: Query) -> Support:
+    """What the values of an answer rest on."""
+    return support(fit, linearize(query, fit.model).values)
+
+
+def suited(fit: Fit, query: Query, how: How, rests: Support) -> How:
     """The options with a kind of interval that suits the rows and the question; one that was asked for stays."""
     if how.interval is not None:
         return how
@@ -69,7 +75,7 @@ def suited(fit: Fit, query: Query, how: How) -> How:
     if kind == "delta" and how.information is None:
         if has_kinks(query):
             kind = "parametric"
-        elif not support(fit, linearize(query, fit.model).values).plenty(how.level).all():
+        elif not rests.plenty(how.level).all():
             kind = "t"
     return replace(how, interval=kind)
 
@@ -145,34 +151,40 @@ def _asked_for(fit: Fit, rests: Support, how: How) -> list[Note]:
     return notes
 
 
-def doubt_of(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Note | None:
+def doubt_of(
+    fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How, rests: Support
+) -> Note | None:
     """What speaks against any interval from a standard error; nothing speaks against one from the likelihood."""
     if how.interval == "profile":
         return None
     if has_kinks(query):
         return None if how.interval in ("parametric", "bootstrap") else note("kinked")
-    normal = estimate(fit, query, result, replace(how, interval="delta"))
-    if np.isnan(normal.errors).any():
+    errors = np.sqrt(rests.variance.sum(axis=1))
+    if np.isnan(errors).any() or not len(errors):
         return None
-    weakest = weakest_step(fit, query, verdict, float(normal.errors[0]))
+    weakest = weakest_step(fit, query, verdict, float(errors[0]))
     if weakest is not None and weakest.F < STRONG:
         return weakest.note
-    if _plain(fit, query, verdict, weakest, normal):
+    values = result.mean if isinstance(result, Gaussian) else np.array([result])
+    if _plain(query, verdict, weakest, float(values[0]), float(errors[0]), rests):
         return None
-    for k, ends in enumerate(normal.intervals[:OUTCOMES]):
+    intervals = ends_on(scale_of(query), values, how.quantile * errors)
+    for k, ends in enumerate(intervals[:OUTCOMES]):
         found = curvature(fit, query, k, ends, how.quantile**2)
         if found is not None and found.doubtful:
             return found.note
     return None
 
 
-def _plain(fit: Fit, query: Query, verdict: Verdict, weakest: Strength | None, normal: Estimate) -> bool:
+def _plain(
+    query: Query, verdict: Verdict, weakest: Strength | None, value: float, error: float, rests: Support
+) -> bool:
     """True if the formula alone shows that a look at the likelihood would find nothing.
 
     So do strong instruments, a single regression, and products of regressions that are clearly not zero: the ratio of a
     product to its standard error is below those of its factors.
     """
-    rows, parameters = support(fit, linearize(query, fit.model).values).narrowest()
+    rows, parameters = rests.narrowest()
     free = float((rows - parameters).min())
     if verdict.recipe is None:  # with no formula to look at: plain if the arrows alone identify it
         return verdict.scope == "nonparametric" and free >= MANY
@@ -181,4 +193,4 @@ def _plain(fit: Fit, query: Query, verdict: Verdict, weakest: Strength | None, n
     if len(verdict.recipe.steps) == 1:
         return True
     effect = isinstance(query, TotalEffect | DirectEffect | PathEffect)
-    return free >= MANY and (not effect or abs(float(normal.values[0])) > CLEAR * float(normal.errors[0]))
+    return free >= MANY and (not effect or abs(value) > CLEAR * error)

@@ -18,7 +18,7 @@ from halftrek.inference.strength import strengths
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
-from halftrek.trust.judge import SURE, doubt_of, rejected, table_how
+from halftrek.trust.judge import SURE, doubt_of, rejected, rests_of, table_how
 from halftrek.trust.strength import STRONG
 
 LOOKS = 60  # lines of a table that are looked at one by one
@@ -111,7 +111,7 @@ def _looked_at(fit: Fit, query: Query, strength: float, closely: bool) -> Note |
     value = evaluate(query, fit.model)
     if np.isnan(estimate(fit, query, value, how).errors).any():
         return None
-    return doubt_of(fit, query, value, _verdict(fit, query), how)
+    return doubt_of(fit, query, value, _verdict(fit, query), how, rests_of(fit, query))
 
 
 def _verdict(fit: Fit, query: Query) -> Verdict:
