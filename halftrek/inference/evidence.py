@@ -79,6 +79,8 @@ class Support:
 
     def narrowest(self) -> tuple[Floats, Floats]:
         """Rows and parameters where fewest degrees of freedom are left, for each number."""
+        if not self.variance.shape[1]:  # data do not move it
+            return np.full(len(self.variance), np.inf), np.zeros(len(self.variance))
         at = np.argmin(np.where(self.variance > 0.0, self.free, np.inf), axis=1)
         lines = np.arange(len(at))
         return self.rows[lines, at], np.broadcast_to(self.parameters, self.rows.shape)[lines, at]
