@@ -218,6 +218,16 @@ _WORDS: dict[str, Words] = {
     "many routes": Words(
         "more than {most} routes visit the mediators; only the effects through each of them are listed", level="note"
     ),
+    "contradicted": Words(
+        "the data contradict that {restriction} (p = {p:.2g}), on which this answer rests: without it, with "
+        "{edge} in the graph, the answer would move by about {change:.3g} ({standard_errors:+.1f} standard errors)",
+        "contradicted: {restriction}",
+    ),
+    "contradicted interval": Words(
+        "the data contradict that {restriction} (p = {p:.2g}), on which the width of this interval rests: with {edge} "
+        "in the graph the standard error would be {widening:.2f} times as large",
+        "contradicted: {restriction}",
+    ),
 }
 
 

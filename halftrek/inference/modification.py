@@ -10,18 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.graph import Graph
-from halftrek.inference.holed_checks import holed_scores
+from halftrek.inference.holed_checks import holed_relaxation
 from halftrek.inference.information import Kind, district_information
 from halftrek.inference.measures import information_rank
 from halftrek.inference.parameters import loose_parameters
-from halftrek.inference.scores import UNTOLD, Scores
+from halftrek.inference.relaxation import AT_ONCE
+from halftrek.inference.scores import UNTOLD, Edge, Edges, Flags, Scores
 from halftrek.inference.tangent import Part, Tangent, error_variances, tangent
 from halftrek.model import Floats
+from halftrek.moments import Patterns
 
 
 @dataclass(frozen=True)
@@ -63,30 +64,33 @@ def modifications(fit: Fit, kind: Kind | None = None) -> list[Modification]:
                 (f"{first} -> {second}", second, first) if op == "~" else (f"{first} <-> {second}", first, second)
             )
             numbers = [float(x[u, v]) for x in (mi, epc, std, p)]
-            if doubtful and _loose(fit, first, op, second):
+            if doubtful and _loose(fit, Edge(first, op == "~", second)):
                 numbers[1] = numbers[2] = float("nan")  # its value hangs on what data do not tell
             rows.append(Modification(edge, lhs, op, rhs, *numbers))
     return sorted(rows, key=lambda r: -float(f"{r.mi:.6e}"))  # edges that data cannot tell apart: arrows first
 
 
-def _loose(fit: Fit, first: str, op: str, second: str) -> bool:
+def _loose(fit: Fit, edge: Edge) -> bool:
     """True if the weight of a new edge would not be determined, or only at special values of the other parameters."""
-    graph = fit.graph
+    unknown = loose_parameters(with_edge(fit.graph, edge), fit.options)
+    if edge.arrow:
+        return (edge.second, "~", edge.first) in unknown
+    return (edge.second, "~~", edge.first) in unknown or (edge.first, "~~", edge.second) in unknown
+
+
+def with_edge(graph: Graph, edge: Edge) -> Graph:
+    """The graph with one more edge."""
+    new = (edge.first, edge.second)
     arrows, arcs = graph.directed, graph.bidirected
-    if op == "~":
-        arrows = (*arrows, (first, second))
-    else:
-        arcs = (*arcs, (first, second))
-    larger = Graph(arrows, arcs, graph.latents, graph.observed, graph.coefficients)
-    unknown = loose_parameters(larger, fit.options)
-    return (second, op, first) in unknown or (op == "~~" and (first, op, second) in unknown)
+    arrows, arcs = ((*arrows, new), arcs) if edge.arrow else (arrows, (*arcs, new))
+    return Graph(arrows, arcs, graph.latents, graph.observed, graph.coefficients)
 
 
 def edge_scores(fit: Fit, kind: Kind | None = None) -> tuple[Scores, Scores]:
     """Of directed edges (row to column) and of bidirected ones (upper triangle)."""
-    arrows, arcs = _absent(fit)
+    arrows, arcs = absent_edges(fit)
     if fit.patterns is not None:
-        return holed_scores(fit, fit.patterns, arrows, arcs, kind)
+        return _holed_scores(fit, fit.patterns, Edges.of(arrows, arcs), kind)
     if kind == "observed":
         raise InputError("the observed information is for modification indices with missing values; leave it out")
     base = tangent(fit)
@@ -106,6 +110,17 @@ def edge_scores(fit: Fit, kind: Kind | None = None) -> tuple[Scores, Scores]:
         _add_directed(base, part, weight, used_T)
         _add_mutual(base, part, used_W)
     return _scores(V, diagonal_T, used_T, arrows), _scores(-M, diagonal_W, used_W, arcs)
+
+
+def _holed_scores(fit: Fit, patterns: Patterns, edges: Edges, kind: Kind | None) -> tuple[Scores, Scores]:
+    p = len(fit.model.names)
+    found = tuple(Scores(np.full((p, p), np.nan), np.full((p, p), np.nan)) for _ in range(2))
+    for some in edges.pieces(AT_ONCE):
+        freed = holed_relaxation(fit, patterns, some, kind=kind)
+        for scores, which in zip(found, (some.arrow, ~some.arrow), strict=True):
+            ends = some.first[which], some.second[which]
+            scores.score[ends], scores.information[ends] = freed.score[which], freed.information[which]
+    return found[0], found[1]
 
 
 def _add_directed(base: Tangent, part: Part, weight: Floats, used: Floats) -> None:
@@ -129,13 +144,13 @@ def _add_mutual(base: Tangent, part: Part, used: Floats) -> None:
         used[~inside, i] += share[~inside]
 
 
-def _scores(score: Floats, diagonal: Floats, used: Floats, absent: NDArray[np.bool_]) -> Scores:
+def _scores(score: Floats, diagonal: Floats, used: Floats, absent: Flags) -> Scores:
     left = diagonal - used
     told = absent & (left > UNTOLD * diagonal)
     return Scores(np.where(told, score, np.nan), np.where(told, left, np.nan))
 
 
-def _absent(fit: Fit) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def absent_edges(fit: Fit) -> tuple[Flags, Flags]:
     """Which directed edges could be added without a cycle, and which bidirected ones are not there."""
     graph, names = fit.graph, fit.model.names
     at = {v: i for i, v in enumerate(names)}

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit
-from halftrek.inference.incomplete import RowScores, row_scores
-from halftrek.inference.influence import Forms, influence
+from halftrek.inference.incomplete import row_scores
+from halftrek.inference.influence import influence
 from halftrek.inference.kept import kept
+from halftrek.inference.scores import RowForms
 from halftrek.model import Floats
 from halftrek.moments import RowReader
 from halftrek.queries import Query
@@ -70,7 +71,7 @@ def rows_needed(fit: Fit, what: str) -> RowReader:
     return fit.rows
 
 
-def contributions(fit: Fit, forms: Sequence[Forms | RowScores]) -> Iterator[tuple[Floats, Floats | None]]:
+def contributions(fit: Fit, forms: Sequence[RowForms]) -> Iterator[tuple[Floats, Floats | None]]:
     """What each independent unit adds to each form (all forms side by side), block by block, with weights.
 
     A unit is a row, or a cluster if the fit has them; weights count rows and are None where all are one.
@@ -105,17 +106,24 @@ def sums_by(codes: NDArray[np.int64], values: Floats, into: Floats) -> Floats:
     return into
 
 
-def mean_squares(fit: Fit, forms: Sequence[Forms | RowScores]) -> list[Floats]:
+def mean_squares(fit: Fit, forms: Sequence[RowForms]) -> list[Floats]:
     """For each set of forms the sum of squares over units, divided by the number of rows.
 
     Of G clusters the sum is multiplied by G/(G-1), as is usual.
     """
-    total = np.zeros(sum(map(len, forms)))
+    squares, units = unit_squares(fit, forms)
+    if fit.rows is not None and fit.rows.cluster is not None:
+        return [part * cluster_correction(int(units)) for part in squares]
+    return squares
+
+
+def unit_squares(fit: Fit, forms: Sequence[RowForms]) -> tuple[list[Floats], float]:
+    """For each set of forms the sum of squares over units, divided by the number of rows; and how many units."""
+    total, units = np.zeros(sum(map(len, forms))), 0.0
     for values, weights in contributions(fit, forms):
         total += (values**2).sum(axis=0) if weights is None else weights @ values**2
-        if fit.rows is not None and fit.rows.cluster is not None:
-            total *= cluster_correction(len(values))
-    return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1])
+        units += len(values) if weights is None else float(weights.sum())
+    return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1]), units
 
 
 def cluster_correction(clusters: int) -> float:
