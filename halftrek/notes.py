@@ -218,6 +218,11 @@ _WORDS: dict[str, Words] = {
     "many routes": Words(
         "more than {most} routes visit the mediators; only the effects through each of them are listed", level="note"
     ),
+    "clusters not saved": Words(
+        "the rows of this fit were in clusters and were not saved with it, so {what} takes rows for independent and "
+        "may reject what is true: fit again, or save with save(path, rows=True)",
+        "clusters not counted",
+    ),
     "contradicted": Words(
         "the data contradict that {restriction} (p = {p:.2g}), on which this answer rests: without it, with "
         "{edge} in the graph, the answer would move by about {change:.3g} ({standard_errors:+.1f} standard errors)",

@@ -126,17 +126,25 @@ def _wider(space: Space, edges: Edges) -> Space:
 def partial_correlation(known: PatternInformation, moments: Moments, at: list[int]) -> tuple[float, float]:
     """Of the first two given the others, and its standard error on Fisher's scale, ``atanh r``.
 
-    What is left of x and y, ``u'x`` and ``v'x``, has slopes uu', uv', vv' in the covariance: how u and v themselves
-    move does not matter, as they make what is left least.
+    The derivative of r is that of a correlation: ``u v'``, less ``r/2`` of what moves the variances.
     """
-    p, given = len(moments.names), at[2:]
-    left = np.zeros((2, p))
+    r, u, v = partial_residuals(moments, at)
+    slope = (np.outer(u, v) + np.outer(v, u)) / 2.0 - r / 2.0 * (np.outer(u, u) + np.outer(v, v))
+    return r, covariance_error(known, slope / (1.0 - r * r), moments.n)
+
+
+def partial_residuals(moments: Moments, at: list[int]) -> tuple[float, Floats, Floats]:
+    """The partial correlation of the first two given the others; what is left of them is ``u'x`` and ``v'x``.
+
+    Both have unit variance. Their covariance has the slope ``u v'``: how u and v themselves move does not matter, as
+    they make what is left least.
+    """
+    given = at[2:]
+    left = np.zeros((2, len(moments.names)))
     for line, i in zip(left, at[:2], strict=True):
         line[i] = 1.0
         if given:
-            line[given] = -np.linalg.solve(moments.cov[np.ix_(given, given)], moments.cov[given, i])
+            line[given] = -np.linalg.lstsq(moments.cov[np.ix_(given, given)], moments.cov[given, i], rcond=None)[0]
     spread = left @ moments.cov @ left.T
-    r = float(spread[0, 1] / np.sqrt(spread[0, 0] * spread[1, 1]))
     u, v = left / np.sqrt(np.diag(spread))[:, None]
-    slope = (np.outer(u, v) + np.outer(v, u)) / 2.0 - r / 2.0 * (np.outer(u, u) + np.outer(v, v))
-    return r, covariance_error(known, slope / (1.0 - r * r), moments.n)
+    return float(u @ moments.cov @ v), u, v

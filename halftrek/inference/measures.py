@@ -13,8 +13,7 @@ import numpy as np
 
 from halftrek.estimation import Fit
 from halftrek.estimation.checks import well_posed
-from halftrek.inference.incomplete import pattern_information
-from halftrek.inference.information import FLAT, district_information
+from halftrek.inference.dimension import told_parameters
 from halftrek.model import Floats
 from halftrek.moments import Moments, Patterns
 
@@ -53,7 +52,7 @@ def measures(fit: Fit) -> Measures:
     n, p = fit.n, len(fit.graph)
     S, names = fit.moments.cov, fit.model.names
     saturated = -0.5 * n * float(p * np.log(2.0 * np.pi) + np.linalg.slogdet(S)[1] + p)
-    told = sum(information_rank(d.matrix) for d in district_information(fit))
+    told = told_parameters(fit)
     means = p if fit.moments.has_mean else 0  # moments of first order that were given
     parameters = told if fit.options.intercepts else told + means
     chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
@@ -77,7 +76,7 @@ def _incomplete(fit: Fit, patterns: Patterns) -> Measures:
     Covariances of pairs that no row has both of are no data, so they do not count among the degrees of freedom.
     """
     p, best = len(fit.graph), patterns.unrestricted
-    parameters = pattern_information(fit, "expected").rank
+    parameters = told_parameters(fit)
     df = p * (p + 1) // 2 + p - len(patterns.apart) - parameters
     free, pairs = _free_roots(fit)
     baseline = sum(_alone(patterns, (v,)) for v in patterns.names if v not in free)
@@ -123,12 +122,6 @@ def _measured(
         aic=-2.0 * fit.loglik + 2.0 * parameters,
         bic=-2.0 * fit.loglik + float(np.log(n)) * parameters,
     )
-
-
-def information_rank(matrix: Floats) -> int:
-    scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    values = np.linalg.eigvalsh(matrix / np.outer(scale, scale))
-    return int((values > FLAT * max(float(values[-1]), 1e-300)).sum()) if len(values) else 0
 
 
 def _baseline(fit: Fit, names: tuple[str, ...], S: Floats) -> tuple[float, int]:

@@ -14,9 +14,9 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.graph import Graph
+from halftrek.inference.dimension import information_rank
 from halftrek.inference.holed_checks import holed_relaxation
 from halftrek.inference.information import Kind, district_information
-from halftrek.inference.measures import information_rank
 from halftrek.inference.parameters import loose_parameters
 from halftrek.inference.relaxation import AT_ONCE
 from halftrek.inference.scores import UNTOLD, Edge, Edges, Flags, Scores

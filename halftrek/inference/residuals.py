@@ -8,9 +8,9 @@ import numpy as np
 
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
+from halftrek.inference.dimension import information_rank
 from halftrek.inference.holed_checks import residual_errors, told_pairs
 from halftrek.inference.information import DistrictInformation, district_information
-from halftrek.inference.measures import information_rank
 from halftrek.inference.tangent import Part, Tangent, error_variances, tangent
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient

@@ -6,6 +6,7 @@ over the rows. The bread is the observed information.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -19,6 +20,7 @@ from halftrek.inference.kept import kept
 from halftrek.inference.scores import RowForms
 from halftrek.model import Floats
 from halftrek.moments import RowReader
+from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 
@@ -58,6 +60,21 @@ def clusters_with_rows(fit: Fit) -> tuple[int, ...]:
         assert block.cluster is not None
         clusters.update(np.unique(block.cluster[~np.isnan(block.values).all(axis=1)]).tolist())
     return tuple(sorted(clusters))
+
+
+def counts_units(fit: Fit, robust: bool | None, what: str) -> bool:
+    """Are tests made from independent units (rows, or clusters)? Left out: where rows are in clusters.
+
+    Asked for, they need the rows, for which an error says why. A fit whose clusters were left out when it was saved is
+    warned of.
+    """
+    if robust is None:
+        if fit.clusters_left_out and fit.rows is None:
+            warnings.warn(str(Note("clusters not saved", {"what": what})), stacklevel=2)
+        return fit.rows is not None and fit.rows.cluster is not None
+    if robust:
+        rows_needed(fit, what)
+    return robust
 
 
 def rows_needed(fit: Fit, what: str) -> RowReader:

@@ -46,6 +46,10 @@ def moment_space(names: tuple[str, ...]) -> Space:
 
 def covariance_error(known: PatternInformation, slope: Floats, n: float) -> float:
     """Standard error of a number whose derivative in the covariance is ``slope``, symmetric; nan if undetermined."""
+    return float(np.sqrt(known.spread(covariance_slope(known, slope)) / n))
+
+
+def covariance_slope(known: PatternInformation, slope: Floats) -> Floats:
+    """A symmetric derivative in the covariance as one in the free moments."""
     p = len(slope)
-    pulled = known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p)))
-    return float(np.sqrt(known.spread(np.asarray(pulled)) / n))
+    return np.asarray(known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p))))

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.inference.incomplete import scores_along
+from halftrek.inference.influence import Forms
 from halftrek.inference.robust import cluster_correction, unit_squares
+from halftrek.inference.saturated import covariance_slope, saturated_information
 from halftrek.inference.scores import Ints, RowForms
 from halftrek.model import Floats
 
@@ -35,6 +38,17 @@ class Centred:
     def values(self, centred: Floats, cov: Floats) -> Floats:
         """One column for each form."""
         return np.asarray(self.forms.values(centred, cov) - self.mean)
+
+
+def influence_of_covariances(fit: Fit, slopes: Floats) -> RowForms:
+    """What each row adds to numbers with these symmetric derivatives in the unrestricted covariance, one each."""
+    if fit.patterns is None:
+        p = len(fit.model.names)
+        return Forms(np.arange(p), np.zeros((len(slopes), p)), slopes)
+    known = saturated_information(fit.patterns)
+    assert known is not None  # asked for only where the rows determine the covariances
+    along = np.stack([known.direction(covariance_slope(known, slope)) for slope in slopes])
+    return scores_along(fit, known.space, known.theta, along)
 
 
 @dataclass(frozen=True, eq=False)
