@@ -223,6 +223,11 @@ _WORDS: dict[str, Words] = {
         "may reject what is true: fit again, or save with save(path, rows=True)",
         "clusters not counted",
     ),
+    "criteria of clusters": Words(
+        "AIC, BIC and weights take rows for independent, and these are in clusters: they favour the larger model; the "
+        "tests count clusters",
+        "AIC and BIC do not count clusters",
+    ),
     "contradicted": Words(
         "the data contradict that {restriction} (p = {p:.2g}), on which this answer rests: without it, with "
         "{edge} in the graph, the answer would move by about {change:.3g} ({standard_errors:+.1f} standard errors)",

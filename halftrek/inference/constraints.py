@@ -23,9 +23,9 @@ from halftrek.graph import Graph
 from halftrek.inference.holed_checks import partial_correlation, partial_residuals
 from halftrek.inference.incomplete import PatternInformation
 from halftrek.inference.measures import measures
-from halftrek.inference.mixture import mixture
 from halftrek.inference.relaxation import relaxation
 from halftrek.inference.robust import counts_units
+from halftrek.inference.robust_fit import ratio_mixture
 from halftrek.inference.saturated import saturated_information
 from halftrek.inference.scores import Edges
 from halftrek.inference.tetrads import Tetrad, beyond_independences, tetrad_slope, tetrad_test
@@ -177,7 +177,7 @@ def _other(fit: Fit, chi2: float, wider: Fit | None, df: int, by_units: bool) ->
 
     statistic = max(0.0, chi2 - (0.0 if wider is None else measures(wider).chi2))
     text = f"{df} constraint{'s' * (df > 1)} beyond independences, together"
-    spread = mixture(fit, wider) if by_units else None
+    spread = ratio_mixture(fit, wider) if by_units else None
     if by_units and spread is not None:
         scaled, p = statistic / spread.scaling, spread.p(statistic)
         return Constraint("other constraints", text, float("nan"), "robust chi2", scaled, float(df), p)
@@ -213,7 +213,7 @@ def _missing_edges(fit: Fit, independences: list[Independence], by_units: bool) 
     freed = relaxation(fit, edges)
     freed = freed.take(np.isfinite(freed.score))
     test: Test = "chi2"
-    statistic, df = fit.n * freed.score**2 / freed.information, 1.0
+    statistic, df = freed.index(fit.n), 1.0
     p = chdtrc(1.0, statistic)
     if by_units and len(freed.edges):
         found = unit_tests(fit, freed.score, Centred(freed.rows, freed.score))

@@ -21,9 +21,9 @@ from halftrek.graph import Graph, parse_edge_key
 from halftrek.graph.separation import Walks, minimal_separator
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.modification import absent_edges, with_edge
-from halftrek.inference.multiplicity import holm
-from halftrek.inference.relaxation import AT_ONCE, relaxation
-from halftrek.inference.robust import usual_interval
+from halftrek.inference.multiplicity import Multiplicity, adjusted
+from halftrek.inference.relaxation import relaxations
+from halftrek.inference.robust import counts_units
 from halftrek.inference.scores import Edge, Edges, Relaxation
 from halftrek.inference.unit_tests import Centred, unit_tests
 from halftrek.model import Floats
@@ -46,7 +46,7 @@ class Contradiction:
     the answer would move (of several outcomes the one that moves most), in its ``standard_errors`` too. Where it would
     not move, the restriction stands behind the interval alone, and ``widening`` is the factor by which the standard
     error would grow. ``p`` is of this test alone, ``p_adjusted`` allows for all restrictions that the answer rests on,
-    or its interval (Holm). ``robust``: counts clusters, and needs no normal data.
+    or its interval. ``robust``: counts clusters, and needs no normal data.
     """
 
     restriction: str
@@ -81,7 +81,9 @@ def contradictions(fit: Fit, query: Query, *, level: float = 0.05, robust: bool 
     return first + sorted(others, key=lambda row: -abs(np.log(row.widening)))
 
 
-def restrictions_behind(fit: Fit, query: Query, *, robust: bool | None = None) -> list[Contradiction]:
+def restrictions_behind(
+    fit: Fit, query: Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
+) -> list[Contradiction]:
     """Every restriction that an answer or its interval may rest on, those whose relaxing would move it most first.
 
     ``robust`` left out: for rows in clusters. Where two variables are independent, one edge between them stands for
@@ -91,7 +93,7 @@ def restrictions_behind(fit: Fit, query: Query, *, robust: bool | None = None) -
     errors = standard_errors(fit, query)[0]
     if not len(gradients) or np.isnan(errors).any():
         return []
-    by_units = fit.rows is not None and (usual_interval(fit) == "robust" if robust is None else robust)
+    by_units = counts_units(fit, robust, "tests()")
     words = Restrictions(fit.graph)
     found: dict[str, Contradiction] = {}
     for freed, matters in _relaxations(fit, gradients, errors):
@@ -99,7 +101,7 @@ def restrictions_behind(fit: Fit, query: Query, *, robust: bool | None = None) -
             if row.restriction not in found or words.usual(edge):
                 found[row.restriction] = row
     kinds = [[row for row in found.values() if row.behind == kind] for kind in get_args(Behind)]
-    rows = [row for some in kinds for row in _adjusted(some)]
+    rows = [row for some in kinds for row in _adjusted(some, multiplicity)]
     return sorted(rows, key=lambda row: (-abs(float(f"{row.standard_errors:.6e}")), row.p_adjusted))
 
 
@@ -129,8 +131,8 @@ def _relaxations(
     touched, before = _places(fit, gradients)
     arrows, arcs = absent_edges(fit)
     edges = Edges.of(arrows & before, arcs & (touched | touched[:, None] | np.outer(before, before)))
-    for some in edges.pieces(AT_ONCE):
-        freed = relaxation(fit, some, gradients)
+    for freed in relaxations(fit, edges, gradients):
+        some = freed.edges
         least = NOTHING * errors[:, None] * np.sqrt(fit.n * freed.information)
         matters = np.any((np.abs(freed.slopes) > least) & (least > 0.0), axis=0)
         kept = np.isfinite(freed.score) & (matters | (before[some.first] & before[some.second]))
@@ -161,7 +163,7 @@ def _rows(
         found = unit_tests(fit, freed.score, Centred(freed.rows, freed.score))
         statistic, p = found.t**2, found.p
     else:
-        statistic = fit.n * freed.score**2 / freed.information
+        statistic = freed.index(fit.n)
         p = chdtrc(1.0, statistic)
     scale = np.where(errors > 0.0, errors, np.inf)[:, None]  # an answer that data do not move at all
     moved = np.where(matters, freed.slopes * freed.change, 0.0)
@@ -183,8 +185,8 @@ def _rows(
         yield edge, row
 
 
-def _adjusted(rows: list[Contradiction]) -> list[Contradiction]:
-    """With Holm's correction; edges that data cannot tell apart are one test."""
+def _adjusted(rows: list[Contradiction], multiplicity: Multiplicity) -> list[Contradiction]:
+    """With p-values that allow for many tests; edges that data cannot tell apart are one test."""
     distinct: list[float] = []
     place = []
     for row in rows:
@@ -192,7 +194,7 @@ def _adjusted(rows: list[Contradiction]) -> list[Contradiction]:
         place.append(at)
         distinct += [row.statistic] * (at == len(distinct))
     first = [place.index(k) for k in range(len(distinct))]
-    final = holm(np.array([rows[k].p for k in first]))
+    final = adjusted(np.array([rows[k].p for k in first]), multiplicity)
     return [replace(row, p_adjusted=float(final[at])) for row, at in zip(rows, place, strict=True)]
 
 

@@ -16,7 +16,7 @@ from halftrek.estimation.incomplete import evaluate, information
 from halftrek.estimation.space import Space
 from halftrek.inference.incomplete import PatternInformation, RowScores, pattern_information, scores_along
 from halftrek.inference.information import Kind
-from halftrek.inference.saturated import covariance_error, moment_information, saturated_information
+from halftrek.inference.saturated import covariance_error, moment_information, moved_moments, saturated_information
 from halftrek.inference.scores import UNTOLD, Edges, Flags, Relaxation
 from halftrek.model import Floats
 from halftrek.moments import Moments, Patterns
@@ -34,34 +34,37 @@ def told_pairs(patterns: Patterns) -> Flags:
 
 
 def residual_errors(fit: Fit, patterns: Patterns) -> Floats:
-    """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist.
+    """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist."""
+    p = len(patterns.names)
+    errors = np.full((p, p), np.nan)
+    known, moved = saturated_information(patterns), residual_moves(fit, patterns)
+    if known is None or moved is None:
+        return errors
+    spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
+    i, j, a = known.space.W_at.T
+    with np.errstate(invalid="ignore"):
+        errors[i, j] = errors[j, i] = np.sqrt(spread[a] / patterns.total)
+    return errors
+
+
+def residual_moves(fit: Fit, patterns: Patterns) -> Floats | None:
+    """How scores of the free moments move unrestricted less implied ones; None where these do not exist.
 
     With d the derivatives of the implied moments, A the information about moments at the implied ones and G the inverse
-    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G (1 - d (d'Ad)^-1 d'A)'``, as in lavaan.
+    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan.
     """
-    p = len(patterns.names)
-    nothing = np.full((p, p), np.nan)
     known = saturated_information(patterns)
     if known is None or known.flat.shape[1]:
-        return nothing
+        return None
     model, own = fit.model, pattern_information(fit, "expected")
     implied = Moments(model.names, patterns.total, np.array(model.mean), np.array(model.cov))
     A = moment_information(patterns, implied, "observed").matrix
-    dmean, dcov = own.space.jacobian(own.theta)
-    moved = np.zeros((known.space.size, own.space.size))
-    i, j, a = known.space.W_at.T
-    moved[a] = dcov[:, i, j].T
-    k, _, b = known.space.mu_at.T
-    moved[b] = dmean[:, k].T
-    told = moved @ own.told
+    told = moved_moments(known.space, own.space, own.theta) @ own.told
     try:
         Q = np.eye(len(A)) - told @ np.linalg.solve(told.T @ A @ told, told.T @ A)
-        spread = np.einsum("ab,bc,ac->a", Q, np.linalg.inv(known.matrix), Q)
+        return np.asarray(Q @ np.linalg.inv(known.matrix))
     except np.linalg.LinAlgError:
-        return nothing
-    with np.errstate(invalid="ignore"):
-        nothing[i, j] = nothing[j, i] = np.sqrt(spread[a] / patterns.total)
-    return nothing
+        return None
 
 
 def holed_relaxation(

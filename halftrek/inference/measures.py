@@ -20,7 +20,11 @@ from halftrek.moments import Moments, Patterns
 
 @dataclass(frozen=True)
 class Measures:
-    """Fit of a model to its moments; None where a measure does not exist (no degrees of freedom)."""
+    """Fit of a model to its moments; None where a measure does not exist (no degrees of freedom).
+
+    ``srmr`` counts means among the residuals where data have means, as lavaan's with ``meanstructure=TRUE`` (its
+    ``srmr_bentler``); ``srmr_no_mean`` leaves them out, as lavaan's without, or its ``srmr_bentler_nomean``.
+    """
 
     n: float
     parameters: int
@@ -37,6 +41,7 @@ class Measures:
     rmsea_low: float
     rmsea_high: float
     srmr: float
+    srmr_no_mean: float
     aic: float
     bic: float
 
@@ -66,7 +71,7 @@ def _without_unrestricted(found: Measures) -> Measures:
     nan = float("nan")
     return replace(
         found, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
-        rmsea_low=nan, rmsea_high=nan, srmr=nan,
+        rmsea_low=nan, rmsea_high=nan, srmr=nan, srmr_no_mean=nan,
     )  # fmt: skip
 
 
@@ -98,7 +103,13 @@ def _alone(patterns: Patterns, names: tuple[str, ...]) -> float:
 
 
 def _measured(
-    fit: Fit, parameters: int, saturated: float, chi2: float, df: int, baseline: tuple[float, int], srmr: float
+    fit: Fit,
+    parameters: int,
+    saturated: float,
+    chi2: float,
+    df: int,
+    baseline: tuple[float, int],
+    srmr: tuple[float, float],
 ) -> Measures:
     n = fit.n
     baseline_chi2, baseline_df = baseline
@@ -118,7 +129,8 @@ def _measured(
         rmsea=float(np.sqrt(max(0.0, (chi2 - df) / (df * n)))) if df else 0.0,
         rmsea_low=low,
         rmsea_high=high,
-        srmr=srmr,
+        srmr=srmr[0],
+        srmr_no_mean=srmr[1],
         aic=-2.0 * fit.loglik + 2.0 * parameters,
         bic=-2.0 * fit.loglik + float(np.log(n)) * parameters,
     )
@@ -171,11 +183,15 @@ def rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _srmr(fit: Fit, moments: Moments) -> float:
+def _srmr(fit: Fit, moments: Moments) -> tuple[float, float]:
+    """Root mean square of standardised residuals: with the means, if there are any, and without."""
     S = moments.cov
     scale = np.sqrt(np.diag(S))
     residual = (S - fit.model.cov) / np.outer(scale, scale)
-    means = (moments.mean - fit.model.mean) / scale
     p = len(scale)
     lower = residual[np.tril_indices(p)]
-    return float(np.sqrt((lower @ lower + means @ means) / (p * (p + 1) / 2 + p)))
+    alone = float(np.sqrt(lower @ lower / (p * (p + 1) / 2)))
+    if not moments.has_mean:
+        return alone, alone
+    means = (moments.mean - fit.model.mean) / scale
+    return float(np.sqrt((lower @ lower + means @ means) / (p * (p + 1) / 2 + p))), alone

@@ -21,7 +21,7 @@ from halftrek.estimation.space import Space, make_space
 from halftrek.inference.dimension import told_parameters
 from halftrek.inference.incomplete import PatternInformation, scores_along
 from halftrek.inference.robust import cluster_correction, contributions
-from halftrek.inference.saturated import saturated_information
+from halftrek.inference.saturated import moved_moments, saturated_information
 from halftrek.inference.scores import Ints, RowForms
 from halftrek.model import Floats
 from halftrek.moments import Moments, Patterns
@@ -198,10 +198,4 @@ class Observed:
     def directions(self, fit: Fit) -> Floats:
         """Derivatives of the implied moments."""
         space = make_space(fit.graph, fit.model.names, fit.options)
-        dmean, dcov = space.jacobian(space.vector(fit.model))
-        moved = np.zeros((self.space.size, space.size))
-        i, j, a = self.space.W_at.T
-        moved[a] = dcov[:, i, j].T
-        k, _, b = self.space.mu_at.T
-        moved[b] = dmean[:, k].T
-        return np.asarray(self.root.T @ moved[self.kept])
+        return np.asarray(self.root.T @ moved_moments(self.space, space, space.vector(fit.model))[self.kept])

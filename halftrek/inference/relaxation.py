@@ -10,46 +10,76 @@ a row and ``w = K r``, an entry ``K x`` with target j has ``w_j (K x)'r - (K x)_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.holed_checks import holed_relaxation
-from halftrek.inference.scores import UNTOLD, Edges, Ints, Relaxation
+from halftrek.inference.information import Kind
+from halftrek.inference.scores import UNTOLD, Edges, Flags, Ints, Relaxation
 from halftrek.inference.tangent import Part, Tangent, tangent
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient
 
-AT_ONCE = 1500  # edges that are freed at a time
+HOLED = 1500  # edges that are freed at a time where values are missing: all their information is one matrix
+NUMBERS = 4_000_000  # entries of edges that are held at a time
+
+
+def relaxations(
+    fit: Fit, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
+) -> Iterator[Relaxation]:
+    """Each edge freed alone, at the fitted parameters; some edges at a time. ``kind`` is for missing values."""
+    if fit.patterns is not None:
+        for some in edges.pieces(HOLED):
+            yield holed_relaxation(fit, fit.patterns, some, gradients, kind)
+        return
+    if kind == "observed":
+        raise InputError("the observed information is for modification indices with missing values; leave it out")
+    base = tangent(fit)
+    for some in edges.pieces(max(HOLED, NUMBERS // len(base.K))):
+        yield _complete(fit, base, some, gradients)
 
 
 def relaxation(fit: Fit, edges: Edges, gradients: Sequence[Gradient] = ()) -> Relaxation:
-    """Each edge freed alone, at the fitted parameters."""
+    """Some edges, all at a time."""
     if fit.patterns is not None:
         return holed_relaxation(fit, fit.patterns, edges, gradients)
-    base = tangent(fit)
+    return _complete(fit, tangent(fit), edges, gradients)
+
+
+def _complete(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
     X, weight = _entries(base, edges)
     inside, slopes = _answers(fit, base, gradients, edges)
-    full = np.einsum("ca,ca->c", X @ base.omega, X) + weight**2
+    full = np.where(edges.arrow, np.diag(base.cov)[edges.first], np.diag(base.K)[edges.first]) + weight**2
     full = _at_target(X, edges.second) ** 2 + full * np.diag(base.K)[edges.second]
     used, along = np.zeros(len(edges)), []
     for part in base.parts:
-        crossed = _crossed(base, part, X, weight, edges.second)
+        met = np.flatnonzero(_meets(part, edges, len(base.K)))
+        if not len(met):
+            continue
+        crossed = _crossed(base, part, X[met], weight[met], edges.second[met])
         vectors, values = part.directions()
         reply = (vectors / values) @ (vectors.T @ crossed)
-        used += (crossed * reply).sum(axis=0)
-        slopes -= inside[:, part.parameters] @ reply
-        along.append(reply)
+        used[met] += (crossed * reply).sum(axis=0)
+        slopes[:, met] -= inside[:, part.parameters] @ reply
+        along.append((part, met, reply))
     left = full - used
     told = left > UNTOLD * full
     gap = fit.moments.mean @ np.linalg.inv(base.B) - fit.model.mu if base.means else np.zeros(len(base.K))
     rows = EfficientScores(base, gap, X, weight, edges.second, tuple(along))
-    return Relaxation(
-        edges, np.where(told, rows.mean(fit.moments.cov), np.nan), np.where(told, left, np.nan), slopes, rows
-    )
+    score = np.where(told, rows.mean(fit.moments.cov), np.nan)
+    return Relaxation(edges, score, np.where(told, left, np.nan), slopes, rows)
+
+
+def _meets(part: Part, edges: Edges, p: int) -> Flags:
+    """Which edges share information with a district's parameters: those into it, and arcs out of it."""
+    own = np.zeros(p, dtype=bool)
+    own[part.variables] = True
+    return np.asarray(own[edges.second] | (own[edges.first] & ~edges.arrow))
 
 
 def _entries(base: Tangent, edges: Edges) -> tuple[Floats, Floats]:
@@ -60,7 +90,7 @@ def _entries(base: Tangent, edges: Edges) -> tuple[Floats, Floats]:
 
 def _crossed(base: Tangent, part: Part, X: Floats, weight: Floats, at: Ints) -> Floats:
     """The information that the free parameters of a part share with each edge."""
-    shared = part.X @ base.omega @ X.T + np.outer(part.w, weight)
+    shared = (part.X @ base.omega) @ X.T + np.outer(part.w, weight)
     return part.sum_up(part.X[:, at] * X[:, part.at].T + shared * base.K[np.ix_(part.at, at)])
 
 
@@ -79,7 +109,7 @@ def _answers(fit: Fit, base: Tangent, gradients: Sequence[Gradient], edges: Edge
 
 @dataclass(frozen=True, eq=False)
 class EfficientScores:
-    """Scores of edges less what the free parameters take up; ``along`` are the parameters' answers, part by part.
+    """Scores of edges less what the free parameters take up: ``along`` are districts, their edges and their answers.
 
     ``gap`` is the mean of the errors of the data, which is not zero where intercepts are held.
     """
@@ -89,7 +119,7 @@ class EfficientScores:
     X: Floats
     weight: Floats
     target: Ints
-    along: tuple[Floats, ...]
+    along: tuple[tuple[Part, Ints, Floats], ...]
 
     def __len__(self) -> int:
         return len(self.target)
@@ -104,9 +134,9 @@ class EfficientScores:
         r = centred @ np.linalg.inv(self.base.B) + self.gap
         w = r @ self.base.K
         found = w[:, self.target] * (r @ self.X.T + self.weight) - _at_target(self.X, self.target)
-        for part, along in zip(self.base.parts, self.along, strict=True):
+        for part, met, reply in self.along:
             entries = w[:, part.at] * (r @ part.X.T + part.w) - _at_target(part.X, part.at)
-            found -= part.sum_up(entries.T).T @ along
+            found[:, met] -= part.sum_up(entries.T).T @ reply
         return np.asarray(found)
 
     def mean(self, cov: Floats) -> Floats:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit
 from halftrek.inference.incomplete import row_scores
-from halftrek.inference.influence import influence
+from halftrek.inference.influence import Forms, influence
 from halftrek.inference.kept import kept
 from halftrek.inference.scores import RowForms
 from halftrek.model import Floats
@@ -141,6 +141,12 @@ def unit_squares(fit: Fit, forms: Sequence[RowForms]) -> tuple[list[Floats], flo
         total += (values**2).sum(axis=0) if weights is None else weights @ values**2
         units += len(values) if weights is None else float(weights.sum())
     return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1]), units
+
+
+def count_units(fit: Fit) -> float:
+    """How many independent units there are: clusters, or rows (the sum of their weights)."""
+    nothing = Forms(np.zeros(1, dtype=np.intp), np.zeros((1, 1)), np.zeros((1, 1, 1)))
+    return unit_squares(fit, [nothing])[1]
 
 
 def cluster_correction(clusters: int) -> float:

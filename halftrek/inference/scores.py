@@ -18,18 +18,6 @@ Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
-    """Matrices over pairs: score and efficient information per row; nan where no such edge can be added and told."""
-
-    score: Floats
-    information: Floats
-
-    def index(self, n: float) -> Floats:
-        """The modification index of each pair."""
-        return np.asarray(n * self.score**2 / self.information)
-
-
-@dataclass(frozen=True, eq=False)
 class Edges:
     """Edges one by one: from ``first`` to ``second`` where ``arrow``, else an arc between the two."""
 
@@ -42,8 +30,8 @@ class Edges:
 
     @staticmethod
     def of(arrows: Flags, arcs: Flags) -> Edges:
-        """Arrows (row to column), then arcs, as flags over pairs."""
-        (u, v), (i, j) = np.nonzero(arrows), np.nonzero(arcs)
+        """Arrows (row to column), then arcs, as flags over pairs; those into one variable stand together."""
+        (v, u), (j, i) = np.nonzero(arrows.T), np.nonzero(arcs.T)
         kind = np.arange(len(u) + len(i)) < len(u)
         return Edges(kind, np.concatenate([u, i]), np.concatenate([v, j]))
 
@@ -108,6 +96,10 @@ class Relaxation:
     def change(self) -> Floats:
         """The value that each edge would take, about."""
         return np.asarray(self.score / self.information)
+
+    def index(self, n: float) -> Floats:
+        """The modification index of each edge: about how much chi-square falls."""
+        return np.asarray(n * self.score**2 / self.information)
 
 
 @dataclass(frozen=True, eq=False)
