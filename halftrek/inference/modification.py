@@ -23,6 +23,7 @@ from halftrek.inference.robust import counts_units
 from halftrek.inference.scores import Edge, Edges, Flags, Relaxation
 from halftrek.inference.tangent import error_variances
 from halftrek.inference.unit_tests import Centred, unit_tests
+from halftrek.notes import Note
 
 Test = Literal["score", "score, observed moments", "robust score"]
 
@@ -65,6 +66,13 @@ def modifications(fit: Fit, kind: Kind | None = None, robust: bool | None = None
     place = {v: k for k, v in enumerate(fit.model.names)}
     # edges that data cannot tell apart: arrows first
     return sorted(rows, key=lambda r: (-float(f"{r.mi:.6e}"), r.op, *(place[v] for v in _ends(r))))
+
+
+def modification_notes(test: Test) -> tuple[Note, ...]:
+    """What to know of the indices that a table shows."""
+    if test == "score, observed moments":
+        return (Note("indices with holes"),)
+    return (Note("robust indices"),) if test == "robust score" else ()
 
 
 def _ends(row: Modification) -> tuple[str, str]:
