@@ -21,6 +21,8 @@ _ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_measures": "fit.measures()",
         "ask_tests": "fit.tests()",
         "ask_steps": "raise max_iter",
+        "ask_expected": 'fit.modifications(information="expected")',
+        "ask_plain_indices": "fit.modifications(robust=False)",
     },
     "command line": {
         "ask_profile": "--interval profile",
@@ -29,6 +31,8 @@ _ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_measures": "halftrek fit --checks",
         "ask_tests": "halftrek fit --checks",
         "ask_steps": "fit in Python with a larger max_iter",
+        "ask_expected": 'fit.modifications(information="expected") in Python',
+        "ask_plain_indices": "fit.modifications(robust=False) in Python",
     },
 }
 
@@ -217,6 +221,39 @@ _WORDS: dict[str, Words] = {
     ),
     "many routes": Words(
         "more than {most} routes visit the mediators; only the effects through each of them are listed", level="note"
+    ),
+    "clusters not saved": Words(
+        "the rows of this fit were in clusters and were not saved with it, so {what} takes rows for independent and "
+        "may reject what is true: fit again, or save with save(path, rows=True)",
+        "clusters not counted",
+    ),
+    "criteria of clusters": Words(
+        "AIC, BIC and weights take rows for independent, and these are in clusters: they favour the larger model; the "
+        "tests count clusters",
+        "AIC and BIC do not count clusters",
+    ),
+    "indices with holes": Words(
+        "with missing values these indices use the observed information about the moments, which holds for values "
+        "missing at random; lavaan's differ: {ask_expected} gives lavaan's, right only for values missing completely "
+        "at random",
+        "not lavaan's default",
+        "note",
+    ),
+    "robust indices": Words(
+        "an index is the square of a t statistic from the spread over independent units (clusters, where rows are in "
+        "such), not a fall of chi-square; {ask_plain_indices} gives that, for independent and normal rows",
+        "robust",
+        "note",
+    ),
+    "contradicted": Words(
+        "the data contradict that {restriction} (p = {p:.2g}), on which this answer rests: without it, with "
+        "{edge} in the graph, the answer would move by about {change:.3g} ({standard_errors:+.1f} standard errors)",
+        "contradicted: {restriction}",
+    ),
+    "contradicted interval": Words(
+        "the data contradict that {restriction} (p = {p:.2g}), on which the width of this interval rests: with {edge} "
+        "in the graph the standard error would be {widening:.2f} times as large",
+        "contradicted: {restriction}",
     ),
 }
 

@@ -20,6 +20,9 @@ from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, Profile, RobustTest, measures, profile_curve, robust_measures
+from halftrek.inference.contradictions import Contradiction, restrictions_behind
+from halftrek.inference.multiplicity import Multiplicity
+from halftrek.inference.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inputs import (
     is_grouped,
     read_data,
@@ -271,13 +274,32 @@ def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -
     return [note("formula differs", formula=formula, value=value)]
 
 
-def measures_of(fitted: Fit, robust: bool | RobustTest = False) -> dict[str, Any]:
-    """How well the fitted model reproduces the moments; ``robust`` adds tests that do not need normal data."""
+def measures_of(fitted: Fit, robust: bool | RobustTest | None = None) -> dict[str, Any]:
+    """How well the fitted model reproduces the moments; ``robust`` adds tests that do not need normal data.
+
+    Left out, test and indices are those that suit the rows: of rows in clusters they count the clusters.
+    """
+    if robust is None:
+        suited, words = usual_measures(fitted)
+        return suited.to_dict() | {"test": words}
     found = measures(fitted)
+    plain = found.to_dict() | {"test": NORMAL_THEORY}
     if robust is False:
-        return found.to_dict()
+        return plain
     test: RobustTest = "yuan-bentler" if robust is True else robust
-    return found.to_dict() | robust_measures(fitted, test, found).to_dict()
+    return plain | robust_measures(fitted, test, found).to_dict()
+
+
+def restrictions_of(
+    fitted: Fit, question: str | Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
+) -> list[Contradiction]:
+    """What an identified answer rests on, tested; those restrictions first whose relaxing would move it most."""
+    query = read_question(question)
+    check_query(query, fitted.graph)
+    verdict = _verdict(fitted.graph, query)
+    if not verdict.identified:
+        raise NotIdentifiedError(verdict.explain(), verdict)
+    return restrictions_behind(fitted, query, multiplicity=multiplicity, robust=robust)
 
 
 def profile_of(fitted: Fit, question: str | Query, *, points: int, level: float) -> Profile:

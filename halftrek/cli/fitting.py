@@ -83,6 +83,8 @@ def checks_record(fit: Fit) -> dict[str, Any]:
 
 def checks_text(record: dict[str, Any]) -> str:
     """The same as text, the largest residuals and the most wanted edges only."""
+    from halftrek.inference.modification import modification_notes
+    from halftrek.inference.robust_fit import NORMAL_THEORY
     from halftrek.reporting.tables import facts, number, paragraph, table
 
     m = record["measures"]
@@ -93,6 +95,7 @@ def checks_text(record: dict[str, Any]) -> str:
         chi2 = f"{number(m['chi2'])} (degrees of freedom: {m['df']}){p}"
     head = [
         ("chi-square", chi2),
+        *([("test", m["test"])] if m["df"] and m["test"] != NORMAL_THEORY else []),
         ("indices", ", ".join(indices)),
         ("AIC, BIC", f"{number(m['aic'], 6)}, {number(m['bic'], 6)}"),
     ]
@@ -104,7 +107,10 @@ def checks_text(record: dict[str, Any]) -> str:
         parts.append(paragraph("The graph implies nothing that data could contradict.", indent=2))
     wanted = [(r["edge"], _number(r["mi"]), _number(r["epc"])) for r in record["modifications"] or ()][:_MOST_LISTED]
     if wanted:
-        parts.append("Edges that the data ask for most\n" + table(("edge", "chi-square less", "its value"), wanted))
+        kind = record["modifications"][0]["test"]
+        less = "robust index" if kind == "robust score" else "chi-square less"
+        parts.append("Edges that the data ask for most\n" + table(("edge", less, "its value"), wanted))
+        parts += [paragraph(note.words("command line"), indent=2) for note in modification_notes(kind)]
     left = [r for r in record["residuals"] or () if not _missing(r["z"])][:_MOST_LISTED]
     if left:
         lines = [(f"{r['lhs']}, {r['rhs']}", *(_number(r[k]) for k in ("observed", "implied", "z"))) for r in left]

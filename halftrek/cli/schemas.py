@@ -92,11 +92,11 @@ _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std
 _TESTS = _rows("kind constraint test verdict", "estimate statistic df p p_holm p_bh p_adjusted")
 _CHECKS = _object(
     {
-        "measures": {"type": "object", "additionalProperties": _NUMBER},
+        "measures": {"type": "object", "properties": {"test": _TEXT}, "additionalProperties": _NUMBER},
         "r2": _rows("variable note", "r2 error_variance variance"),
         "tests": {"anyOf": [{"type": "null"}, _TESTS]},
-        "residuals": {"anyOf": [{"type": "null"}, _rows("lhs rhs", "observed implied residual z p")]},
-        "modifications": {"anyOf": [{"type": "null"}, _rows("edge lhs op rhs", "mi epc std p")]},
+        "residuals": {"anyOf": [{"type": "null"}, _rows("lhs rhs test", "observed implied residual z p")]},
+        "modifications": {"anyOf": [{"type": "null"}, _rows("edge lhs op rhs test", "mi epc std p")]},
         "note": _TEXT,
     }
 )
@@ -162,7 +162,7 @@ SCHEMAS: dict[str, Schema] = {
     "compare": _object(
         {
             "models": _rows("name", "loglik parameters df chi2 p aic bic delta_aic delta_bic weight"),
-            "nested": _rows("smaller larger verdict", "statistic df p"),
+            "nested": _rows("smaller larger verdict test", "statistic df p"),
             "unrelated": _list(_TEXTS),
             "question": _TEXT_OR_NULL,
             "answers": _rows("name outcome note", "estimate se low high"),

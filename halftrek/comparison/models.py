@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from halftrek.errors import DataError, HalftrekError, InputError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.inference import Measures, measures
+from halftrek.inference.robust import counts_units
+from halftrek.inference.robust_fit import measures_by_units, ratio_mixture
 from halftrek.inputs import read_graph, read_question
+from halftrek.notes import Note
 from halftrek.queries import Query, check_query
 from halftrek.reporting.tables import Cell, number, paragraph, table
 from halftrek.workflow import answer, fit
@@ -39,7 +42,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Nested:
-    """A likelihood-ratio test of a smaller model inside a larger one; equal dimensions: data cannot tell them apart."""
+    """A likelihood-ratio test of a smaller model inside a larger one; equal dimensions: data cannot tell them apart.
+
+    ``test``: "robust" needs no normal data, and counts clusters; its statistic is scaled.
+    """
 
     smaller: str
     larger: str
@@ -47,6 +53,7 @@ class Nested:
     df: int
     p: float
     verdict: str
+    test: Literal["likelihood ratio", "robust"] = "likelihood ratio"
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,13 @@ class Comparison:
                 (f"{t.smaller} in {t.larger}", t.statistic, t.df, "" if np.isnan(t.p) else number(t.p), t.verdict)
                 for t in self.nested
             ]
-            parts.append("Nested models\n" + table(("", "statistic", "df", "p", ""), tests))
+            robust = any(t.test == "robust" for t in self.nested)
+            head = (
+                "Nested models (robust tests: scaled by the spread over independent units)"
+                if robust
+                else "Nested models"
+            )
+            parts.append(f"{head}\n" + table(("", "statistic", "df", "p", ""), tests))
         if self.unrelated:
             pairs = "; ".join(f"{a} and {b}" for a, b in self.unrelated)
             parts.append(paragraph(f"Not nested, so only AIC and BIC compare them: {pairs}.", indent=2))
@@ -112,17 +125,27 @@ class Comparison:
 
 
 def compare(
-    models: Mapping[str, Any], data: Any = None, query: str | Query | None = None, *, level: float = 0.95
+    models: Mapping[str, Any],
+    data: Any = None,
+    query: str | Query | None = None,
+    *,
+    level: float = 0.95,
+    robust: bool | None = None,
+    **fitting: Any,
 ) -> Comparison:
     """Compare fits, or graphs that are fitted to ``data``; all must have the same observed variables.
 
     Weights are Akaike weights. A model lies inside another if its edges do, or if the other reproduces its covariances
-    near the estimates. Degrees of freedom count what data determine.
+    near the estimates. Degrees of freedom count what data determine. ``robust``: tests from the spread over independent
+    units (rows, or clusters), for data that are not normal; left out: where rows are in clusters. ``fitting`` are
+    options of ``ht.fit`` for graphs, such as ``cluster=``.
     """
-    fits = _fits(models, data)
-    found = {name: measures(one) for name, one in fits.items()}
+    fits = _alike(_fits(models, data, fitting))
+    by_units = all(counts_units(one, robust, "compare()") for one in fits.values())
+    found = {name: measures_by_units(one)[0] if by_units else measures(one) for name, one in fits.items()}
     warnings = _different_data(fits)
-    nested, unrelated = ((), ()) if warnings else _nested(fits, found)
+    nested, unrelated = ((), ()) if warnings else _nested(fits, found, by_units)
+    warnings += (str(Note("criteria of clusters")),) if by_units and not warnings and _clustered(fits) else ()
     question = None if query is None else read_question(query)
     asked = () if question is None else tuple(a for n, f in fits.items() for a in _ask(n, f, question, level))
     warnings += tuple(f"{n}: {f.status}" for n, f in fits.items() if not f.converged)
@@ -130,7 +153,7 @@ def compare(
     return Comparison(_compared(found), nested, asked, question, unrelated, warnings, library)
 
 
-def _fits(models: Mapping[str, Any], data: Any) -> dict[str, Fit]:
+def _fits(models: Mapping[str, Any], data: Any, fitting: Mapping[str, Any]) -> dict[str, Fit]:
     if not isinstance(models, Mapping) or len(models) < 2:
         raise InputError('give at least two models by name, for instance ht.compare({"a": fit_a, "b": fit_b})')
     fits: dict[str, Fit] = {}
@@ -140,7 +163,9 @@ def _fits(models: Mapping[str, Any], data: Any) -> dict[str, Fit]:
         elif data is None:
             raise InputError(f"{name!r} is a graph, not a fit: give data= to fit it to")
         else:
-            fits[str(name)] = fit(read_graph(one), data)
+            fits[str(name)] = fit(read_graph(one), data, **fitting)
+    if fitting and all(isinstance(one, Fit) for one in models.values()):
+        raise InputError(f"{', '.join(fitting)} is for graphs that are fitted here, and all models are fits already")
     first, *others = fits
     for name in others:
         lone = sorted(set(fits[first].graph.observed) ^ set(fits[name].graph.observed))
@@ -150,6 +175,22 @@ def _fits(models: Mapping[str, Any], data: Any) -> dict[str, Fit]:
                 f"their likelihoods cannot be compared; add the variable to the other graph, with or without edges"
             )
     return fits
+
+
+def _clustered(fits: Mapping[str, Fit]) -> bool:
+    return any(one.rows is not None and one.rows.cluster is not None for one in fits.values())
+
+
+def _alike(fits: dict[str, Fit]) -> dict[str, Fit]:
+    """Rows that are in clusters for one model are so for all."""
+    known = [one.rows for one in fits.values() if one.rows is not None and one.rows.cluster is not None]
+    if not known or _different_data(fits):
+        return fits
+    return {
+        name: one if one.rows is not None and one.rows.cluster is not None
+        else replace(one, rows=known[0].select(one.moments.names))
+        for name, one in fits.items()
+    }  # fmt: skip
 
 
 def _different_data(fits: Mapping[str, Fit]) -> tuple[str, ...]:
@@ -182,7 +223,7 @@ def _compared(found: Mapping[str, Measures]) -> tuple[Compared, ...]:
 
 
 def _nested(
-    fits: Mapping[str, Fit], found: Mapping[str, Measures]
+    fits: Mapping[str, Fit], found: Mapping[str, Measures], by_units: bool
 ) -> tuple[tuple[Nested, ...], tuple[tuple[str, str], ...]]:
     from scipy.special import chdtrc
 
@@ -199,9 +240,13 @@ def _nested(
         if df == 0:
             tests.append(Nested(small, large, statistic, 0, float("nan"), "same covariances: data cannot tell"))
             continue
-        p = float(chdtrc(df, statistic))
+        spread = ratio_mixture(fits[small], fits[large]) if by_units else None
+        p = float(chdtrc(df, statistic)) if spread is None else spread.p(statistic)
         verdict = "smaller contradicted" if p < 0.05 else "smaller suffices"
-        tests.append(Nested(small, large, statistic, df, p, verdict))
+        if spread is None:
+            tests.append(Nested(small, large, statistic, df, p, verdict))
+        else:
+            tests.append(Nested(small, large, statistic / spread.scaling, df, p, verdict, "robust"))
     names = list(fits)
     apart = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if frozenset((a, b)) not in related]
     return tuple(tests), tuple(apart)

@@ -191,11 +191,12 @@ class Fit(Presented):
             random_state=random_state, as_frame=as_frame,
         )  # fmt: skip
 
-    def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] = False) -> dict[str, Any]:
-        """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more.
+    def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] | None = None) -> dict[str, Any]:
+        """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more; ``test`` says which test it is.
 
-        ``robust`` adds the scaled test and the indices that hold for data that are not normal, by Yuan and Bentler
-        (True) or by Satorra and Bentler; they need the rows.
+        Left out, ``robust`` suits the rows: where these are in clusters, test and indices count the clusters. False:
+        as if rows were independent and normal. Otherwise the scaled test and the indices that hold for data that are
+        not normal are added, by Yuan and Bentler (True) or by Satorra and Bentler; they need the rows.
         """
         from halftrek.workflow import measures_of
 
@@ -207,31 +208,51 @@ class Fit(Presented):
 
         return r2_frame(self)
 
-    def residuals(self) -> Any:
-        """A tidy frame of observed and implied correlations: lhs rhs observed implied residual z p, largest first."""
+    def residuals(self, *, robust: bool | None = None) -> Any:
+        """A tidy frame of observed and implied correlations: lhs rhs observed implied residual z p, largest first.
+
+        For ``robust`` see ``tests``.
+        """
         from halftrek.reporting.checks import residual_frame
 
-        return residual_frame(self)
+        return residual_frame(self, robust)
 
-    def tests(self, *, multiplicity: Literal["holm", "bh", "none"] = "holm", level: float = 0.05) -> Any:
+    def tests(
+        self,
+        question: Any = None,
+        *,
+        multiplicity: Literal["holm", "bh", "none"] = "holm",
+        level: float = 0.05,
+        robust: bool | None = None,
+    ) -> Any:
         """A tidy frame with a test of everything that the graph implies: each independence, and what is none.
 
+        With a ``question``: of every restriction that its answer rests on, with how far the answer would move if the
+        restriction were relaxed, those that move it most first; p-values allow for these alone.
+
         ``multiplicity`` says how ``p_adjusted`` and the verdict allow for many tests: Holm, Benjamini-Hochberg, not.
+        ``robust``: from the spread over independent units (rows, or clusters), for data that are not normal; left out:
+        where rows are in clusters. The column ``test`` says which it is.
         """
-        from halftrek.reporting.checks import implication_frame
+        from halftrek.reporting.checks import implication_frame, restriction_frame
 
-        return implication_frame(self, multiplicity=multiplicity, level=level)
+        if question is not None:
+            return restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)
+        return implication_frame(self, multiplicity=multiplicity, level=level, robust=robust)
 
-    def modifications(self, *, information: Literal["expected", "observed"] | None = None) -> Any:
+    def modifications(
+        self, *, information: Literal["expected", "observed"] | None = None, robust: bool | None = None
+    ) -> Any:
         """A tidy frame of edges that could be added: edge lhs op rhs mi epc std p, what the data ask for most first.
 
         Left out are edges that would close a cycle, and those whose weight data could not tell beside the others.
-        ``information`` is for missing values: "expected" and "observed" are lavaan's; left out: observed, about the
-        moments, which holds for values missing at random.
+        ``information`` is for missing values: "expected" (lavaan's default, right if they are missing completely at
+        random) and "observed" are lavaan's; left out: observed, about the moments, which holds for values missing at
+        random. For ``robust`` see ``tests``. The column ``test`` says which it is.
         """
         from halftrek.reporting.checks import modification_frame
 
-        return modification_frame(self, information)
+        return modification_frame(self, information, robust)
 
     def summary(self) -> str:
         """The fit as text of at most 80 columns."""

@@ -37,13 +37,14 @@ def implied_independences(graph: Graph) -> list[tuple[str, str, tuple[str, ...]]
             if x in near:
                 continue
             pool = above[x] | above[y]
-            given = _minimal_separator(walks, x, y, pool)
+            given = minimal_separator(walks, x, y, pool)
             if given is not None:
                 found.append((x, y, tuple(v for v in order if v in given)))
     return found
 
 
-def _minimal_separator(walks: Walks, x: str, y: str, pool: frozenset[str]) -> frozenset[str] | None:
+def minimal_separator(walks: Walks, x: str, y: str, pool: frozenset[str]) -> frozenset[str] | None:
+    """A set that separates x and y and none of whose members can be spared; ``pool`` are their ancestors."""
     ends = {x, y}
     everything = pool - ends
     from_x = walks.visited((x,), everything, pool, within=pool)

@@ -1,5 +1,6 @@
 """How sure? Information, standard errors, intervals."""
 
+from halftrek.inference.contradictions import Contradiction, contradictions, restrictions_behind
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.estimate import Estimate, estimate
 from halftrek.inference.how import How
@@ -11,6 +12,7 @@ from halftrek.inference.robust import robust_errors
 from halftrek.inference.robust_fit import RobustMeasures, RobustTest, robust_measures
 
 __all__ = [
+    "Contradiction",
     "Estimate",
     "How",
     "Measures",
@@ -18,12 +20,14 @@ __all__ = [
     "Profile",
     "RobustMeasures",
     "RobustTest",
+    "contradictions",
     "district_information",
     "estimate",
     "measures",
     "parameter_columns",
     "parameter_rows",
     "profile_curve",
+    "restrictions_behind",
     "robust_errors",
     "robust_measures",
     "standard_errors",

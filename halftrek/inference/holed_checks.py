@@ -6,24 +6,21 @@ that are not in the graph are directions of a wider model, at whose border the f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.incomplete import evaluate, information
 from halftrek.estimation.space import Space
-from halftrek.inference.incomplete import PatternInformation, pattern_information
+from halftrek.inference.incomplete import PatternInformation, RowScores, pattern_information, scores_along
 from halftrek.inference.information import Kind
-from halftrek.inference.saturated import covariance_error, moment_information, saturated_information
-from halftrek.inference.scores import UNTOLD, Scores
+from halftrek.inference.saturated import covariance_error, moment_information, moved_moments, saturated_information
+from halftrek.inference.scores import UNTOLD, Edges, Flags, Relaxation
 from halftrek.model import Floats
 from halftrek.moments import Moments, Patterns
-
-AT_ONCE = 1500  # edges that are added at a time
-
-Flags = NDArray[np.bool_]
+from halftrek.queries.gradients import Gradient
 
 
 def told_pairs(patterns: Patterns) -> Flags:
@@ -37,107 +34,120 @@ def told_pairs(patterns: Patterns) -> Flags:
 
 
 def residual_errors(fit: Fit, patterns: Patterns) -> Floats:
-    """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist.
+    """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist."""
+    p = len(patterns.names)
+    errors = np.full((p, p), np.nan)
+    known, moved = saturated_information(patterns), residual_moves(fit, patterns)
+    if known is None or moved is None:
+        return errors
+    spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
+    i, j, a = known.space.W_at.T
+    with np.errstate(invalid="ignore"):
+        errors[i, j] = errors[j, i] = np.sqrt(spread[a] / patterns.total)
+    return errors
+
+
+def residual_moves(fit: Fit, patterns: Patterns) -> Floats | None:
+    """How scores of the free moments move unrestricted less implied ones; None where these do not exist.
 
     With d the derivatives of the implied moments, A the information about moments at the implied ones and G the inverse
-    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G (1 - d (d'Ad)^-1 d'A)'``, as in lavaan.
+    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan.
     """
-    p = len(patterns.names)
-    nothing = np.full((p, p), np.nan)
     known = saturated_information(patterns)
     if known is None or known.flat.shape[1]:
-        return nothing
+        return None
     model, own = fit.model, pattern_information(fit, "expected")
     implied = Moments(model.names, patterns.total, np.array(model.mean), np.array(model.cov))
     A = moment_information(patterns, implied, "observed").matrix
-    dmean, dcov = own.space.jacobian(own.theta)
-    moved = np.zeros((known.space.size, own.space.size))
-    i, j, a = known.space.W_at.T
-    moved[a] = dcov[:, i, j].T
-    k, _, b = known.space.mu_at.T
-    moved[b] = dmean[:, k].T
-    told = moved @ own.told
+    told = moved_moments(known.space, own.space, own.theta) @ own.told
     try:
         Q = np.eye(len(A)) - told @ np.linalg.solve(told.T @ A @ told, told.T @ A)
-        spread = np.einsum("ab,bc,ac->a", Q, np.linalg.inv(known.matrix), Q)
+        return np.asarray(Q @ np.linalg.inv(known.matrix))
     except np.linalg.LinAlgError:
-        return nothing
-    with np.errstate(invalid="ignore"):
-        nothing[i, j] = nothing[j, i] = np.sqrt(spread[a] / patterns.total)
-    return nothing
+        return None
 
 
-def holed_scores(
-    fit: Fit, patterns: Patterns, arrows: Flags, arcs: Flags, kind: Kind | None = None
-) -> tuple[Scores, Scores]:
-    """Of arrows and of arcs: score and efficient information per row; nan where no such edge can be told.
+def holed_relaxation(
+    fit: Fit, patterns: Patterns, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
+) -> Relaxation:
+    """Each edge freed alone: score and efficient information per row; nan where no such edge can be told.
 
     The expected information is that of lavaan, and right only if holes are completely at random: with holes that depend
     on a cause an index may be half of what it should be. The observed one in the parameters is far off, even negative,
     where the model fits badly. So it is the observed one in mean and covariance, unless another is asked for, or it
     says that nothing is known of an edge of which the expected one knows.
     """
-    own, p = pattern_information(fit, "expected"), len(patterns.names)
-    found = tuple(Scores(np.full((p, p), np.nan), np.full((p, p), np.nan)) for _ in range(2))
-    edges = [(0, int(u), int(v)) for u, v in np.argwhere(arrows)] + [(1, int(i), int(j)) for i, j in np.argwhere(arcs)]
-    for first in range(0, len(edges), AT_ONCE):
-        some = edges[first : first + AT_ONCE]
-        space = _wider(own.space, some)
-        point = evaluate(space, patterns, np.concatenate([own.theta, np.zeros(len(some))]))
-        if point is None:  # a variance of zero
-            continue
-        expected = information(space, patterns, point, "expected") / patterns.total
-        left = _efficient(expected, own)
-        told = left > UNTOLD * np.diag(expected)[own.space.size :]
-        if kind != "expected":
-            asked = information(space, patterns, point, kind or "moments") / patterns.total
-            other = _efficient(asked, own)
-            left = np.where(other > UNTOLD * np.diag(expected)[own.space.size :], other, left)
-        for k, (which, u, v) in enumerate(some):
-            if told[k]:
-                found[which].score[u, v] = point.gradient[own.space.size + k] / patterns.total
-                found[which].information[u, v] = left[k]
-    return found[0], found[1]
+    own, size = pattern_information(fit, "expected"), len(edges)
+    space = _wider(own.space, edges)
+    theta = np.concatenate([own.theta, np.zeros(size)])
+    point = evaluate(space, patterns, theta)
+    nothing = np.full(size, np.nan)
+    if point is None:  # a variance of zero
+        rows = RowScores(fit.model.mean - fit.moments.mean, fit.model.cov, np.zeros((size, 0)), np.zeros((size, 0, 0)))
+        return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), rows)
+    expected = information(space, patterns, point, "expected") / patterns.total
+    full = np.diag(expected)[own.space.size :]
+    reply, left = _efficient(expected, own)
+    told = left > UNTOLD * full
+    if kind != "expected":
+        asked = information(space, patterns, point, kind or "moments") / patterns.total
+        other_reply, other = _efficient(asked, own)
+        known = other > UNTOLD * full
+        reply, left = np.where(known, other_reply, reply), np.where(known, other, left)
+    along = np.concatenate([-reply, np.eye(size)]).T
+    slopes = np.array([along @ space.pull(g, theta) for g in gradients]).reshape(len(gradients), size)
+    score = point.gradient[own.space.size :] / patterns.total
+    rows = scores_along(fit, space, theta, along)
+    return Relaxation(edges, np.where(told, score, np.nan), np.where(told, left, np.nan), slopes, rows)
 
 
-def _efficient(matrix: Floats, own: PatternInformation) -> Floats:
-    """Information on each of the last parameters when the fit's own are free; nan if those are at no maximum."""
+def _efficient(matrix: Floats, own: PatternInformation) -> tuple[Floats, Floats]:
+    """How the fit's own parameters answer each of the last ones, and the information that is left on those.
+
+    nan if its own are at no maximum.
+    """
     size = own.space.size
     inner = own.told.T @ matrix[:size, :size] @ own.told
     if size and np.linalg.eigvalsh(inner)[0] <= 0.0:
-        return np.full(len(matrix) - size, np.nan)
-    cross = matrix[size:, :size] @ own.told
-    return np.asarray(np.diag(matrix)[size:] - (cross * np.linalg.solve(inner, cross.T).T).sum(axis=1))
+        return np.full((size, len(matrix) - size), np.nan), np.full(len(matrix) - size, np.nan)
+    cross = matrix[:size, size:]
+    reply = own.told @ np.linalg.solve(inner, own.told.T @ cross)
+    return reply, np.asarray(np.diag(matrix)[size:] - (cross * reply).sum(axis=0))
 
 
-def _wider(space: Space, edges: list[tuple[int, int, int]]) -> Space:
-    """The space with a parameter more for each edge: (0, u, v) is u -> v, (1, u, v) is u <-> v."""
-    more: tuple[list[tuple[int, int, int]], ...] = ([], [])
-    for k, (kind, u, v) in enumerate(edges):
-        more[kind].append((u, v, space.size + k))
-    T, W = (np.array(lines, dtype=np.intp).reshape(-1, 3) for lines in more)
+def _wider(space: Space, edges: Edges) -> Space:
+    """The space with a parameter more for each edge."""
+    lines = np.stack([edges.first, edges.second, space.size + np.arange(len(edges))], axis=1)
     return replace(
         space,
         size=space.size + len(edges),
-        T_at=np.concatenate([space.T_at, T]),
-        W_at=np.concatenate([space.W_at, W]),
+        T_at=np.concatenate([space.T_at, lines[edges.arrow]]),
+        W_at=np.concatenate([space.W_at, lines[~edges.arrow]]),
     )
 
 
 def partial_correlation(known: PatternInformation, moments: Moments, at: list[int]) -> tuple[float, float]:
     """Of the first two given the others, and its standard error on Fisher's scale, ``atanh r``.
 
-    What is left of x and y, ``u'x`` and ``v'x``, has slopes uu', uv', vv' in the covariance: how u and v themselves
-    move does not matter, as they make what is left least.
+    The derivative of r is that of a correlation: ``u v'``, less ``r/2`` of what moves the variances.
     """
-    p, given = len(moments.names), at[2:]
-    left = np.zeros((2, p))
+    r, u, v = partial_residuals(moments, at)
+    slope = (np.outer(u, v) + np.outer(v, u)) / 2.0 - r / 2.0 * (np.outer(u, u) + np.outer(v, v))
+    return r, covariance_error(known, slope / (1.0 - r * r), moments.n)
+
+
+def partial_residuals(moments: Moments, at: list[int]) -> tuple[float, Floats, Floats]:
+    """The partial correlation of the first two given the others; what is left of them is ``u'x`` and ``v'x``.
+
+    Both have unit variance. Their covariance has the slope ``u v'``: how u and v themselves move does not matter, as
+    they make what is left least.
+    """
+    given = at[2:]
+    left = np.zeros((2, len(moments.names)))
     for line, i in zip(left, at[:2], strict=True):
         line[i] = 1.0
         if given:
-            line[given] = -np.linalg.solve(moments.cov[np.ix_(given, given)], moments.cov[given, i])
+            line[given] = -np.linalg.lstsq(moments.cov[np.ix_(given, given)], moments.cov[given, i], rcond=None)[0]
     spread = left @ moments.cov @ left.T
-    r = float(spread[0, 1] / np.sqrt(spread[0, 0] * spread[1, 1]))
     u, v = left / np.sqrt(np.diag(spread))[:, None]
-    slope = (np.outer(u, v) + np.outer(v, u)) / 2.0 - r / 2.0 * (np.outer(u, u) + np.outer(v, v))
-    return r, covariance_error(known, slope / (1.0 - r * r), moments.n)
+    return float(u @ moments.cov @ v), u, v

@@ -157,16 +157,18 @@ def unit_scores(fit: Fit) -> RowScores:
     values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
     upward = values > 0.0
     along = (known.told @ vectors[:, upward]) / np.sqrt(values[upward])
-    return _scores_along(fit, known, along.T)
+    return scores_along(fit, known.space, known.theta, along.T)
 
 
 def _scores(fit: Fit, known: PatternInformation, pulled: Floats) -> RowScores:
-    return _scores_along(fit, known, np.stack([known.direction(g) for g in pulled]))
+    along = np.stack([known.direction(g) for g in pulled])
+    return scores_along(fit, known.space, known.theta, along)
 
 
-def _scores_along(fit: Fit, known: PatternInformation, along: Floats) -> RowScores:
-    dmean, dcov = known.space.jacobian(known.theta)
-    mean, cov = known.space.moments(known.theta)
+def scores_along(fit: Fit, space: Space, theta: Floats, along: Floats) -> RowScores:
+    """Derivatives of a row's log-likelihood along directions of a space, one a line."""
+    dmean, dcov = space.jacobian(theta)
+    mean, cov = space.moments(theta)
     return RowScores(mean - fit.moments.mean, cov, along @ dmean, np.tensordot(along, dcov, axes=1))
 
 

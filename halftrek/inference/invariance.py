@@ -15,8 +15,8 @@ from halftrek.estimation.groups import GroupFits, pooled_within
 from halftrek.identification import identify
 from halftrek.inference.batch import BatchInformation, batch_estimate, batch_information
 from halftrek.inference.calibration import Drawn, redraw, summed
-from halftrek.inference.information import FLAT, LEAK, district_information
-from halftrek.inference.measures import information_rank
+from halftrek.inference.dimension import told_parameters
+from halftrek.inference.information import FLAT, LEAK
 from halftrek.model import Floats
 from halftrek.queries import DirectEffect, Query
 
@@ -143,7 +143,7 @@ def _all_equal(fits: GroupFits, rows: NDArray[np.intp], calibrate: bool, random_
         fits.graph, pooled_within(fits, rows), noise=dict(fits.options.noise), starts=fits.starts,
         max_iter=fits.max_iter,
     )  # fmt: skip
-    rank = sum(information_rank(block.matrix) for block in district_information(pooled))
+    rank = told_parameters(pooled)
     statistic = max(0.0, 2.0 * (float(fits.batch.loglik[rows].sum()) - pooled.loglik))
     drawn = _draw_all_equal(fits, pooled.model.cov, fits.groups.n[rows], rank, random_state) if calibrate else None
     return _test(

@@ -13,15 +13,18 @@ import numpy as np
 
 from halftrek.estimation import Fit
 from halftrek.estimation.checks import well_posed
-from halftrek.inference.incomplete import pattern_information
-from halftrek.inference.information import FLAT, district_information
+from halftrek.inference.dimension import told_parameters
 from halftrek.model import Floats
 from halftrek.moments import Moments, Patterns
 
 
 @dataclass(frozen=True)
 class Measures:
-    """Fit of a model to its moments; None where a measure does not exist (no degrees of freedom)."""
+    """Fit of a model to its moments; None where a measure does not exist (no degrees of freedom).
+
+    ``srmr`` counts means among the residuals where data have means, as lavaan's with ``meanstructure=TRUE`` (its
+    ``srmr_bentler``); ``srmr_no_mean`` leaves them out, as lavaan's without, or its ``srmr_bentler_nomean``.
+    """
 
     n: float
     parameters: int
@@ -38,6 +41,7 @@ class Measures:
     rmsea_low: float
     rmsea_high: float
     srmr: float
+    srmr_no_mean: float
     aic: float
     bic: float
 
@@ -53,7 +57,7 @@ def measures(fit: Fit) -> Measures:
     n, p = fit.n, len(fit.graph)
     S, names = fit.moments.cov, fit.model.names
     saturated = -0.5 * n * float(p * np.log(2.0 * np.pi) + np.linalg.slogdet(S)[1] + p)
-    told = sum(information_rank(d.matrix) for d in district_information(fit))
+    told = told_parameters(fit)
     means = p if fit.moments.has_mean else 0  # moments of first order that were given
     parameters = told if fit.options.intercepts else told + means
     chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
@@ -67,7 +71,7 @@ def _without_unrestricted(found: Measures) -> Measures:
     nan = float("nan")
     return replace(
         found, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
-        rmsea_low=nan, rmsea_high=nan, srmr=nan,
+        rmsea_low=nan, rmsea_high=nan, srmr=nan, srmr_no_mean=nan,
     )  # fmt: skip
 
 
@@ -77,7 +81,7 @@ def _incomplete(fit: Fit, patterns: Patterns) -> Measures:
     Covariances of pairs that no row has both of are no data, so they do not count among the degrees of freedom.
     """
     p, best = len(fit.graph), patterns.unrestricted
-    parameters = pattern_information(fit, "expected").rank
+    parameters = told_parameters(fit)
     df = p * (p + 1) // 2 + p - len(patterns.apart) - parameters
     free, pairs = _free_roots(fit)
     baseline = sum(_alone(patterns, (v,)) for v in patterns.names if v not in free)
@@ -99,7 +103,13 @@ def _alone(patterns: Patterns, names: tuple[str, ...]) -> float:
 
 
 def _measured(
-    fit: Fit, parameters: int, saturated: float, chi2: float, df: int, baseline: tuple[float, int], srmr: float
+    fit: Fit,
+    parameters: int,
+    saturated: float,
+    chi2: float,
+    df: int,
+    baseline: tuple[float, int],
+    srmr: tuple[float, float],
 ) -> Measures:
     n = fit.n
     baseline_chi2, baseline_df = baseline
@@ -119,16 +129,11 @@ def _measured(
         rmsea=float(np.sqrt(max(0.0, (chi2 - df) / (df * n)))) if df else 0.0,
         rmsea_low=low,
         rmsea_high=high,
-        srmr=srmr,
+        srmr=srmr[0],
+        srmr_no_mean=srmr[1],
         aic=-2.0 * fit.loglik + 2.0 * parameters,
         bic=-2.0 * fit.loglik + float(np.log(n)) * parameters,
     )
-
-
-def information_rank(matrix: Floats) -> int:
-    scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    values = np.linalg.eigvalsh(matrix / np.outer(scale, scale))
-    return int((values > FLAT * max(float(values[-1]), 1e-300)).sum()) if len(values) else 0
 
 
 def _baseline(fit: Fit, names: tuple[str, ...], S: Floats) -> tuple[float, int]:
@@ -178,11 +183,15 @@ def rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _srmr(fit: Fit, moments: Moments) -> float:
+def _srmr(fit: Fit, moments: Moments) -> tuple[float, float]:
+    """Root mean square of standardised residuals: with the means, if there are any, and without."""
     S = moments.cov
     scale = np.sqrt(np.diag(S))
     residual = (S - fit.model.cov) / np.outer(scale, scale)
-    means = (moments.mean - fit.model.mean) / scale
     p = len(scale)
     lower = residual[np.tril_indices(p)]
-    return float(np.sqrt((lower @ lower + means @ means) / (p * (p + 1) / 2 + p)))
+    alone = float(np.sqrt(lower @ lower / (p * (p + 1) / 2)))
+    if not moments.has_mean:
+        return alone, alone
+    means = (moments.mean - fit.model.mean) / scale
+    return float(np.sqrt((lower @ lower + means @ means) / (p * (p + 1) / 2 + p))), alone

@@ -7,21 +7,25 @@ Where values are missing all of it is from the likelihood of the observed ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.graph import Graph
-from halftrek.inference.holed_checks import holed_scores
+from halftrek.inference.dimension import information_rank
 from halftrek.inference.information import Kind, district_information
-from halftrek.inference.measures import information_rank
 from halftrek.inference.parameters import loose_parameters
-from halftrek.inference.scores import UNTOLD, Scores
-from halftrek.inference.tangent import Part, Tangent, error_variances, tangent
-from halftrek.model import Floats
+from halftrek.inference.relaxation import relaxations
+from halftrek.inference.robust import counts_units
+from halftrek.inference.scores import Edge, Edges, Flags, Relaxation
+from halftrek.inference.tangent import error_variances
+from halftrek.inference.unit_tests import Centred, unit_tests
+from halftrek.notes import Note
+
+Test = Literal["score", "score, observed moments", "robust score"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,10 @@ class Modification:
     ``mi``: how much the chi-square would fall, about (where the edge frees one constraint; it may free several);
     ``epc``: the value that the edge would take, about, ``std`` the same on the scale of standard deviations (of the
     errors for ``~~``), both nan if data would not tell it; ``p``: of one test, not corrected for many.
+
+    ``test``: "score" is lavaan's; "score, observed moments" is for values missing at random, where lavaan's default
+    (``information="expected"``) needs them missing completely at random; "robust score" needs no normal data and
+    counts clusters: its index is the square of Student's t.
     """
 
     edge: str
@@ -41,101 +49,75 @@ class Modification:
     epc: float
     std: float
     p: float
+    test: Test = "score"
 
 
-def modifications(fit: Fit, kind: Kind | None = None) -> list[Modification]:
-    """Every absent edge that keeps the graph acyclic and that data could tell, largest index first."""
-    from scipy.special import chdtrc
+def modifications(fit: Fit, kind: Kind | None = None, robust: bool | None = None) -> list[Modification]:
+    """Every absent edge that keeps the graph acyclic and that data could tell, largest index first.
 
-    directed, mutual = edge_scores(fit, kind)
-    names, model = fit.model.names, fit.model
-    sd, noise = np.sqrt(np.diag(model.cov)), np.sqrt(error_variances(fit))
+    ``robust``: from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
+    """
+    by_units = counts_units(fit, robust, "modifications()")
     blocks = district_information(replace(fit, patterns=None))
     doubtful = any(information_rank(block.matrix) < len(block.matrix) for block in blocks)
-    rows = []
-    for found, op in ((directed, "~"), (mutual, "~~")):
-        mi, epc = found.index(fit.n), found.score / found.information
-        p = chdtrc(1.0, mi)
-        std = epc * np.outer(sd, 1.0 / sd) if op == "~" else epc / np.outer(noise, noise)
-        for u, v in np.argwhere(np.isfinite(mi)):
-            first, second = names[u], names[v]
-            edge, lhs, rhs = (
-                (f"{first} -> {second}", second, first) if op == "~" else (f"{first} <-> {second}", first, second)
-            )
-            numbers = [float(x[u, v]) for x in (mi, epc, std, p)]
-            if doubtful and _loose(fit, first, op, second):
-                numbers[1] = numbers[2] = float("nan")  # its value hangs on what data do not tell
-            rows.append(Modification(edge, lhs, op, rhs, *numbers))
-    return sorted(rows, key=lambda r: -float(f"{r.mi:.6e}"))  # edges that data cannot tell apart: arrows first
+    rows: list[Modification] = []
+    for found in relaxations(fit, Edges.of(*absent_edges(fit)), kind=kind):
+        rows += _rows(fit, found.take(np.isfinite(found.score)), kind, by_units, doubtful)
+    place = {v: k for k, v in enumerate(fit.model.names)}
+    # edges that data cannot tell apart: arrows first
+    return sorted(rows, key=lambda r: (-float(f"{r.mi:.6e}"), r.op, *(place[v] for v in _ends(r))))
 
 
-def _loose(fit: Fit, first: str, op: str, second: str) -> bool:
+def modification_notes(test: Test) -> tuple[Note, ...]:
+    """What to know of the indices that a table shows."""
+    if test == "score, observed moments":
+        return (Note("indices with holes"),)
+    return (Note("robust indices"),) if test == "robust score" else ()
+
+
+def _ends(row: Modification) -> tuple[str, str]:
+    return (row.rhs, row.lhs) if row.op == "~" else (row.lhs, row.rhs)
+
+
+def _rows(fit: Fit, freed: Relaxation, kind: Kind | None, by_units: bool, doubtful: bool) -> Iterator[Modification]:
+    from scipy.special import chdtrc
+
+    if not len(freed.edges):
+        return
+    test: Test = "score" if fit.patterns is None or kind is not None else "score, observed moments"
+    mi = freed.index(fit.n)
+    p = chdtrc(1.0, mi)
+    if by_units:
+        found = unit_tests(fit, freed.score, Centred(freed.rows, freed.score))
+        mi, p, test = found.t**2, found.p, "robust score"
+    sd, noise = np.sqrt(np.diag(fit.model.cov)), np.sqrt(error_variances(fit))
+    u, v = freed.edges.first, freed.edges.second
+    std = freed.change * np.where(freed.edges.arrow, sd[u] / sd[v], 1.0 / (noise[u] * noise[v]))
+    for k, edge in enumerate(freed.edges.named(fit.model.names)):
+        lhs, op, rhs = (edge.second, "~", edge.first) if edge.arrow else (edge.first, "~~", edge.second)
+        epc, scaled = float(freed.change[k]), float(std[k])
+        if doubtful and _loose(fit, edge):
+            epc = scaled = float("nan")  # its value hangs on what data do not tell
+        yield Modification(str(edge), lhs, op, rhs, float(mi[k]), epc, scaled, float(p[k]), test)
+
+
+def _loose(fit: Fit, edge: Edge) -> bool:
     """True if the weight of a new edge would not be determined, or only at special values of the other parameters."""
-    graph = fit.graph
+    unknown = loose_parameters(with_edge(fit.graph, edge), fit.options)
+    if edge.arrow:
+        return (edge.second, "~", edge.first) in unknown
+    return (edge.second, "~~", edge.first) in unknown or (edge.first, "~~", edge.second) in unknown
+
+
+def with_edge(graph: Graph, edge: Edge) -> Graph:
+    """The graph with one more edge."""
+    new = (edge.first, edge.second)
     arrows, arcs = graph.directed, graph.bidirected
-    if op == "~":
-        arrows = (*arrows, (first, second))
-    else:
-        arcs = (*arcs, (first, second))
-    larger = Graph(arrows, arcs, graph.latents, graph.observed, graph.coefficients)
-    unknown = loose_parameters(larger, fit.options)
-    return (second, op, first) in unknown or (op == "~~" and (first, op, second) in unknown)
+    arrows, arcs = ((*arrows, new), arcs) if edge.arrow else (arrows, (*arcs, new))
+    return Graph(arrows, arcs, graph.latents, graph.observed, graph.coefficients)
 
 
-def edge_scores(fit: Fit, kind: Kind | None = None) -> tuple[Scores, Scores]:
-    """Of directed edges (row to column) and of bidirected ones (upper triangle)."""
-    arrows, arcs = _absent(fit)
-    if fit.patterns is not None:
-        return holed_scores(fit, fit.patterns, arrows, arcs, kind)
-    if kind == "observed":
-        raise InputError("the observed information is for modification indices with missing values; leave it out")
-    base = tangent(fit)
-    A = np.linalg.inv(base.B)
-    mean = fit.moments.mean
-    S, gap = fit.moments.cov, mean @ A - fit.model.mu
-    if not base.means:
-        gap = np.zeros_like(gap)
-    V = (S @ A + np.outer(mean, gap)) @ base.K
-    R = A.T @ S @ A + np.outer(gap, gap)
-    M = base.K - base.K @ R @ base.K
-    weight = base.mean if base.means else np.zeros_like(base.mean)
-    diagonal_T = np.outer(np.diag(base.cov) + weight**2, np.diag(base.K))
-    diagonal_W = np.outer(np.diag(base.K), np.diag(base.K)) + base.K**2
-    used_T, used_W = np.zeros_like(diagonal_T), np.zeros_like(diagonal_W)
-    for part in base.parts:
-        _add_directed(base, part, weight, used_T)
-        _add_mutual(base, part, used_W)
-    return _scores(V, diagonal_T, used_T, arrows), _scores(-M, diagonal_W, used_W, arcs)
-
-
-def _add_directed(base: Tangent, part: Part, weight: Floats, used: Floats) -> None:
-    """Add ``I_cp I_pp^+ I_pc`` of the edges u -> v into this part; others do not meet its parameters."""
-    vectors, values = part.directions()
-    reach = part.X @ base.omega @ base.B + np.outer(part.w, weight)  # x_a' K x_u and the means, for every cause u
-    for v in part.variables:
-        crossed = part.sum_up(part.X[:, [v]] * base.B[part.at] + reach * base.K[part.at, v][:, None])
-        used[:, v] = (((vectors / np.sqrt(values)).T @ crossed) ** 2).sum(axis=0)
-
-
-def _add_mutual(base: Tangent, part: Part, used: Floats) -> None:
-    """Add the share of this part's parameters in the information on i <-> j, i in the part, j anywhere."""
-    vectors, values = part.directions()
-    inside = np.isin(np.arange(len(base.K)), part.variables)
-    for i in part.variables:
-        # x = e_i, target j: (K x_a)[j] K[i, j_a] + (K x_a)[i] K[j, j_a]
-        ends = part.X * base.K[part.at, i][:, None] + part.X[:, [i]] * base.K[part.at]
-        share = (((vectors / np.sqrt(values)).T @ part.sum_up(ends)) ** 2).sum(axis=0)
-        used[i] += share
-        used[~inside, i] += share[~inside]
-
-
-def _scores(score: Floats, diagonal: Floats, used: Floats, absent: NDArray[np.bool_]) -> Scores:
-    left = diagonal - used
-    told = absent & (left > UNTOLD * diagonal)
-    return Scores(np.where(told, score, np.nan), np.where(told, left, np.nan))
-
-
-def _absent(fit: Fit) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def absent_edges(fit: Fit) -> tuple[Flags, Flags]:
     """Which directed edges could be added without a cycle, and which bidirected ones are not there."""
     graph, names = fit.graph, fit.model.names
     at = {v: i for i, v in enumerate(names)}

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import InputError
-from halftrek.estimation import Fit, Status
+from halftrek.estimation import Fit
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import make_space
 from halftrek.graph import Graph, parse_edge_key
+from halftrek.inference.dimension import information_rank, random_fit
 from halftrek.inference.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
 from halftrek.inference.how import How
 from halftrek.inference.incomplete import parameter_errors, parameter_scores
@@ -23,14 +24,11 @@ from halftrek.inference.information import DistrictInformation, district_informa
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.intervals.robust import row_quantiles
-from halftrek.inference.measures import information_rank
 from halftrek.inference.parameter_draws import draws_of_parameters
 from halftrek.inference.plain_parameters import plain_parameters
 from halftrek.inference.robust import mean_squares, rows_needed
 from halftrek.model import Floats
-from halftrek.moments import Moments
 from halftrek.queries.gradients import Gradient, Scale
-from halftrek.simulation import random_model
 
 NO_MEANS = "no means were given"
 
@@ -191,9 +189,7 @@ def loose_parameters(graph: Graph, options: Options) -> frozenset[tuple[str, str
     At special estimates, a covariance of zero for instance, a parameter may stand still to first order along a
     direction that data do not tell.
     """
-    model = random_model(graph, noise=dict(options.noise), random_state=1)
-    moments = Moments(model.names, 1000.0, model.mean, model.cov)
-    anywhere = Fit(graph, moments, model, 0.0, Status("converged", ""), options=options)
+    anywhere = random_fit(graph, options, 1)
     blocks = list(district_information(anywhere))
     if all(information_rank(block.matrix) == len(block.matrix) for block in blocks):
         return frozenset()

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.holed_checks import residual_errors, told_pairs
+from halftrek.inference.dimension import information_rank
+from halftrek.inference.holed_checks import residual_errors, residual_moves, told_pairs
+from halftrek.inference.incomplete import scores_along
+from halftrek.inference.influence import Forms
 from halftrek.inference.information import DistrictInformation, district_information
-from halftrek.inference.measures import information_rank
+from halftrek.inference.robust import cluster_correction, counts_units, unit_squares
+from halftrek.inference.saturated import saturated_information
+from halftrek.inference.scores import RowForms
 from halftrek.inference.tangent import Part, Tangent, error_variances, tangent
 from halftrek.model import Floats
 from halftrek.queries.gradients import Gradient
@@ -37,6 +44,7 @@ class Residual:
     """Observed and implied correlation of a pair, their difference, and the standardised residual z.
 
     z is the residual covariance over its standard error; nan where the model reproduces any covariance of the pair.
+    ``test``: "robust t" needs no normal data, and counts clusters; its z is Student's t.
     """
 
     lhs: str
@@ -46,6 +54,7 @@ class Residual:
     residual: float
     z: float
     p: float
+    test: Literal["z", "robust t"] = "z"
 
 
 def explained(fit: Fit) -> list[Explained]:
@@ -96,23 +105,28 @@ def _determined(fit: Fit, j: int, block: DistrictInformation) -> bool:
     return not np.isnan(block.spread(change))
 
 
-def residuals(fit: Fit) -> list[Residual]:
+def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
     """Residual correlations, largest misfit first.
 
     Correlations are compared each on its own scale (lavaan's "cor.bollen"); z is of the covariances (lavaan's
     "standardized"). Models of some hundred variables have no z (it needs too much
     room), nor have those with held intercepts. Where values are missing the unrestricted maximum stands for the
     sample's covariances; pairs that no row has both of have none.
-    """
-    from scipy.special import ndtr
 
+    ``robust``: errors from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
+    """
+    from scipy.special import ndtr, stdtr
+
+    by_units = counts_units(fit, robust, "residuals()")
     model = fit.model
     S = fit.moments.cov if fit.patterns is None else fit.patterns.unrestricted.moments.cov
     observed, implied = _correlations(S), _correlations(model.cov)
     errors = _errors(fit, S) if fit.patterns is None else residual_errors(fit, fit.patterns)
     zero = ZERO if fit.patterns is None else HOLED_ZERO
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where(errors > np.sqrt(zero / fit.n * _size(S)), (S - model.cov) / errors, np.nan)
+        told = errors > np.sqrt(zero / fit.n * _size(S))
+        errors, df = _unit_errors(fit, S, told) if by_units else (errors, np.inf)
+        z = np.where(told, (S - model.cov) / errors, np.nan)
     if fit.patterns is not None:
         observed[~told_pairs(fit.patterns)] = np.nan
     rows = []
@@ -120,9 +134,44 @@ def residuals(fit: Fit) -> list[Residual]:
         for j in range(i + 1, len(model.names)):
             here = float(z[i, j])
             gap = float(observed[i, j] - implied[i, j])
-            p = 2.0 * float(ndtr(-abs(here)))
-            rows.append(Residual(lhs, model.names[j], float(observed[i, j]), float(implied[i, j]), gap, here, p))
+            p = 2.0 * float(stdtr(df, -abs(here)) if by_units else ndtr(-abs(here)))
+            rows.append(
+                Residual(
+                    lhs, model.names[j], float(observed[i, j]), float(implied[i, j]), gap, here, p,
+                    "robust t" if by_units else "z",
+                )
+            )  # fmt: skip
     return sorted(rows, key=lambda r: -abs(r.residual) if r.residual == r.residual else 0.0)
+
+
+def _unit_errors(fit: Fit, S: Floats, told: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Standard errors of residual covariances from independent units, and how many of these less one."""
+    i, j = np.nonzero(np.triu(told))
+    errors = np.full_like(S, np.nan)
+    if not len(i):
+        return errors, np.inf
+    forms = _residual_forms(fit, i, j)
+    (squares,), units = unit_squares(fit, [forms])
+    errors[i, j] = errors[j, i] = np.sqrt(squares * cluster_correction(int(units)) / fit.n)
+    return errors, units - 1.0
+
+
+def _residual_forms(fit: Fit, i: NDArray[np.intp], j: NDArray[np.intp]) -> RowForms:
+    """What each row adds to the residual covariances of these pairs."""
+    if fit.patterns is not None:
+        moved, known = residual_moves(fit, fit.patterns), saturated_information(fit.patterns)
+        assert moved is not None  # else no pair has an error
+        assert known is not None
+        place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
+        along = moved[[place[pair] for pair in zip(i, j, strict=True)]]
+        return scores_along(fit, known.space, known.theta, along)
+    directions, H = _followed(tangent(fit))
+    p = len(fit.model.names)
+    square = -np.einsum("ka,kij->aij", directions[:, i, j], H)
+    each = np.arange(len(i))
+    square[each, i, j] += 0.5
+    square[each, j, i] += 0.5
+    return Forms(np.arange(p), np.zeros((len(i), p)), square)
 
 
 def _size(S: Floats) -> Floats:
@@ -145,17 +194,22 @@ def residual_variances(base: Tangent, S: Floats) -> Floats:
     ``M_ij`` is the pair itself less what the parameters follow, ``sum_k d_k[i, j] H_k``, with ``d_k`` orthonormal
     directions of Sigma in the metric of the information, ``H_k = Sigma^-1 d_k Sigma^-1 / 2``; var tr(M E) = 2 tr(MSMS).
     """
-    reach = base.B.T @ base.omega
-    directions = np.concatenate([_orthonormal(base, part, reach) for part in base.parts])
+    directions, H = _followed(base)
     count, p = len(directions), len(S)
-    inverse = np.linalg.inv(base.cov)
-    H = 0.5 * (inverse @ directions @ inverse)
     HS = H @ S
     overlap = HS.reshape(count, -1) @ HS.transpose(0, 2, 1).reshape(count, -1).T
     flat = directions.reshape(count, -1)
     twice = 2.0 * (flat * (overlap @ flat)).sum(axis=0).reshape(p, p)
     crossed = 4.0 * (directions * (S @ HS)).sum(axis=0)
     return np.asarray(_size(S) - crossed + twice)
+
+
+def _followed(base: Tangent) -> tuple[Floats, Floats]:
+    """Orthonormal directions ``d_k`` of the implied covariance, and ``H_k``, which tell how far it follows S."""
+    reach = base.B.T @ base.omega
+    directions = np.concatenate([_orthonormal(base, part, reach) for part in base.parts])
+    inverse = np.linalg.inv(base.cov)
+    return directions, 0.5 * (inverse @ directions @ inverse)
 
 
 def _orthonormal(base: Tangent, part: Part, reach: Floats) -> Floats:

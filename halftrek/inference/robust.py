@@ -6,6 +6,7 @@ over the rows. The bread is the observed information.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit
-from halftrek.inference.incomplete import RowScores, row_scores
+from halftrek.inference.incomplete import row_scores
 from halftrek.inference.influence import Forms, influence
 from halftrek.inference.kept import kept
+from halftrek.inference.scores import RowForms
 from halftrek.model import Floats
 from halftrek.moments import RowReader
+from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 
@@ -59,6 +62,21 @@ def clusters_with_rows(fit: Fit) -> tuple[int, ...]:
     return tuple(sorted(clusters))
 
 
+def counts_units(fit: Fit, robust: bool | None, what: str) -> bool:
+    """Are tests made from independent units (rows, or clusters)? Left out: where rows are in clusters.
+
+    Asked for, they need the rows, for which an error says why. A fit whose clusters were left out when it was saved is
+    warned of.
+    """
+    if robust is None:
+        if fit.clusters_left_out and fit.rows is None:
+            warnings.warn(str(Note("clusters not saved", {"what": what})), stacklevel=2)
+        return fit.rows is not None and fit.rows.cluster is not None
+    if robust:
+        rows_needed(fit, what)
+    return robust
+
+
 def rows_needed(fit: Fit, what: str) -> RowReader:
     """The fit's rows, or an error that says why they are needed."""
     if fit.rows is None:
@@ -70,7 +88,7 @@ def rows_needed(fit: Fit, what: str) -> RowReader:
     return fit.rows
 
 
-def contributions(fit: Fit, forms: Sequence[Forms | RowScores]) -> Iterator[tuple[Floats, Floats | None]]:
+def contributions(fit: Fit, forms: Sequence[RowForms]) -> Iterator[tuple[Floats, Floats | None]]:
     """What each independent unit adds to each form (all forms side by side), block by block, with weights.
 
     A unit is a row, or a cluster if the fit has them; weights count rows and are None where all are one.
@@ -105,17 +123,30 @@ def sums_by(codes: NDArray[np.int64], values: Floats, into: Floats) -> Floats:
     return into
 
 
-def mean_squares(fit: Fit, forms: Sequence[Forms | RowScores]) -> list[Floats]:
+def mean_squares(fit: Fit, forms: Sequence[RowForms]) -> list[Floats]:
     """For each set of forms the sum of squares over units, divided by the number of rows.
 
     Of G clusters the sum is multiplied by G/(G-1), as is usual.
     """
-    total = np.zeros(sum(map(len, forms)))
+    squares, units = unit_squares(fit, forms)
+    if fit.rows is not None and fit.rows.cluster is not None:
+        return [part * cluster_correction(int(units)) for part in squares]
+    return squares
+
+
+def unit_squares(fit: Fit, forms: Sequence[RowForms]) -> tuple[list[Floats], float]:
+    """For each set of forms the sum of squares over units, divided by the number of rows; and how many units."""
+    total, units = np.zeros(sum(map(len, forms))), 0.0
     for values, weights in contributions(fit, forms):
         total += (values**2).sum(axis=0) if weights is None else weights @ values**2
-        if fit.rows is not None and fit.rows.cluster is not None:
-            total *= cluster_correction(len(values))
-    return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1])
+        units += len(values) if weights is None else float(weights.sum())
+    return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1]), units
+
+
+def count_units(fit: Fit) -> float:
+    """How many independent units there are: clusters, or rows (the sum of their weights)."""
+    nothing = Forms(np.zeros(1, dtype=np.intp), np.zeros((1, 1)), np.zeros((1, 1, 1)))
+    return unit_squares(fit, [nothing])[1]
 
 
 def cluster_correction(clusters: int) -> float:

@@ -17,22 +17,39 @@ from halftrek import estimation
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.graph import Graph
+from halftrek.inference.holed_fit import complete_ratio
 from halftrek.inference.incomplete import unit_scores
 from halftrek.inference.influence import Forms, informed, score_forms
 from halftrek.inference.information import district_information
 from halftrek.inference.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
-from halftrek.inference.robust import NUMBERS, cluster_correction, mean_squares, rows_needed, sums_by
+from halftrek.inference.mixture import Mixture, mixture
+from halftrek.inference.robust import (
+    NUMBERS,
+    cluster_correction,
+    count_units,
+    counts_units,
+    mean_squares,
+    rows_needed,
+    sums_by,
+)
 from halftrek.model import Floats
 from halftrek.moments import Moments, Patterns, RowReader
 
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 
+NORMAL_THEORY = "likelihood ratio, for independent and normal rows"
+BY_CLUSTERS = "likelihood ratio, scaled by the spread over {units:,} clusters"
+WORK = 4e10  # products of coordinates of the moments that are summed; beyond, only the mean of a mixture is found
+
 
 @dataclass(frozen=True)
 class RobustMeasures:
-    """Scaled test and indices. ``*_scaled`` put the scaled statistics into the usual formulas; ``*_robust`` estimate
-    what the index would be with infinitely many rows (Brosseau-Liard and Savalei). None where nothing is tested, and
-    the latter with missing values.
+    """Scaled test and indices; None where nothing is tested.
+
+    ``*_scaled`` put the scaled statistics into the usual formulas; ``*_robust`` estimate what the index would be with
+    infinitely many rows (Brosseau-Liard and Savalei), and with missing values with complete ones (Zhang and Savalei).
+    ``pvalue_robust`` is of the same likelihood ratio, compared with the mixture that it follows: it has about the
+    promised size with few rows and few clusters, where the scaled tests reject too often.
     """
 
     robust_test: RobustTest
@@ -48,6 +65,8 @@ class RobustMeasures:
     rmsea_robust: float | None
     rmsea_robust_low: float | None
     rmsea_robust_high: float | None
+    pvalue_robust: float | None = None
+    units: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -55,38 +74,122 @@ class RobustMeasures:
 
 
 def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures | None = None) -> RobustMeasures:
-    """The scaled test of a fit, and the indices that follow from it; one more pass over the rows."""
+    """The scaled test of a fit, and the indices that follow from it; some more passes over the rows."""
     rows_needed(fit, "measures(robust=True)")
     plain = measures(fit) if plain is None else plain
-    chi2, df, n = plain.chi2, plain.df, plain.n
-    c = scaling_factor(fit, test, df)
+    c = scaling_factor(fit, test, plain.df)
     if c is None:
         return RobustMeasures(test, *[None] * 12)
-    base, base_df = plain.baseline_chi2, plain.baseline_df
-    b = scaling_factor(_baseline(fit), test, base_df) or 1.0
-    low, high = rmsea_range(chi2 / c, df, n)
-    excess = chi2 - c * df
-    found = RobustMeasures(
+    baseline = _baseline(fit)
+    b = scaling_factor(baseline, test, plain.baseline_df) or 1.0
+    found = _indices(fit, baseline, plain, c, b)
+    spread = ratio_mixture(fit)
+    chi2, df, n = plain.chi2, plain.df, plain.n
+    return RobustMeasures(
         robust_test=test,
         scaling=c,
         chi2_scaled=chi2 / c,
         pvalue_scaled=tail(chi2 / c, df),
         baseline_scaling=b,
-        cfi_scaled=cfi_of(chi2 / c, df, base / b, base_df),
-        tli_scaled=tli_of(chi2 / c, df, base / b, base_df),
+        cfi_scaled=cfi_of(chi2 / c, df, plain.baseline_chi2 / b, plain.baseline_df),
+        tli_scaled=tli_of(chi2 / c, df, plain.baseline_chi2 / b, plain.baseline_df),
         rmsea_scaled=float(np.sqrt(max(0.0, (chi2 / c - df) / (df * n)))),
-        cfi_robust=cfi_of(excess + df, df, base - b * base_df + base_df, base_df),
-        tli_robust=tli_of(excess + df, df, base - b * base_df + base_df, base_df),
-        rmsea_robust=float(np.sqrt(max(0.0, excess / (df * n)))),
-        rmsea_robust_low=float(np.sqrt(c)) * low,
-        rmsea_robust_high=float(np.sqrt(c)) * high,
+        cfi_robust=_known(found.cfi),
+        tli_robust=_known(found.tli),
+        rmsea_robust=_known(found.rmsea),
+        rmsea_robust_low=_known(found.low),
+        rmsea_robust_high=_known(found.high),
+        pvalue_robust=None if spread is None else spread.p(chi2),
+        units=None if spread is None else spread.units,
     )
-    if fit.patterns is None:
-        return found
-    # with holes the index that infinitely many rows would have is that of complete rows, which these do not tell
-    return replace(
-        found, cfi_robust=None, tli_robust=None, rmsea_robust=None, rmsea_robust_low=None, rmsea_robust_high=None
+
+
+def measures_by_units(fit: Fit) -> tuple[Measures, float]:
+    """Test and indices for rows in clusters, or that are not normal, under the usual names; and how many units.
+
+    The statistic is scaled by the mean of its mixture (Satorra and Bentler's factor), and its p-value is the mixture's.
+    """
+    plain = measures(fit)
+    spread = ratio_mixture(fit) if plain.df and not np.isnan(plain.chi2) else None
+    if spread is None:
+        return plain, float("nan")
+    baseline = _baseline(fit)
+    base = ratio_mixture(baseline)
+    b = 1.0 if base is None else base.scaling
+    found = _indices(fit, baseline, plain, spread.scaling, b)
+    scaled = replace(
+        plain,
+        chi2=plain.chi2 / spread.scaling,
+        pvalue=spread.p(plain.chi2),
+        baseline_chi2=plain.baseline_chi2 / b,
+        cfi=found.cfi,
+        tli=found.tli,
+        rmsea=found.rmsea,
+        rmsea_low=found.low,
+        rmsea_high=found.high,
     )
+    return scaled, spread.units
+
+
+def usual_measures(fit: Fit) -> tuple[Measures, str]:
+    """Test and indices that suit the rows, and which they are: rows in clusters are not independent."""
+    if not counts_units(fit, None, "measures()"):
+        return measures(fit), NORMAL_THEORY
+    found, units = measures_by_units(fit)
+    return found, BY_CLUSTERS.format(units=int(units)) if units == units else NORMAL_THEORY
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+@dataclass(frozen=True)
+class _Indices:
+    """Of infinitely many complete rows; nan where these rows do not tell."""
+
+    cfi: float = float("nan")
+    tli: float = float("nan")
+    rmsea: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+def _indices(fit: Fit, baseline: Fit, plain: Measures, c: float, b: float) -> _Indices:
+    """From ratios and their means under the models: those of the likelihood, or of what complete rows would have."""
+    df, base_df, n = plain.df, plain.baseline_df, plain.n
+    ratio, mean, base, base_mean = plain.chi2, c * df, plain.baseline_chi2, b * base_df
+    if fit.patterns is not None:
+        found, worst = complete_ratio(fit, fit.patterns), complete_ratio(baseline, fit.patterns)
+        if found is None or worst is None or found[1] <= 0.0:
+            return _Indices()
+        (ratio, mean), (base, base_mean) = found, worst
+    excess, scale = ratio - mean, mean / df
+    low, high = rmsea_range(ratio / scale, df, n)
+    return _Indices(
+        cfi=cfi_of(excess + df, df, base - base_mean + base_df, base_df),
+        tli=tli_of(excess + df, df, base - base_mean + base_df, base_df),
+        rmsea=float(np.sqrt(max(0.0, excess / (df * n)))),
+        low=float(np.sqrt(scale)) * low,
+        high=float(np.sqrt(scale)) * high,
+    )
+
+
+def ratio_mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
+    """The mixture that the likelihood ratio of a fit against a larger one (None: the unrestricted) follows.
+
+    Of very many moments only its mean is found, from the scaling factors of both models.
+    """
+    size = len(fit.graph) * (len(fit.graph) + 3) // 2
+    if fit.n * size**2 <= WORK:
+        return mixture(fit, larger)
+    test: RobustTest = "satorra-bentler" if fit.patterns is None else "yuan-bentler"
+    df = measures(fit).df
+    mean = df * (scaling_factor(fit, test, df) or 0.0)
+    if larger is not None:
+        wide = measures(larger).df
+        mean -= wide * (scaling_factor(replace(larger, rows=fit.rows), test, wide) or 0.0)
+        df -= wide
+    return Mixture(df, mean, mean**2 / df, count_units(fit)) if df > 0 and mean > 0.0 else None
 
 
 def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:

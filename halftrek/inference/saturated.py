@@ -44,8 +44,23 @@ def moment_space(names: tuple[str, ...]) -> Space:
     return make_space(Graph([], list(combinations(names, 2)), observed=names), names, Options())
 
 
+def moved_moments(free: Space, space: Space, theta: Floats) -> Floats:
+    """Derivatives of the free moments (lines) in the parameters of a model (columns)."""
+    dmean, dcov = space.jacobian(theta)
+    moved = np.zeros((free.size, space.size))
+    i, j, a = free.W_at.T
+    moved[a] = dcov[:, i, j].T
+    k, _, b = free.mu_at.T
+    moved[b] = dmean[:, k].T
+    return moved
+
+
 def covariance_error(known: PatternInformation, slope: Floats, n: float) -> float:
     """Standard error of a number whose derivative in the covariance is ``slope``, symmetric; nan if undetermined."""
+    return float(np.sqrt(known.spread(covariance_slope(known, slope)) / n))
+
+
+def covariance_slope(known: PatternInformation, slope: Floats) -> Floats:
+    """A symmetric derivative in the covariance as one in the free moments."""
     p = len(slope)
-    pulled = known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p)))
-    return float(np.sqrt(known.spread(np.asarray(pulled)) / n))
+    return np.asarray(known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p))))

@@ -29,10 +29,12 @@ Ints = NDArray[np.intp]
 class Part:
     """The entries of one district's parameters: ``X`` (rows K x), targets ``at``, mean weights ``w``.
 
-    ``owner`` says which free parameter an entry belongs to; entries that share a label have one owner.
+    ``owner`` says which free parameter an entry belongs to; entries that share a label have one owner. ``parameters``
+    are the places of the free parameters in the model's space.
     """
 
     variables: Ints
+    parameters: Ints
     X: Floats
     at: Ints
     w: Floats
@@ -96,7 +98,7 @@ def tangent(fit: Fit) -> Tangent:
     for d, variables in enumerate(members):
         rows = by_home[edges[d] : edges[d + 1]]
         own, short = np.unique(owner[rows], return_inverse=True)
-        parts.append(_part(variables, X[rows], at[rows], w[rows], short, len(own), omega, K))
+        parts.append(_part(variables, own, X[rows], at[rows], w[rows], short, omega, K))
     return Tangent(
         model.B, K, omega, model.cov, omega - explicit.T @ explicit, explicit, model.mean, means, tuple(parts)
     )
@@ -121,9 +123,11 @@ def _entries(
     return np.concatenate(X), np.concatenate(at), np.concatenate(w), np.concatenate(owner)
 
 
-def _part(variables: Ints, X: Floats, at: Ints, w: Floats, owner: Ints, size: int, omega: Floats, K: Floats) -> Part:
+def _part(
+    variables: Ints, parameters: Ints, X: Floats, at: Ints, w: Floats, owner: Ints, omega: Floats, K: Floats
+) -> Part:
     cross = X[:, at]
     entries = cross * cross.T + (X @ omega @ X.T + np.outer(w, w)) * K[np.ix_(at, at)]
-    information = np.zeros((size, size))
+    information = np.zeros((len(parameters), len(parameters)))
     np.add.at(information, (owner[:, None], owner[None, :]), entries)
-    return Part(variables, X, at, w, owner, information)
+    return Part(variables, parameters, X, at, w, owner, information)

@@ -76,6 +76,16 @@ def tetrad_test(moments: Moments, tetrad: Tetrad, known: PatternInformation | No
     """The tetrad of the sample's correlations and its normal-theory standard error.
 
     Where values are missing ``known`` is what they tell about the moments.
+    """
+    value, slope = tetrad_slope(moments, tetrad)
+    if known is not None:
+        return value, covariance_error(known, slope, moments.n)
+    inside = slope @ moments.cov
+    return value, float(np.sqrt(2.0 * np.trace(inside @ inside) / moments.n))
+
+
+def tetrad_slope(moments: Moments, tetrad: Tetrad) -> tuple[float, Floats]:
+    """The tetrad of the sample's correlations, and the derivative in the covariance of what is tested.
 
     The tetrad of covariances is zero exactly where that of correlations is; scaled by the sample's standard deviations,
     which does not change the ratio of the two to first order.
@@ -84,14 +94,9 @@ def tetrad_test(moments: Moments, tetrad: Tetrad, known: PatternInformation | No
     S = moments.cov[np.ix_(at, at)]
     sd = np.sqrt(np.diag(S))
     R = S / np.outer(sd, sd)
-    value = float(R[0, 2] * R[1, 3] - R[0, 3] * R[1, 2])
-    H = _slope(R, (0, 1, 2, 3))
-    if known is not None:
-        whole = np.zeros_like(moments.cov)
-        whole[np.ix_(at, at)] = H / np.outer(sd, sd)
-        return value, covariance_error(known, whole, moments.n)
-    HR = H @ R
-    return value, float(np.sqrt(2.0 * np.trace(HR @ HR) / moments.n))
+    slope = np.zeros_like(moments.cov)
+    slope[np.ix_(at, at)] = _slope(R, (0, 1, 2, 3)) / np.outer(sd, sd)
+    return float(R[0, 2] * R[1, 3] - R[0, 3] * R[1, 2]), slope
 
 
 def _slope(cov: Floats, way: tuple[int, int, int, int]) -> Floats:

@@ -10,10 +10,12 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.frames import as_frame
 from halftrek.inference.constraints import Constraint, constraint_tests
+from halftrek.inference.contradictions import Contradiction
 from halftrek.inference.information import Kind
 from halftrek.inference.modification import Modification, modifications
 from halftrek.inference.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
 from halftrek.inference.residuals import Explained, Residual, explained, residuals
+from halftrek.workflow import restrictions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,25 +28,24 @@ def r2_frame(fit: Fit) -> Any:
     return as_frame(_columns(explained(fit), Explained), fit.frame)
 
 
-def residual_frame(fit: Fit) -> Any:
+def residual_frame(fit: Fit, robust: bool | None = None) -> Any:
     """One row for each pair of variables."""
-    return as_frame(_columns(residuals(fit), Residual), fit.frame)
+    return as_frame(_columns(residuals(fit, robust), Residual), fit.frame)
 
 
-def modification_frame(fit: Fit, information: Kind | None = None) -> Any:
+def modification_frame(fit: Fit, information: Kind | None = None, robust: bool | None = None) -> Any:
     """One row for each edge that could be added."""
     if information not in (None, *get_args(Kind)):
         raise InputError(f"information must be 'expected' or 'observed', not {information!r}")
-    return as_frame(_columns(modifications(fit, information), Modification), fit.frame)
+    return as_frame(_columns(modifications(fit, information, robust), Modification), fit.frame)
 
 
-def implication_frame(fit: Fit, *, multiplicity: Multiplicity = "holm", level: float = 0.05) -> Any:
+def implication_frame(
+    fit: Fit, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
+) -> Any:
     """One row for each thing that the graph implies, with p-values adjusted for their number."""
-    if multiplicity not in get_args(Multiplicity):
-        raise InputError(f"multiplicity must be one of {', '.join(get_args(Multiplicity))}, not {multiplicity!r}")
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie between 0 and 1, for instance 0.05, not {level!r}")
-    rows = constraint_tests(fit)
+    _refuse(multiplicity, level)
+    rows = constraint_tests(fit, robust)
     columns = _columns(rows, Constraint)
     notes = columns.pop("note")
     p = np.array(columns["p"], dtype=float)
@@ -53,6 +54,26 @@ def implication_frame(fit: Fit, *, multiplicity: Multiplicity = "holm", level: f
     columns["p_adjusted"] = final.tolist()
     columns["verdict"] = [note or _verdict(x, level) for x, note in zip(final, notes, strict=True)]
     return as_frame(columns, fit.frame)
+
+
+def restriction_frame(
+    fit: Fit, question: Any, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
+) -> Any:
+    """One row for each restriction that an answer rests on, those that move it most first."""
+    _refuse(multiplicity, level)
+    rows = restrictions_of(fit, question, multiplicity=multiplicity, robust=robust)
+    columns = _columns(rows, Contradiction)
+    columns.pop("widening")
+    columns["test"] = ["robust t" if by_units else "score" for by_units in columns.pop("robust")]
+    columns["verdict"] = [_verdict(p, level) for p in columns["p_adjusted"]]
+    return as_frame(columns, fit.frame)
+
+
+def _refuse(multiplicity: str, level: float) -> None:
+    if multiplicity not in get_args(Multiplicity):
+        raise InputError(f"multiplicity must be one of {', '.join(get_args(Multiplicity))}, not {multiplicity!r}")
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, for instance 0.05, not {level!r}")
 
 
 def _verdict(p: float, level: float) -> str:

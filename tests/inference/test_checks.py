@@ -249,8 +249,8 @@ def test_frames_of_a_fit():
     pytest.importorskip("pandas")
     found: Fit = FITS["chain"]
     assert list(found.r2().columns) == ["variable", "r2", "error_variance", "variance", "note"]
-    assert list(found.residuals().columns) == ["lhs", "rhs", "observed", "implied", "residual", "z", "p"]
-    assert list(found.modifications().columns) == ["edge", "lhs", "op", "rhs", "mi", "epc", "std", "p"]
+    assert list(found.residuals().columns) == ["lhs", "rhs", "observed", "implied", "residual", "z", "p", "test"]
+    assert list(found.modifications().columns) == ["edge", "lhs", "op", "rhs", "mi", "epc", "std", "p", "test"]
     tests = found.tests()
     assert (tests["p_adjusted"] == tests["p_holm"]).all()
     assert (tests["p_holm"] >= tests["p_bh"]).all()

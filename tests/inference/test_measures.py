@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+import json
 
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import halftrek as ht
 from halftrek.estimation import fit
+from halftrek.estimation.options import resolve_options
+from halftrek.estimation.space import make_space
 from halftrek.graph import Graph
+from halftrek.inference.dimension import random_fit, told_parameters
 from halftrek.inference.measures import measures
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments
-from tests.estimation.test_reference import load, moments_of
+from halftrek.simulation import random_graph
+from tests.estimation.test_reference import CASES, load, moments_of
 
 SAME = {
     "parameters": "npar",
@@ -75,3 +85,53 @@ def test_fixed_intercepts_are_tested_too():
     assert right.df == 1
     assert right.chi2 == pytest.approx(0, abs=1e-8)
     assert measures(fit(model.graph, data, intercepts={"y": 1.5})).chi2 > 10
+
+
+def test_residuals_are_averaged_over_what_there_is():
+    """lavaan's two: with the means among the residuals, and without; a covariance alone has no means to count."""
+    expected = json.loads((CASES.parent / "checks.json").read_text())["srmr"]
+    rows = pd.read_csv(CASES / "s03_admg_bowfree.csv")
+    graph = "x1 -> y1; x1 -> y2; y1 -> y5; x1 -> y5; y2 -> y6; x1 -> y6; y1 <-> y2; y5 <-> y6"
+    found = ht.fit(graph, rows).measures()
+    assert found["srmr"] == pytest.approx(expected["means"], rel=1e-5)
+    assert found["srmr_no_mean"] == pytest.approx(expected["no means"], rel=1e-5)
+    alone = ht.fit(graph, cov=rows.cov(), n=75).measures()
+    assert alone["srmr"] == alone["srmr_no_mean"] == pytest.approx(expected["covariance"], rel=1e-5)
+
+
+# -- how many parameters data determine -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 20])
+def test_degrees_of_freedom_do_not_depend_on_the_number_of_rows(n):
+    """With few rows estimates run far, and the information at them looks singular."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        z, u = rng.normal(size=(2, n))
+        x = z + u + rng.normal(size=n)
+        found = ht.fit("z -> x -> y; x <-> y", {"z": z, "x": x, "y": x + u + rng.normal(size=n)}).measures()
+        assert found["df"] == 0
+        assert found["pvalue"] is None
+
+
+def test_an_instrument_without_strength_has_no_degree_of_freedom_either():
+    """Exactly uncorrelated with what it should move: the information is singular there, the model is not."""
+    cov = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 2.0]])
+    assert measures(fit(ht.graph("z -> x -> y; x <-> y"), Moments(("z", "x", "y"), 500, np.zeros(3), cov))).df == 0
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10_000), latents=st.integers(0, 2), held=st.booleans(), label=st.booleans())
+def test_told_parameters_are_the_rank_of_the_derivatives_at_a_random_point(seed, latents, held, label):
+    graph = random_graph(6, n_edges=7, n_bidirected=3, n_latents=latents, latent_children=(2, 4), random_state=seed)
+    if label:
+        keys = [f"{u} -> {v}" for u, v in graph.directed[:2]]
+        graph = Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, dict.fromkeys(keys, "k"))
+    options = resolve_options(graph, {graph.observed[0]: 1.0} if held else "free", "free")
+    one, point = random_fit(graph, options, 3), random_fit(graph, options, 5).model
+    space = make_space(graph, point.names, options)
+    dcov = space.jacobian(space.vector(point))[1]
+    mine = np.setdiff1d(np.arange(space.size), space.mu_at[:, 2])
+    upper = np.triu_indices(len(point.names))
+    values = np.linalg.svd(dcov[mine][:, upper[0], upper[1]], compute_uv=False)
+    assert told_parameters(one) == int((values > 1e-9 * values[0]).sum())

@@ -22,7 +22,7 @@ class Delta(IntervalKind):
     name = "delta"
     words = "normal theory: from the information, by the delta method"
     rests_on = (
-        "Intervals and tests are from normal theory: they hold for errors that are close to normal, or large n with "
+        "Intervals are from normal theory: they hold for errors that are close to normal, or large n with "
         'light tails; interval="robust" does without.'
     )
 

@@ -64,7 +64,7 @@ class Bootstrap(_Drawn):
     name = "bootstrap"
     draws = "bootstrap"
     words = "bootstrap: rows drawn again"
-    rests_on = "Intervals do not need normal errors; the tests of fit in this report do."
+    rests_on = "Intervals do not need normal errors."
     needs_rows = True
     counts_clusters = True
     for_misfit = True
@@ -76,7 +76,7 @@ class Parametric(_Drawn):
     name = "parametric"
     draws = "parametric"
     words = "parametric bootstrap: rows drawn from the fitted model"
-    rests_on = "Intervals are from data drawn with normal errors, and the tests of fit need them too."
+    rests_on = "Intervals are from data drawn with normal errors."
 
 
 class Jackknife(_Drawn):

@@ -26,7 +26,7 @@ class ProfileLikelihood(IntervalKind):
 
     name = "profile"
     words = "profile likelihood"
-    rests_on = "Intervals and tests are from the likelihood of normal errors."
+    rests_on = "Intervals are from the likelihood of normal errors."
     in_tables = False
     counts_clusters = True
 

@@ -22,7 +22,7 @@ class Robust(IntervalKind):
 
     name = "robust"
     words = "robust: from the sandwich, also right for data that are not normal"
-    rests_on = "Intervals do not need normal errors; the tests of fit in this report do."
+    rests_on = "Intervals do not need normal errors."
     needs_rows = True
     counts_clusters = True
     for_misfit = True

@@ -31,11 +31,19 @@ def assumption_sentences(fit: Fit, how: How, focus: Sequence[str]) -> list[str]:
         "Every variable is recorded as it acts: errors of measurement count as part of the variable unless a hidden "
         "cause stands for the true one.",
         f"Errors are normal where a question is about a distribution, a probability or a quantile, or conditions on "
-        f"what was seen. Means, effects and contrasts do not need it. {kind_of(for_tables(fit, how)).rests_on}",
+        f"what was seen. Means, effects and contrasts do not need it. {_normal(fit, how)}",
         _rows(fit),
         *_missing(fit),
         *_held(fit),
     ]
+
+
+def _normal(fit: Fit, how: How) -> str:
+    """What intervals and tests of fit assume of the errors."""
+    words = kind_of(for_tables(fit, how)).rests_on
+    if fit.rows is not None and fit.rows.cluster is not None:
+        return f"{words} Tests of fit count clusters, and do not need normal errors."
+    return f"{words} Tests of fit need normal errors; in Python fit.tests(robust=True) does without."
 
 
 def _absent(graph: Graph, focus: Sequence[str]) -> list[str]:

@@ -10,10 +10,10 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.inference.constraints import constraint_tests
-from halftrek.inference.measures import measures
-from halftrek.inference.modification import modifications
+from halftrek.inference.modification import modification_notes, modifications
 from halftrek.inference.multiplicity import holm
 from halftrek.inference.residuals import explained, residuals
+from halftrek.inference.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.reporting.check_plots import plot_constraints, plot_residuals
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
@@ -51,7 +51,8 @@ def checks_section(fit: Fit) -> tuple[Section, list[str]]:
 
 
 def _overall(fit: Fit, warnings: list[str]) -> list[Markup]:
-    found = measures(fit)
+    found, test = usual_measures(fit)
+    scaled = "" if test == NORMAL_THEORY else f" ({test})"
     parts: list[Markup] = []
     if not found.df:
         parts.append(text("The model has no degrees of freedom: it fits any data, so data cannot contradict it."))
@@ -60,8 +61,9 @@ def _overall(fit: Fit, warnings: list[str]) -> list[Markup]:
         verdict = "contradict the graph as a whole" if bad else "do not contradict the graph as a whole"
         parts.append(
             text(
-                f"Likelihood-ratio test against the model that says nothing: χ² = {number(found.chi2)} with {found.df} "
-                f"degrees of freedom, p\u00a0{_p(found.pvalue)}. At the {100 * LEVEL:g}% level the data {verdict}."
+                f"Likelihood-ratio test against the model that says nothing{scaled}: χ² = {number(found.chi2)} with "
+                f"{found.df} degrees of freedom, p\u00a0{_p(found.pvalue)}. At the {100 * LEVEL:g}% level the data "
+                f"{verdict}."
             )
         )
         if bad:
@@ -172,9 +174,11 @@ def _hints(fit: Fit) -> list[Markup]:
         "How much χ² would fall if one edge were added, and the weight that it would have. Edges that data cannot "
         "tell apart have the same number; which of them to add is for your knowledge to say."
     )
+    notes = [soft(_sentence(str(note))) for note in modification_notes(found[0].test)]
     rows = [(m.edge, m.mi, m.epc, m.std, p_value(m.p)) for m in found]
-    headers = ("edge", "fall of χ²", "weight", "standardised", "p (not adjusted)")
-    return [words, table(headers, rows, digits=3, most=_HINTS, more="fit.modifications() has all.")]
+    index = "index" if found[0].test == "robust score" else "fall of χ²"
+    headers = ("edge", index, "weight", "standardised", "p (not adjusted)")
+    return [words, *notes, table(headers, rows, digits=3, most=_HINTS, more="fit.modifications() has all.")]
 
 
 def _explained(fit: Fit) -> list[Markup]:
@@ -184,6 +188,10 @@ def _explained(fit: Fit) -> list[Markup]:
     rows = [(r.variable, r.r2, r.error_variance, r.variance, r.note) for r in found]
     headers = ("variable", "R²", "error variance", "variance", "note")
     return [table(headers, rows, most=60, more="fit.r2() has all.")]
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
 
 
 def _p(p: float) -> str:
