@@ -171,10 +171,19 @@ _WORDS: dict[str, Words] = {
         level="note",
     ),
     "misfit": Words(
-        "the data contradict the graph, see {ask_tests}: the interval allows for it in its width, not for a bias",
-        "the data contradict the graph",
-        level="doubt",
+        "the data contradict the graph (overall test: p = {p:.2g}), see {ask_tests}: what follows from a wrong graph "
+        "may be wrong, however narrow its interval",
+        "the data contradict the graph (p = {p:.2g})",
+        "doubt",
     ),
+    "sandwich chosen": Words(
+        "the interval does not rely on what the graph forbids for its width (a sandwich); it does not correct a bias",
+        level="note",
+    ),
+    "without the restriction": Words(
+        "with {edge} in the graph the answer is {value:.4g} (from {low:.4g} to {high:.4g})", level="note"
+    ),
+    "not known without it": Words("with {edge} in the graph the answer could not be known", level="note"),
     "formula differs": Words(
         "the formula alone gives {formula:.4g} on these data, the whole model {value:.4g}: the data contradict the "
         "graph somewhere, see {ask_measures}",
@@ -249,11 +258,13 @@ _WORDS: dict[str, Words] = {
         "the data contradict that {restriction} (p = {p:.2g}), on which this answer rests: without it, with "
         "{edge} in the graph, the answer would move by about {change:.3g} ({standard_errors:+.1f} standard errors)",
         "contradicted: {restriction}",
+        "doubt",
     ),
     "contradicted interval": Words(
         "the data contradict that {restriction} (p = {p:.2g}), on which the width of this interval rests: with {edge} "
         "in the graph the standard error would be {widening:.2f} times as large",
         "contradicted: {restriction}",
+        "doubt",
     ),
 }
 

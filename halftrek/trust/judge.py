@@ -24,7 +24,7 @@ from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect
 from halftrek.queries.gradients import linearize, scale_of
 from halftrek.queries.terms import Arithmetic, leaves
-from halftrek.trust.misfit import misfit
+from halftrek.trust.misfit import misfit_notes, rejected
 from halftrek.trust.strength import STRONG, Strength, weakest_step
 
 SURE = 100.0  # first-stage F from which on an interval from a standard error is right
@@ -50,16 +50,18 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     found = estimate(fit, query, result, chosen)
     if np.isnan(found.errors).any():
         return Judged(found, (note("no information"), *found.notes))
+    wrong = misfit_notes(fit, query, chosen)
     doubt = doubt_of(fit, query, result, verdict, chosen, rests)
     if how.interval is not None:
         notes = [*found.notes, *_asked_for(fit, rests, how), *([doubt] if doubt is not None else [])]
-        return Judged(found, tuple(notes))
+        return Judged(found, (*notes, *wrong))
     if doubt is not None:
         better = estimate(fit, query, result, replace(chosen, interval="profile"))
         if not np.isnan(better.intervals).any():
-            return Judged(better, (note("profile chosen", reason=doubt.why, doubt=doubt.code), *better.notes))
-        return Judged(found, (*found.notes, doubt))
-    return Judged(found, (*_said(fit, rests, chosen), *found.notes))
+            why = note("profile chosen", reason=doubt.why, doubt=doubt.code)
+            return Judged(better, (why, *better.notes, *wrong))
+        return Judged(found, (*found.notes, doubt, *wrong))
+    return Judged(found, (*_said(fit, rests, chosen), *found.notes, *wrong))
 
 
 def rests_of(fit: Fit, query: Query) -> Support:
@@ -71,7 +73,7 @@ def suited(fit: Fit, query: Query, how: How, rests: Support) -> How:
     """The options with a kind of interval that suits the rows and the question; one that was asked for stays."""
     if how.interval is not None:
         return how
-    kind = rows_kind(fit, how)
+    kind = rows_kind(fit, how, query)
     if kind == "delta" and how.information is None:
         if has_kinks(query):
             kind = "parametric"
@@ -80,20 +82,14 @@ def suited(fit: Fit, query: Query, how: How, rests: Support) -> How:
     return replace(how, interval=kind)
 
 
-def rows_kind(fit: Fit, how: How) -> Interval:
-    """The kind of interval that suits a fit's rows, whatever is asked: by cluster, for a wrong model, or the usual."""
+def rows_kind(fit: Fit, how: How, query: Query | None = None) -> Interval:
+    """The kind of interval that suits a fit's rows: by cluster, for a wrong model, or the usual."""
     if is_clustered(fit):
         few = fit.rows is not None and count_clusters(fit) <= FEW_CLUSTERS
         return "jackknife" if few else "robust"
-    if how.information is None and rejected(fit):
+    if how.information is None and rejected(fit, query) is not None:
         return "robust" if fit.patterns is not None and fit.rows is not None else "sandwich"
     return "delta"
-
-
-def rejected(fit: Fit) -> bool:
-    """True if the data contradict the graph."""
-    found = misfit(fit)
-    return found is not None and found.rejected
 
 
 def table_how(fit: Fit, how: How) -> How:
@@ -126,6 +122,8 @@ def _said(fit: Fit, rests: Support, how: How) -> list[Note]:
             return [note("few clusters", clusters=count_clusters(fit))]
         case "parametric":
             return [note("drawn from the model")]
+        case "sandwich":
+            return [note("sandwich chosen")]
         case _:
             return []
 

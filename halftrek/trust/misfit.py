@@ -8,18 +8,34 @@ for others. Divided by that mean over the degrees of freedom it is compared with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek import identification
+from halftrek.errors import HalftrekError
 from halftrek.estimation import Fit
+from halftrek.estimation import fit as fit_model
 from halftrek.estimation.plan import make_plan
+from halftrek.graph import Graph
+from halftrek.inference import How, estimate
+from halftrek.inference.contradictions import Contradiction, contradictions, relaxed
+from halftrek.inference.dimension import told_parameters
 from halftrek.inference.kept import kept
 from halftrek.inference.measures import measures, tail
-from halftrek.model import Floats
+from halftrek.inference.robust import is_clustered
+from halftrek.inference.robust_fit import usual_measures
+from halftrek.model import Floats, Gaussian
+from halftrek.notes import Note, note
+from halftrek.queries import Query, evaluate, variables_of
 
 REJECTED = 0.01  # p-value below which the data count as contradicting the graph
+SINGLE = 6.6  # overall statistic below which no single restriction is rejected at this level
+LARGE = 60  # variables from which on only the part of the model before an answer is tested ...
+TOO_LARGE = 200  # ... if that has fewer than this
+BUDGET = 0.5  # seconds to see whether the answer is known without a restriction
 
 
 @dataclass(frozen=True)
@@ -36,17 +52,59 @@ class Misfit:
         return self.p < REJECTED
 
 
+def rejected(fit: Fit, query: Query | None = None) -> Misfit | None:
+    """The test, if the data contradict the graph (of a large one, the part before the answer)."""
+    tested = fit if query is None or len(fit.graph) <= LARGE else _before(fit, frozenset(variables_of(query)))
+    if tested is None or len(tested.graph) > TOO_LARGE:
+        return None
+    found = misfit(tested)
+    return found if found is not None and found.rejected else None
+
+
 @kept
 def misfit(fit: Fit) -> Misfit | None:
     """The overall test of a fit; None where there is nothing to test, or too few rows to test it."""
-    if not fit.converged:
+    if not fit.converged or fit.method != "em" or not _restrictions(fit):
         return None
-    found = measures(fit)
+    try:
+        found = usual_measures(fit)[0] if is_clustered(fit) else measures(fit)
+    except HalftrekError:  # rows that are gone, clusters that are too few
+        return None
     if not found.df or found.pvalue is None or not np.isfinite(found.chi2):
         return None
     rows = fit.n if fit.patterns is None else fit.patterns.used / len(fit.patterns.names)
     factor = bartlett_factor(fit, rows)
-    return None if factor is None else Misfit(found.chi2, found.df, tail(found.chi2 / factor, found.df))
+    if factor is None:
+        return None
+    p = found.pvalue if is_clustered(fit) else tail(found.chi2 / factor, found.df)
+    return Misfit(found.chi2, found.df, p)
+
+
+def _restrictions(fit: Fit) -> int:
+    """How many restrictions the graph puts on the covariances."""
+    p = len(fit.graph)
+    free = 0 if fit.patterns is None else p
+    return p * (p + 1) // 2 + free - told_parameters(fit)
+
+
+@kept
+def _before(fit: Fit, variables: frozenset[str]) -> Fit | None:
+    """The model of some variables and all their causes, fitted alone; None for a fit that cannot be made again."""
+    if fit.method != "em" or fit.options.noise or fit.options.intercepts or fit.graph.coefficients:
+        return None
+    graph = fit.graph
+    kept_names = graph.ancestors(variables)
+    inside = [v for v in graph.observed if v in kept_names]
+    if len(inside) > TOO_LARGE:
+        return None
+    hidden = {u: kids for u, some in graph.latents.items() if len(kids := [v for v in some if v in kept_names]) > 1}
+    part = Graph(
+        [e for e in graph.directed if set(e) <= kept_names], [e for e in graph.bidirected if set(e) <= kept_names],
+        hidden, inside,
+    )  # fmt: skip
+    data = (fit.moments if fit.patterns is None else fit.patterns).select(inside)
+    found = fit_model(part, data)
+    return replace(found, rows=None if fit.rows is None else fit.rows.select(tuple(inside)))
 
 
 def bartlett_factor(fit: Fit, rows: float) -> float | None:
@@ -73,3 +131,50 @@ def _excess(n: float, size: NDArray[np.intp]) -> Floats:
     from scipy.special import psi
 
     return np.asarray(n * (np.log(n / 2.0) - psi((n - size) / 2.0)))
+
+
+def misfit_notes(fit: Fit, query: Query, how: How) -> tuple[Note, ...]:
+    """What to say beside an answer of a model that the data reject; nothing if they do not.
+
+    Even where the overall test is passed, a single restriction may be rejected that moves this answer a lot, an
+    over-identifying instrument for instance: it must not drown among all the others.
+    """
+    found = rejected(fit, query)
+    if len(fit.graph) > LARGE:
+        return () if found is None else (note("misfit", p=found.p),)
+    overall = misfit(fit)
+    if overall is None or overall.chi2 < SINGLE:
+        return ()
+    against = _contradicted(fit, query)
+    if found is None:
+        moving = [row for row in against if row.behind == "answer" and row.p_adjusted < REJECTED]
+        return (moving[0].note, *_without(fit, query, moving[0], how)) if moving else ()
+    notes = [note("misfit", p=found.p)]
+    if against:
+        notes += [against[0].note, *_without(fit, query, against[0], how)]
+    return tuple(notes)
+
+
+def _contradicted(fit: Fit, query: Query) -> Sequence[Contradiction]:
+    try:
+        return contradictions(fit, query, level=0.05)
+    except (HalftrekError, np.linalg.LinAlgError):
+        return ()
+
+
+def _without(fit: Fit, query: Query, row: Contradiction, how: How) -> tuple[Note, ...]:
+    """The answer without the contradicted restriction, where the graph still determines it."""
+    try:
+        wider = relaxed(fit, row.edge)
+        verdict = identification.identify(wider.graph, query, budget=BUDGET, witness=False)
+        if not verdict.identified:
+            return (note("not known without it", edge=row.edge),)
+        value = evaluate(query, wider.model)
+        usual = how if how.interval in ("delta", "robust") else replace(how, interval="delta")
+        sure = estimate(wider, query, value, usual)
+    except HalftrekError:
+        return ()
+    if isinstance(value, Gaussian) or np.isnan(sure.intervals).any():
+        return ()
+    low, high = (float(x) for x in sure.intervals[0])
+    return (note("without the restriction", edge=row.edge, value=float(value), low=low, high=high),)

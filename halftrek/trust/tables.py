@@ -18,7 +18,8 @@ from halftrek.inference.strength import strengths
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
-from halftrek.trust.judge import SURE, doubt_of, rejected, rests_of, table_how
+from halftrek.trust.judge import SURE, doubt_of, rests_of, table_how
+from halftrek.trust.misfit import LARGE, rejected
 from halftrek.trust.strength import STRONG
 
 LOOKS = 60  # lines of a table that are looked at one by one
@@ -30,7 +31,7 @@ def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str
     how = How(**{"interval": None, **options}) if how is None else how
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit)
-    wrong = [note("misfit")] if how.interval is None and rejected(fit) else []
+    wrong = _misfit(fit, how)
     if not doubts and not wrong:
         return found
     lines = zip(found["lhs"], found["op"], found["rhs"], found["note"], strict=True)
@@ -61,13 +62,19 @@ def judged_effects(fit: Fit, rows: Sequence[Effect], how: How) -> list[Effect]:
         if found is not None:
             doubts[i] = found
     edges = edge_doubts(fit)
-    wrong = (note("misfit"),) if how.interval is None and rejected(fit) else ()
+    wrong = _misfit(fit, how)
     marked = []
     for i, row in enumerate(rows):
         cautions = [doubts[i]] if i in doubts else [] if i in asked else _along(fit, row, edges)
         cautions = [*cautions, *wrong] if row.se > 0.0 else []
         marked.append(replace(row, note="; ".join(filter(None, (row.note, in_short(cautions))))) if cautions else row)
     return marked
+
+
+def _misfit(fit: Fit, how: How) -> list[Note]:
+    """A word for every line where the data reject the model, unless the user chose the interval."""
+    found = rejected(fit) if how.interval is None and len(fit.graph) <= LARGE else None
+    return [] if found is None else [note("misfit", p=found.p)]
 
 
 def _along(fit: Fit, row: Effect, edges: dict[tuple[str, str], Note]) -> list[Note]:
