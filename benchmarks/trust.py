@@ -76,7 +76,9 @@ def shown(answer: Any, truth: float) -> Shown:
 def of_params(fit: Any, lhs: str, rhs: str, truth: float) -> Shown:
     """Of a line of the table of parameters."""
     row = next(r for r in fit.params(as_frame=False) if (r.lhs, r.op, r.rhs) == (lhs, "~", rhs))
-    return Shown(bool(row.ci_low <= truth <= row.ci_high), "see fit" in row.note or "contradict" in row.note, kind="params")
+    return Shown(
+        bool(row.ci_low <= truth <= row.ci_high), "see fit" in row.note or "contradict" in row.note, kind="params"
+    )
 
 
 def of_effects(fit: Any, cause: str, effect: str, truth: float) -> Shown:
@@ -89,7 +91,9 @@ def of_effects(fit: Any, cause: str, effect: str, truth: float) -> Shown:
     return Shown(bool(covers), "see fit" in note or "contradict" in note, kind="effects")
 
 
-def wishart(cov: np.ndarray, n: int, rng: np.random.Generator, mean: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def wishart(
+    cov: np.ndarray, n: int, rng: np.random.Generator, mean: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance (divisor n) of n normal rows, without the rows."""
     p = len(cov)
     root = np.linalg.cholesky(cov)
@@ -303,7 +307,9 @@ def cells() -> Iterator[Cell]:
     for correlation in (0.0, 0.6, 0.9):
         for front in ("query", "params") if correlation else ("query",):
             words = f"roots taken for independent, correlation {correlation:g}, 2,000 rows"
-            yield Cell("wrong graph", words, front, correlated_roots(correlation, 2000, front), misfit=correlation > 0.0)
+            yield Cell(
+                "wrong graph", words, front, correlated_roots(correlation, 2000, front), misfit=correlation > 0.0
+            )
     for effect in (0.0, 0.05, 0.1, 0.5):
         words = f"counterfactual probability, effect {effect:g}, 500 rows"
         yield Cell("border", words, "query", border(effect, 500))

@@ -31,6 +31,7 @@ SURE = 100.0  # first-stage F from which on an interval from a standard error is
 MANY = 100.0  # degrees of freedom from which on products of regressions are no cause for doubt
 CLEAR = 4.0  # standard errors from zero
 OUTCOMES = 3  # values of an answer that are looked at
+DRAWN = 400  # data sets that are drawn where an answer has no slope
 FEW_CLUSTERS = 40  # up to which one is left out at a time
 WIDER = 1.1  # growth of an interval from which on it is worth a word
 
@@ -55,6 +56,8 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     if how.interval is not None:
         notes = [*found.notes, *_asked_for(fit, rests, how), *([doubt] if doubt is not None else [])]
         return Judged(found, (*notes, *wrong))
+    if doubt is not None and chosen.interval == "sandwich" and doubt.code == "no parabola":
+        doubt = None  # the likelihood of a model that the data reject is no better guide
     if doubt is not None:
         better = estimate(fit, query, result, replace(chosen, interval="profile"))
         if not np.isnan(better.intervals).any():
@@ -76,8 +79,8 @@ def suited(fit: Fit, query: Query, how: How, rests: Support) -> How:
     kind = rows_kind(fit, how, query)
     if kind == "delta" and how.information is None:
         if has_kinks(query):
-            kind = "parametric"
-        elif not rests.plenty(how.level).all():
+            return replace(how, interval="parametric", replicates=min(how.replicates, DRAWN))
+        if not rests.plenty(how.level).all():
             kind = "t"
     return replace(how, interval=kind)
 
@@ -153,10 +156,10 @@ def doubt_of(
     fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How, rests: Support
 ) -> Note | None:
     """What speaks against any interval from a standard error; nothing speaks against one from the likelihood."""
-    if how.interval == "profile":
-        return None
     if has_kinks(query):
         return None if how.interval in ("parametric", "bootstrap") else note("kinked")
+    if how.interval == "profile":
+        return None
     errors = np.sqrt(rests.variance.sum(axis=1))
     if np.isnan(errors).any() or not len(errors):
         return None

@@ -35,6 +35,8 @@ REJECTED = 0.01  # p-value below which the data count as contradicting the graph
 SINGLE = 6.6  # overall statistic below which no single restriction is rejected at this level
 LARGE = 60  # variables from which on only the part of the model before an answer is tested ...
 TOO_LARGE = 200  # ... if that has fewer than this
+MATTERS = 1.0  # standard errors by which a restriction moves an answer that is worth a word by itself
+BESIDE = 3  # restrictions without which the answer is given
 BUDGET = 0.5  # seconds to see whether the answer is known without a restriction
 
 
@@ -147,12 +149,16 @@ def misfit_notes(fit: Fit, query: Query, how: How) -> tuple[Note, ...]:
         return ()
     against = _contradicted(fit, query)
     if found is None:
-        moving = [row for row in against if row.behind == "answer" and row.p_adjusted < REJECTED]
-        return (moving[0].note, *_without(fit, query, moving[0], how)) if moving else ()
-    notes = [note("misfit", p=found.p)]
-    if against:
-        notes += [against[0].note, *_without(fit, query, against[0], how)]
-    return tuple(notes)
+        against = [
+            row
+            for row in against
+            if row.behind == "answer" and row.p_adjusted < REJECTED and abs(row.standard_errors) >= MATTERS
+        ]
+    overall_note = () if found is None else (note("misfit", p=found.p),)
+    if not against:
+        return overall_note
+    others = [n for row in against[:BESIDE] for n in _without(fit, query, row, how)]
+    return (*overall_note, against[0].note, *dict.fromkeys(others))
 
 
 def _contradicted(fit: Fit, query: Query) -> Sequence[Contradiction]:

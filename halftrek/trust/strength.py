@@ -67,7 +67,7 @@ def weakest_step(fit: Fit, query: Query, verdict: Verdict, error: float) -> Stre
     if weakest is None or weakest.F >= STRONG or len(recipe.outputs) != 1:
         return weakest
     if isinstance(query, TotalEffect | DirectEffect | PathEffect) and error > 0.0:
-        alone = _spread(fit, sloped.slopes[recipe.outputs[0]], sloped.sigma) / _rows_of(fit, recipe)
+        alone = _normal_spread(sloped.slopes[recipe.outputs[0]], sloped.sigma) / _rows_of(fit, recipe)
         return replace(weakest, F=weakest.F * max(1.0, alone / error**2))
     return weakest
 
@@ -102,6 +102,10 @@ def _spread(fit: Fit, slope: Floats, sigma: Floats) -> float:
     if fit.patterns is None and fit.rows is not None and is_clustered(fit):
         forms = Forms(np.arange(len(sigma)), np.zeros((1, len(sigma))), slope[None])
         return float(mean_squares(fit, [forms])[0][0])
+    return _normal_spread(slope, sigma)
+
+
+def _normal_spread(slope: Floats, sigma: Floats) -> float:
     inside = slope @ sigma
     return float(2.0 * (inside * inside.T).sum())
 

@@ -1,0 +1,192 @@
+"""The one judge: which interval an answer gets, what it says, and that every front asks it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+from benchmarks.trust import Cell, cells, run
+from halftrek import estimation
+from halftrek.cli import main
+from halftrek.inference.strength import strengths
+from halftrek.moments import Moments
+from halftrek.notes import Note, in_short, warnings_of
+from halftrek.queries import DirectEffect, TotalEffect
+from halftrek.queries.gradients import linearize
+
+INSTRUMENT = "z -> x -> y; x <-> y"
+
+
+def weak_rows(n: int = 300, strength: float = 3.0, seed: int = 1) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    z, u = rng.normal(size=n), rng.normal(size=n)
+    x = np.sqrt(strength / n) * z + u + 0.5 * rng.normal(size=n)
+    return {"z": z, "x": x, "y": 0.5 * x + u + 0.5 * rng.normal(size=n)}
+
+
+# -- strength from the information -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("pull", [0.05, 0.3, 1.0])
+def test_the_strength_of_an_instrument_is_its_F_less_the_confounding(rho, pull):
+    """At exact covariances: ``n pull² (1 - rho²)`` over the variance of the first stage's error."""
+    T = [[0, pull, 0], [0, 0, 0.5], [0, 0, 0]]
+    model = ht.CGLSCM.from_parameters(names=["z", "x", "y"], T=T, omega={("x", "y"): rho})
+    fit = estimation.fit(ht.graph(INSTRUMENT), Moments(model.names, 1000, np.array(model.mean), np.array(model.cov)))
+    (found,) = strengths(fit, linearize(DirectEffect("x", "y"), fit.model).values)
+    assert found == pytest.approx(1000 * pull**2 * (1 - rho**2), rel=1e-4)
+    (strong,) = strengths(fit, linearize(DirectEffect("z", "x"), fit.model).values)
+    assert strong > 200.0
+
+
+def test_a_regression_has_no_instrument_to_be_weak():
+    rng = np.random.default_rng(0)
+    fit = ht.fit("x -> y", {"x": rng.normal(size=20), "y": rng.normal(size=20)})
+    assert np.isinf(strengths(fit, linearize(TotalEffect("x", "y"), fit.model).values)[0])
+
+
+def test_missing_values_weaken_an_instrument():
+    data = weak_rows(1000, 400.0)
+    whole = ht.fit(INSTRUMENT, data)
+    data["z"][100:] = np.nan
+    part = ht.fit(INSTRUMENT, data)
+    slope = linearize(TotalEffect("x", "y"), whole.model).values
+    assert strengths(part, linearize(TotalEffect("x", "y"), part.model).values)[0] < strengths(whole, slope)[0] / 1.5
+
+
+# -- weak instruments: a set instead of a standard error -----------------------------------------------
+
+
+@pytest.mark.parametrize("covariates", [0, 8])
+def test_a_weak_instrument_gets_the_set_that_the_likelihood_leaves(covariates):
+    data = weak_rows()
+    rng = np.random.default_rng(2)
+    w = [f"w{i}" for i in range(covariates)]
+    data |= {v: rng.normal(size=300) for v in w}
+    graph = "; ".join([INSTRUMENT, *(f"{v} -> {{x, y, z}}" for v in w)])
+    found = ht.fit(graph, data).query("x ~> y")
+    assert found.estimate.kind == "profile"
+    assert [n.code for n in found.notes][:1] == ["profile chosen"]
+    assert found.notes[0].facts["doubt"] == "weak instrument"
+    assert not found.warnings
+    asked = ht.fit(graph, data).query("x ~> y", interval="delta")
+    assert [n.code for n in asked.notes if n.level == "doubt"] == ["weak instrument"]
+
+
+def test_rows_that_lack_the_instrument_do_not_make_it_strong():
+    rng = np.random.default_rng(3)
+    n, seen = 1000, 60
+    z, u = rng.normal(size=n), rng.normal(size=n)
+    x = np.sqrt(3 / seen) * z + u + 0.4 * rng.normal(size=n)
+    y = 0.5 * x + u + 0.4 * rng.normal(size=n)
+    z[seen:] = np.nan
+    found = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": y}).query("x ~> y")
+    assert found.estimate.kind == "profile"
+
+
+def test_an_instrument_that_is_constant_in_clusters_counts_them():
+    """500 rows would make it strong; 50 clusters do not. Neither interval sends to the other."""
+    rng = np.random.default_rng(4)
+    g = np.repeat(np.arange(50), 10)
+    z = rng.normal(size=50)[g]
+    u = rng.normal(size=50)[g] + rng.normal(size=500)
+    x = 0.25 * z + u
+    y = 0.5 * x + u + rng.normal(size=500)
+    fit = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": y, "g": g}, cluster="g")
+    found = fit.query("x ~> y")
+    assert found.estimate.kind == "profile"
+    assert not found.warnings
+    plain = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": y}).query("x ~> y", interval="profile")
+    assert np.isinf(found.interval).any() or np.ptp(found.interval) > 1.2 * np.ptp(plain.interval)
+
+
+# -- fronts ------------------------------------------------------------------------------------------------
+
+
+def test_tables_say_in_a_note_what_may_mislead(tmp_path, capsys):
+    data = weak_rows()
+    fit = ht.fit(INSTRUMENT, data)
+    effects, params = fit.effects(), fit.params()
+    for table, cause in ((effects, "cause"), (params, "rhs")):
+        notes = [note for c, note in zip(table[cause], table["note"], strict=True) if c == "x"]
+        assert any("weak instrument" in note for note in notes)
+    assert "weak instrument" in fit.summary()
+    path = tmp_path / "weak.csv"
+    names = list(data)
+    rows = "\n".join(",".join(map(repr, map(float, row))) for row in zip(*data.values(), strict=True))
+    path.write_text(",".join(names) + "\n" + rows + "\n")
+    assert main(["effect", INSTRUMENT, str(path), "x ~> y", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["interval_kind"] == "profile"
+    assert record["notes"][0]["level"] == "note"
+    assert main(["effect", INSTRUMENT, str(path), "x ~> y", "--interval", "delta"]) == 0
+    assert "--interval profile" in " ".join(capsys.readouterr().out.split())
+    fit.report(tmp_path / "report.html", ["x ~> y"])
+    assert "profile likelihood" in (tmp_path / "report.html").read_text()
+
+
+def test_notes_are_values_whose_words_fit_the_front():
+    weak = Note("weak instrument", {"F": 3.0, "strong": 10.0, "rows": "z", "columns": "x"})
+    assert 'interval="profile"' in str(weak)
+    assert "--interval profile" in weak.words("command line")
+    assert in_short([weak, weak]) == "weak instrument (F = 3.0): see fit.query"
+    assert warnings_of([weak, weak]) == (str(weak),)
+    assert weak == Note("weak instrument", dict(weak.facts))
+    assert len({weak, Note("weak instrument", dict(weak.facts))}) == 1
+    with pytest.raises(KeyError, match="no words"):
+        Note("nothing of the kind")
+
+
+# -- a probability without a slope -------------------------------------------------------------------------
+
+
+def test_a_counterfactual_probability_at_its_border_has_an_interval():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=500)
+    fit = ht.fit("x -> y", {"x": x, "y": -0.02 * x + rng.normal(size=500)})
+    question = "P(y_{x=0} < 0.5 | x=1, y > 0.5)"
+    found = fit.query(question)
+    assert found.value == 0.0
+    assert found.estimate.kind == "parametric"
+    assert found.interval[0] == 0.0 < found.interval[1]
+    assert [n.code for n in fit.query(question, interval="delta").notes] == ["kinked"]
+    assert [n.code for n in fit.query(question, interval="profile").notes if n.level == "doubt"] == ["kinked"]
+
+
+# -- a small fixed part of the study --------------------------------------------------------------------
+
+
+SMALL = [
+    cell
+    for cell in cells()
+    if (cell.design, cell.front)
+    in {
+        ("5 causes, 10 rows", "query"),
+        ("5 clusters of 20", "query"),
+        ("front door, y seen in 8 of 100 rows", "query"),
+        ("instrument with F near 3, 6 covariates, 500 rows", "query"),
+        ("300 groups of 6 rows", "by="),
+        ("roots taken for independent, correlation 0.6, 2,000 rows", "query"),
+        ("counterfactual probability, effect 0.05, 500 rows", "query"),
+    }
+]
+
+
+@pytest.mark.parametrize("cell", SMALL, ids=lambda cell: cell.design)
+def test_intervals_cover_or_warn(cell: Cell):
+    """A few samples of a cell: within two and a half standard errors of 5 % missed in silence, and of false alarms."""
+    samples = 20 if cell.family == "border" else 50
+    row = run(cell, samples)
+    assert row.silent <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / samples)
+    if not cell.misfit:
+        assert row.warned <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / samples)
+    else:
+        assert row.misfit_said >= 0.95
+
+
+def test_the_small_part_is_there():
+    assert len(SMALL) == 7
