@@ -1,8 +1,8 @@
 """May every interval be trusted? Designs in which information is scarce, and what halftrek prints for them.
 
 A sample misses in silence if the interval does not hold the truth and nothing beside it says that it may not. A cell of
-the study is good if at most 8 % of its samples do, and, where its intervals cover 93 to 97 % of the time, if at most 5 %
-of them carry a warning all the same: a tool that always warns says nothing.
+the study is good if at most 8 % of its samples do, and, where its intervals cover 93 to 97 % of the time, if at most
+5 % of them carry a warning all the same: a tool that always warns says nothing.
 
     python benchmarks/trust.py [--samples 2000] [--only iv] [--write]
 """
@@ -85,7 +85,9 @@ def of_effects(fit: Any, cause: str, effect: str, truth: float) -> Shown:
     """Of a line of the table of effects."""
     frame = fit.effects("total")
     columns = frame if isinstance(frame, dict) else {c: list(frame[c]) for c in frame.columns}
-    at = next(i for i, pair in enumerate(zip(columns["cause"], columns["effect"])) if pair == (cause, effect))
+    at = next(
+        i for i, pair in enumerate(zip(columns["cause"], columns["effect"], strict=True)) if pair == (cause, effect)
+    )
     note = columns["note"][at]
     covers = columns["ci_low"][at] <= truth <= columns["ci_high"][at]
     return Shown(bool(covers), "see fit" in note or "contradict" in note, kind="effects")
@@ -230,7 +232,7 @@ def groups(rows: int, count: int = 300) -> Callable[[np.random.Generator], Shown
             table = ht.fit("x -> y", {"x": x, "y": y, "g": g}, by="g").query("x ~> y")
             columns = table if isinstance(table, dict) else {c: list(table[c]) for c in table.columns}
             notes = columns.get("note", [""] * count)
-            for low, high, text in zip(columns["low"], columns["high"], notes):
+            for low, high, text in zip(columns["low"], columns["high"], notes, strict=True):
                 waiting.append(Shown(bool(low <= 0.5 <= high), "see fit" in text, kind="by"))
         return waiting.pop()
 

@@ -58,6 +58,7 @@ class Contradiction:
     p: float
     p_adjusted: float
     behind: Behind = "answer"
+    independence: bool = False  # the restriction is an independence, which data can be asked about by themselves
     widening: float = float("nan")
     robust: bool = False
 
@@ -180,6 +181,7 @@ def _rows(
             p=float(p[k]),
             p_adjusted=float(p[k]),
             behind="answer" if matters[k] else "interval",
+            independence=words.separated(edge),
             robust=by_units,
         )
         yield edge, row
@@ -216,6 +218,10 @@ class Restrictions:
             return f"nothing {'else ' * (y in graph.spouses(x))}hidden acts on both {x} and {y}"
         between = [m for m in graph.children(x) if y in graph.descendants(m)]
         return f"{x} acts on {y} only through {', '.join(between)}" if between else f"{x} does not act on {y}"
+
+    def separated(self, edge: Edge) -> bool:
+        """True if the restriction is that two variables are independent, perhaps given others."""
+        return self._separator(edge.first, edge.second) is not None
 
     def usual(self, edge: Edge) -> bool:
         """True for the edge that stands for all between two independent variables: from an ancestor, or an arc."""

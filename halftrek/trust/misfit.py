@@ -21,7 +21,7 @@ from halftrek.estimation import fit as fit_model
 from halftrek.estimation.plan import make_plan
 from halftrek.graph import Graph
 from halftrek.inference import How, estimate
-from halftrek.inference.contradictions import Contradiction, contradictions, relaxed
+from halftrek.inference.contradictions import SAME, Contradiction, contradictions, relaxed
 from halftrek.inference.dimension import told_parameters
 from halftrek.inference.kept import kept
 from halftrek.inference.measures import measures, tail
@@ -158,7 +158,14 @@ def misfit_notes(fit: Fit, query: Query, how: How) -> tuple[Note, ...]:
     if not against:
         return overall_note
     others = [n for row in against[:BESIDE] for n in _without(fit, query, row, how)]
-    return (*overall_note, against[0].note, *dict.fromkeys(others))
+    return (*overall_note, _named(against).note, *dict.fromkeys(others))
+
+
+def _named(against: Sequence[Contradiction]) -> Contradiction:
+    """The restriction that moves the answer most; of several that are one and the same to the data, an independence."""
+    first = against[0]
+    same = [row for row in against if abs(row.statistic - first.statistic) <= SAME * (1.0 + first.statistic)]
+    return next((row for row in same if row.independence), first)
 
 
 def _contradicted(fit: Fit, query: Query) -> Sequence[Contradiction]:
