@@ -265,6 +265,7 @@ _WORDS: dict[str, Words] = {
         "in the graph the standard error would be {widening:.2f} times as large",
         "contradicted: {restriction}",
         "doubt",
+    ),
     # what the rows are
     "coded": Words("{variable} is 1 for {one!r} and 0 for {zero!r}", level="note"),
     "indicator": Words(
