@@ -77,6 +77,8 @@ def _outcome_line(answer: Answer, found: Gaussian, i: int) -> str:
     name, mean, sd = found.names[i], found.mean[i], found.sd[i]
     if sd == 0.0:
         return f"{name} is {mean:.4g}{_range(answer, i)}"
+    if _not_normal(answer):
+        return f"{name} has the mean {mean:.4g}{_range(answer, i)}"
     return f"{name} is normally distributed with mean {mean:.4g}{_range(answer, i)} and standard deviation {sd:.4g}"
 
 
@@ -103,6 +105,11 @@ def _coverage(answer: Answer) -> str:
     )
 
 
+def _not_normal(answer: Answer) -> bool:
+    """True if an outcome is known to be no normal variable: then only its mean is told."""
+    return any(n.code == "not normal" for n in answer.notes)
+
+
 def _doubtful(answer: Answer) -> bool:
     return any(n.level == "doubt" for n in answer.notes)
 
@@ -124,7 +131,7 @@ def _zero(answer: Answer, value: float) -> str:
 def _spread(answer: Answer) -> list[str]:
     """How single units differ: noise, which is not what the interval is about."""
     found = answer.outcome if answer.outcome is not None else answer.distribution
-    if found is None or len(found.names) != 1:
+    if found is None or len(found.names) != 1 or _not_normal(answer):
         return []
     sd = float(found.sd[0])
     if sd == 0.0:

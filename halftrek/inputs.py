@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.errors import DataError, InputError, QueryError
-from halftrek.graph import Graph
+from halftrek.graph import Graph, with_indicators
 from halftrek.model import Rows
 from halftrek.moments import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
+from halftrek.moments.categories import Categories, bare_names, expanded_names
+from halftrek.moments.read import resolve_categories
+from halftrek.moments.weights import Sampled, one_kind
 from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
 
@@ -55,15 +58,20 @@ def read_data(
     divisor: Literal["n", "n-1"],
     weights: Any,
     missing: Literal["fiml", "drop", "error"],
+    sampling_weights: Any = None,
+    categories: Categories = (),
 ) -> Moments | Patterns:
     """The moments of the graph's variables, from rows of any kind or from a covariance; patterns if rows have holes."""
     if missing not in ("fiml", "drop", "error"):
         raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
     if (data is None) == (cov is None):
         raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
-    if isinstance(data, Moments | Patterns) and names is None and weights is None and n is None and mean is None:
+    weighted = weights is not None or sampling_weights is not None
+    if isinstance(data, Moments | Patterns) and names is None and not weighted and n is None and mean is None:
         return data
     if data is None:
+        if weighted:
+            raise DataError("weights go with rows; a covariance and n say all that there is")
         own = _has_names(cov)
         return Moments.from_cov(
             cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
@@ -72,12 +80,25 @@ def read_data(
         raise DataError("n and mean go with cov; data bring their own")
     unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
     if unnamed:
-        _refuse_wrong_width(data, chosen)
+        _refuse_wrong_width(data, bare_names(chosen.observed, categories) or ())
     _refuse_covariance(data)
     columns = names if names is not None else chosen.observed
+    told: Any = {"weights": weights, "sampling_weights": sampling_weights, "categories": categories}
     if missing == "fiml" or isinstance(data, Patterns):
-        return read_patterns(data, columns, weights=weights)
-    return read_moments(data, columns, weights=weights, missing=missing)
+        return read_patterns(data, columns, **told)
+    return read_moments(data, columns, missing=missing, **told)
+
+
+def read_categories(
+    chosen: Graph, data: Any, names: Sequence[str] | None, given: Mapping[str, Any] | None
+) -> tuple[Graph, Categories]:
+    """The graph with a node for each indicator of the columns of categories, and these with their levels."""
+    if not given:
+        return chosen, ()
+    if data is None or isinstance(data, Moments | Patterns) or is_grouped(data):
+        raise DataError("categories go with rows; moments and covariances have numbers already")
+    found = resolve_categories(data, chosen.observed if names is None else names, given)
+    return with_indicators(chosen, {c.column: c.names for c in found}), found
 
 
 def read_rows(
@@ -88,14 +109,24 @@ def read_rows(
     weights: Any,
     missing: Literal["error", "drop", "fiml"],
     cluster: Any,
+    sampling_weights: Any = None,
+    categories: Categories = (),
+    read: Moments | Patterns | None = None,
 ) -> RowReader | None:
-    """How to read the rows again; None where there are none, only moments."""
+    """How to read the rows again, as those behind ``read`` were; None where there are none, only moments."""
     if data is None or isinstance(data, Moments | Patterns):
         if cluster is not None:
             raise DataError("cluster goes with rows; moments and covariances do not say which row is in which cluster")
         return None
+    weighting = None if read is None else read.weighting
     reader = row_reader(
-        data, names if names is not None else chosen.observed, weights=weights, missing=missing, cluster=cluster
+        data,
+        chosen.observed if names is None else expanded_names(names, categories) or (),
+        weights=one_kind(weights, sampling_weights).given,
+        missing=missing,
+        cluster=cluster,
+        sampling=weighting.mean if isinstance(weighting, Sampled) else None,
+        categories=categories,
     )
     reader.check()
     return reader
@@ -107,18 +138,29 @@ def is_grouped(data: Any) -> bool:
 
 
 def read_grouped(
-    chosen: Graph, data: Any, *, by: Any, weights: Any, missing: Literal["error", "drop", "fiml"]
-) -> GroupMoments:
-    """The moments of the graph's variables for each group."""
-    from halftrek.moments.groups import read_groups, stack_groups
+    chosen: Graph,
+    data: Any,
+    *,
+    by: Any,
+    weights: Any,
+    missing: Literal["error", "drop", "fiml"],
+    sampling_weights: Any = None,
+    categories: Categories = (),
+) -> tuple[GroupMoments, RowReader | None]:
+    """The moments of the graph's variables for each group, and how to read their rows again."""
+    from halftrek.moments.groups import group_reader, read_groups, stack_groups
 
     if is_grouped(data):
-        if by is not None or weights is not None:
+        if by is not None or weights is not None or sampling_weights is not None:
             raise DataError("moments by group say their groups and weights themselves: leave out by and weights")
-        return stack_groups(data, chosen.observed)
+        return stack_groups(data, chosen.observed), None
     if data is None or isinstance(data, Moments | Patterns):
         raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
-    return read_groups(data, by, chosen.observed, weights=weights, missing="error" if missing == "error" else "drop")
+    reader = group_reader(
+        data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories
+    )
+    reader.refuse_spent()
+    return read_groups(reader, missing="error" if missing == "error" else "drop"), reader
 
 
 def refuse_with_groups(**given: Any) -> None:
@@ -177,10 +219,10 @@ def _refuse_covariance(data: Any) -> None:
             )
 
 
-def _refuse_wrong_width(data: Any, chosen: Graph) -> None:
+def _refuse_wrong_width(data: Any, variables: Sequence[str]) -> None:
     width = data.shape[1]
-    if width != len(chosen):
+    if width != len(variables):
         raise DataError(
-            f"the array has {width} columns and the graph {len(chosen)} variables ({', '.join(chosen.observed[:8])}); "
+            f"the array has {width} columns and the graph {len(variables)} variables ({', '.join(variables[:8])}); "
             f"give names= for the columns"
         )

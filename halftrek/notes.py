@@ -266,6 +266,94 @@ _WORDS: dict[str, Words] = {
         "contradicted: {restriction}",
         "doubt",
     ),
+    # what the rows are
+    "coded": Words("{variable} is 1 for {one!r} and 0 for {zero!r}", level="note"),
+    "indicator": Words(
+        "{variable} is 1 where {column} is {one!r}, else 0; its effects are differences from {zero!r}", level="note"
+    ),
+    "counted rows": Words(
+        "{lines:,.0f} rows count as {rows:,.0f} by their weights; weights of a survey are sampling weights",
+        level="note",
+    ),
+    "sampling weights": Words(
+        "rows have sampling weights: for a mean, {rows:,.0f} of them tell as much as {worth:,.0f} of equal weight",
+        level="note",
+    ),
+    # variables that are not continuous
+    "not continuous": Words(
+        "{variables}: means and effects hold (of a 0/1 variable they are probabilities), what needs a normal "
+        "distribution does not",
+        level="note",
+    ),
+    "linear probability": Words(
+        "{variable} is 0 or 1: its mean is the probability of 1, and effects on it are changes of that (linear "
+        "probability)",
+        "linear probability",
+        level="note",
+    ),
+    "two values": Words(
+        "{variable} is {low:g} or {high:g}: its mean lies between them as the probability of {high:g} does between 0 "
+        "and 1 (linear probability)",
+        "linear probability",
+        level="note",
+    ),
+    "not normal": Words(
+        "{what}: of this normal distribution only the mean is meant for it, not the variance and the shape",
+        "not normal: only the mean holds",
+    ),
+    "spread not equal": Words(
+        "{what}: its spread moves with its mean, and this answer takes it for the same everywhere",
+        "its spread is not the same everywhere",
+    ),
+    "event of few values": Words(
+        "{what}, and this answer takes it for normally distributed: it may be far off",
+        "{variable} is not normal",
+    ),
+    "evidence of two values": Words(
+        "{variable} has two values, and what is concluded from having seen one of them takes it for normally "
+        "distributed: the answer may be far off",
+        "{variable} is not normal",
+    ),
+    "indicator alone": Words(
+        "{variable} is set while {others} stay as they are, though at most one of them can be 1: hold these too, "
+        "do(..., {fix})",
+        "other levels not held",
+    ),
+    "outside": Words(
+        "the mean {value:.4g} of {variable} lies outside of its values {low:g} and {high:g}: a straight line does not "
+        "hold so far",
+        "outside of {low:g} to {high:g}",
+    ),
+    "weights not counted": Words(
+        "the rows of this fit have sampling weights and are not at hand, so {what} takes them for equally telling and "
+        "may reject what is true: fit a table or a file, or save with save(path, rows=True)",
+        "sampling weights ignored",
+    ),
+    # what an interval does not allow for
+    "sampling weights ignored": Words(
+        "this interval takes all rows for equally telling, and with their weights {rows:,.0f} rows are worth "
+        "{worth:,.0f}: {ask_robust} allows for that",
+        "sampling weights ignored",
+        level="doubt",
+    ),
+    "sampling weights without rows": Words(
+        "without the rows this interval takes them for equally telling, and with their weights {rows:,.0f} rows are "
+        "worth {worth:,.0f}: fit a table or a file, and save with its rows",
+        "sampling weights ignored",
+        level="doubt",
+    ),
+    "unequal spread ignored": Words(
+        "this interval takes the errors of {variables} for equally spread, which those of 0/1 variables are not: "
+        "{ask_robust} does not need it",
+        "unequal spread ignored",
+        level="doubt",
+    ),
+    "unequal spread without rows": Words(
+        "without the rows this interval takes the errors of {variables} for equally spread, which those of 0/1 "
+        "variables are not: fit a table or a file, and save with its rows",
+        "unequal spread ignored",
+        level="doubt",
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -21,10 +22,13 @@ from halftrek.graph import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, Profile, RobustTest, measures, profile_curve, robust_measures
 from halftrek.inference.contradictions import Contradiction, restrictions_behind
+from halftrek.inference.few_valued import few_valued, refuse_few_valued, takes_normal
 from halftrek.inference.multiplicity import Multiplicity
 from halftrek.inference.robust_fit import NORMAL_THEORY, usual_measures
+from halftrek.inference.rows_behind import categories_behind, coding_notes, in_numbers
 from halftrek.inputs import (
     is_grouped,
+    read_categories,
     read_data,
     read_graph,
     read_grouped,
@@ -34,7 +38,7 @@ from halftrek.inputs import (
 )
 from halftrek.model import CGLSCM, Gaussian
 from halftrek.moments import Moments, read_moments
-from halftrek.notes import Note, note
+from halftrek.notes import Note, note, warnings_of
 from halftrek.queries import (
     Composite,
     Counterfactual,
@@ -88,6 +92,8 @@ def fit(
     names: Sequence[str] | None = None,
     divisor: Literal["n", "n-1"] = "n",
     weights: Any = None,
+    sampling_weights: Any = None,
+    categories: Mapping[str, Any] | None = None,
     missing: Literal["fiml", "drop", "error"] = "fiml",
     cluster: Any = None,
     by: Any = None,
@@ -105,7 +111,14 @@ def fit(
 
     An array without names is taken in the order of the graph's variables (``graph.observed``: of their first mention).
     ``cov`` is in the order of ``names``, or of the graph's variables, or carries names itself; its divisor is ``n``
-    unless ``divisor="n-1"`` (as most published matrices). ``cluster`` (a column, or one label for each row) says which
+    unless ``divisor="n-1"`` (as most published matrices).
+
+    ``weights`` (a column, or one number for each row) count rows that are alike; ``sampling_weights`` say how large a
+    share of a population each row stands for, and make errors robust. Texts such as yes and no are read as 1 and 0;
+    ``categories={"region": "north"}`` replaces the variable ``region`` by indicators ``region=south`` and so on of its
+    levels other than ``north``, each of which causes what ``region`` causes.
+
+    ``cluster`` (a column, or one label for each row) says which
     rows belong together, for robust errors and the bootstrap. ``missing``: use every value that is there ("fiml", full
     information maximum likelihood), leave out rows with missing values ("drop"), or refuse them ("error"). For the
     other options see ``halftrek.estimation.fit``.
@@ -116,15 +129,15 @@ def fit(
     if by is not None or is_grouped(data):
         refuse_with_groups(cov=cov, n=n, mean=mean, names=names, cluster=cluster, method=method, finish=finish)
         grouped: Any = fit_groups(
-            source, data, by=by, weights=weights, missing=missing, noise=noise, intercepts=intercepts,
-            coefficients=coefficients, starts=starts, max_iter=max_iter,
+            source, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=categories,
+            missing=missing, noise=noise, intercepts=intercepts, coefficients=coefficients, starts=starts,
+            max_iter=max_iter,
         )  # fmt: skip
         return grouped  # type: ignore[no-any-return]
-    chosen = read_graph(source)
-    read = read_data(
-        chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, weights=weights, missing=missing
-    )
-    rows = read_rows(chosen, data, names=names, weights=weights, missing=missing, cluster=cluster)
+    chosen, levels = read_categories(read_graph(source), data, names, categories)
+    weighted: Any = {"weights": weights, "sampling_weights": sampling_weights, "categories": levels}
+    read = read_data(chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, missing=missing, **weighted)
+    rows = read_rows(chosen, data, names=names, missing=missing, cluster=cluster, read=read, **weighted)
     fit_once = partial(
         estimation.fit,
         chosen,
@@ -160,6 +173,8 @@ def fit_groups(
     *,
     by: Any = None,
     weights: Any = None,
+    sampling_weights: Any = None,
+    categories: Mapping[str, Any] | None = None,
     missing: Literal["fiml", "drop", "error"] = "drop",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
@@ -173,11 +188,15 @@ def fit_groups(
     """
     from halftrek.estimation.groups import fit_groups as fit_each
 
-    chosen = read_graph(source)
-    return fit_each(
-        chosen, read_grouped(chosen, data, by=by, weights=weights, missing=missing), noise=noise or "free",
-        intercepts=intercepts, coefficients=coefficients, starts=starts, max_iter=max_iter, frame=library_of(data),
+    chosen, levels = read_categories(read_graph(source), data, None, categories)
+    groups, rows = read_grouped(
+        chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing
+    )
+    found = fit_each(
+        chosen, groups, noise=noise or "free", intercepts=intercepts, coefficients=coefficients, starts=starts,
+        max_iter=max_iter, frame=library_of(data),
     )  # fmt: skip
+    return replace(found, rows=rows)
 
 
 def _formula_values(fitted: Fit) -> dict[tuple[str, str], float]:
@@ -214,13 +233,16 @@ def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
     how = how_of(**uncertainty)
     query = read_question(question)
     check_query(query, fitted.graph)
+    refuse_few_valued(fitted, query)
     verdict = _verdict(fitted.graph, query)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
     result = evaluate(query, fitted.model)
     judged = judge(fitted, query, result, verdict, how)
-    notes = [*_about_the_fit(fitted, query), *judged.notes, *_disagreement(fitted, query, verdict, judged.estimate)]
-    return Answer(query, result, verdict, tuple(notes), judged.estimate, _outcome(query, fitted.model), fitted.n)
+    notes = [*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes]
+    notes += _disagreement(fitted, query, verdict, judged.estimate)
+    outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
+    return Answer(query, result, verdict, tuple(notes), judged.estimate, outcome, fitted.n)
 
 
 def how_of(**uncertainty: Any) -> How:
@@ -237,7 +259,7 @@ def _about_the_fit(fitted: Fit, query: Query) -> list[Note]:
         notes.append(note("rows left out", rows=fitted.moments.dropped))
     if not fitted.moments.has_mean and _needs_means(query, fitted.model):
         notes.append(note("no means"))
-    return notes
+    return [*notes, *coding_notes(fitted, variables_of(query))]
 
 
 def _needs_means(query: Query, model: CGLSCM) -> bool:
@@ -359,19 +381,26 @@ def counterfactual_of(
 
     outcomes = (outcome,) if isinstance(outcome, str) else tuple(outcome)
     graph = source.graph
+    known = categories_behind(source) if isinstance(source, Fit) else ()
+    if isinstance(source, Fit):
+        do = in_numbers(source, do)
     check_query(unit_query((), tuple(do), outcomes), graph)
     if isinstance(rows, Mapping) and not any(map(np.ndim, rows.values())):
-        question = one_unit(graph, rows, do, outcomes)
+        unit = in_numbers(source, rows) if isinstance(source, Fit) else rows
+        question = one_unit(graph, unit, do, outcomes)
         if isinstance(source, Fit):
             return answer(source, question, **uncertainty)
         return answer_from_model(source, question)
     names = source.model.names if isinstance(source, Fit) else source.names
-    table = read_table(rows, names, also=columns_named(do))
+    table = read_table(rows, names, also=columns_named(do), categories=known)
     held = held_values(graph, do, table)
     if isinstance(source, Fit):
         decide = partial(_verdict, graph)
         how = table_how(source, how_of(**uncertainty))
         found = estimated_units(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
+        seen = tuple(v for v in table.names if v in graph)
+        for text in warnings_of(few_valued(source, unit_query(seen, tuple(held), outcomes))):
+            warnings.warn(text, stacklevel=3)
     else:
         found = exact_units(source, table, held, outcomes)
     return table_like(rows, found.columns())

@@ -23,6 +23,8 @@ class Data:
     divisor: Literal["n", "n-1"] = "n"
     missing: Literal["fiml", "drop", "error"] = "fiml"
     weights: str | None = None
+    sampling_weights: str | None = None
+    categories: Mapping[str, str] | None = None
     cluster: str | None = None
 
     def __post_init__(self) -> None:
@@ -34,8 +36,10 @@ class Data:
             raise InputError("a covariance needs its number of rows: --n 412, or n = 412 under [data]")
         if self.cov is None and (self.n is not None or self.means is not None):
             raise InputError("n and means go with a covariance; rows bring their own")
-        if self.cov is not None and (self.weights or self.cluster):
-            raise InputError("weights and clusters are columns of rows; a covariance has none")
+        if self.cov is not None and (self.weights or self.sampling_weights or self.cluster or self.categories):
+            raise InputError("weights, clusters and categories are columns of rows; a covariance has none")
+        if self.weights and self.sampling_weights:
+            raise InputError("weights count rows and sampling weights are shares of a population; give one of them")
 
 
 @dataclass(frozen=True)
@@ -92,11 +96,24 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
     told = vars(args)
     data = Data(
         file=args.data, sql=args.sql, cov=args.cov, n=args.n, means=_means(args.means), divisor=args.divisor,
-        missing=args.missing, weights=args.weights, cluster=args.cluster,
+        missing=args.missing, weights=args.weights, sampling_weights=args.sampling_weights,
+        categories=_categories(args.categories), cluster=args.cluster,
     )  # fmt: skip
     sure = Uncertainty(**{k: told[k] for k in ("interval", "level", "replicates", "ends", "random_state") if k in told})
     output = Output(effects=bool(told.get("effects")), checks=bool(told.get("checks")))
     return Analysis(told.get("graph", ""), data, questions, Fitting(args.method, args.noise), sure, output)
+
+
+def _categories(given: list[str] | None) -> dict[str, str] | None:
+    from halftrek.cli.inputs import assignments
+
+    if not given:
+        return None
+    pairs = [pair for text in given for pair in assignments(text, "--categories")]
+    for column, sign, level in pairs:
+        if sign != "=":
+            raise InputError(f"--categories takes a column and its level, {column}={level}, not {column}{sign}{level}")
+    return {column: level.strip('"') for column, _, level in pairs}
 
 
 def _means(text: str | None) -> dict[str, float] | None:

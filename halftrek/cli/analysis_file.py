@@ -67,12 +67,21 @@ def _checked(value: Any, hint: Any, key: str) -> Any:
                 return value
             raise InputError(f"{key} must be one of {', '.join(map(repr, get_args(kind)))}, not {value!r}")
         if get_origin(kind) is Mapping:
-            if isinstance(value, dict) and all(_is(v, float) for v in value.values()):
-                return {name: float(v) for name, v in value.items()}
-            raise InputError(f"{key} must be numbers by name, like {{ x = 1.0 }}, not {value!r}")
+            return _by_name(value, get_args(kind)[1], key)
         if _is(value, kind):
             return float(value) if kind is float else value
     raise InputError(f"{key} must be {_KINDS[kinds[0]]}, not {value!r}")
+
+
+def _by_name(value: Any, kind: type, key: str) -> dict[str, Any]:
+    """Numbers by name, or texts (a level of a category may be a number, too)."""
+    inside = value.values() if isinstance(value, dict) else (None,)
+    if kind is float and all(_is(v, float) for v in inside):
+        return {name: float(v) for name, v in value.items()}
+    if kind is str and all(_is(v, str) or _is(v, float) for v in inside):
+        return {name: v if isinstance(v, str) else f"{v:.12g}" for name, v in value.items()}
+    said = "numbers by name, like { x = 1.0 }" if kind is float else 'levels by name, like { region = "north" }'
+    raise InputError(f"{key} must be {said}, not {value!r}")
 
 
 def _is(value: Any, kind: type) -> bool:

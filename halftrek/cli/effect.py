@@ -21,6 +21,7 @@ from halftrek.cli.options import (
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
+    from halftrek.identification import Verdict
     from halftrek.queries import Query
 
 _EXAMPLE_EFFECT = "halftrek effect mroz mroz educ lwage --interval profile"
@@ -67,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
     from halftrek.reporting.records import answer_record, fit_record
     from halftrek.reporting.text import describe_answer
-    from halftrek.reporting.verdicts import describe_verdict
     from halftrek.workflow import identify
 
     if getattr(args, "all", False):
@@ -77,14 +77,12 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_standard_inputs(args.graph, args.data)
     refuse_existing(args.write_analysis, args.force)
     graph = read_graph(args.graph)
-    verdict = identify(graph, question)
-    if not verdict.identified:
-        if args.json:
-            show_json(verdict.to_dict())
-        else:
-            show(describe_verdict(verdict))
-        return NOT_IDENTIFIED
+    early = not analysis.data.categories  # which nodes a category has, the data say
+    if early and not (verdict := identify(graph, question)).identified:
+        return _not_identified(verdict, args.json)
     with fitted(analysis, graph) as result:
+        if not early and not (verdict := identify(result.graph, question)).identified:
+            return _not_identified(verdict, args.json)
         found = for_command_line(result.query(question, **uncertainty_options(analysis.uncertainty)))
     if args.json:
         short = fit_record(result, ())
@@ -93,6 +91,17 @@ def run(args: argparse.Namespace) -> int:
         show(describe_answer(found))
     keep_analysis(analysis, args.write_analysis)
     return _ended(result.converged, str(result.status))
+
+
+def _not_identified(verdict: Verdict, as_json: bool) -> int:
+    from halftrek.cli.output import show, show_json
+    from halftrek.reporting.verdicts import describe_verdict
+
+    if as_json:
+        show_json(verdict.to_dict())
+    else:
+        show(describe_verdict(verdict))
+    return NOT_IDENTIFIED
 
 
 def _run_all(args: argparse.Namespace) -> int:

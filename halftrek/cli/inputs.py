@@ -75,7 +75,10 @@ def opened_data(data: Data, folder: Path = _HERE) -> Iterator[dict[str, Any]]:
         names, matrix = read_covariance(str(folder / data.cov))
         yield {"cov": matrix, "names": names, "n": data.n, "mean": data.means, "divisor": data.divisor}
         return
-    options = {"missing": data.missing, "weights": data.weights, "cluster": data.cluster}
+    options = {
+        "missing": data.missing, "weights": data.weights, "sampling_weights": data.sampling_weights,
+        "categories": data.categories, "cluster": data.cluster,
+    }  # fmt: skip
     if data.sql is not None:
         yield {"data": _relation(data.sql, folder), **options}
         return
@@ -143,7 +146,8 @@ def assignments(text: str, option: str) -> list[tuple[str, str, str]]:
     while place < len(text):
         match = _ASSIGNED.match(text, place)
         if match is None:
-            raise InputError(f"{option} takes a name and a value, for instance {option} x=1, not {text!r}")
+            example = "region=north" if option == "--categories" else "x=1"
+            raise InputError(f"{option} takes a name and a value, for instance {option} {example}, not {text!r}")
         found.append((match[1] or match[2].strip(), match[3], match[4]))
         place = match.end()
     if option in ("--means", "--unit"):

@@ -62,7 +62,16 @@ def add_data(parser: argparse.ArgumentParser, words: Collection[str], *, option:
         default="fiml",
         help="rows with missing values: use what they have, leave them out, or refuse (default: fiml)",
     )
-    group.add_argument("--weights", metavar="COLUMN", help="column of the data that holds row weights")
+    group.add_argument("--weights", metavar="COLUMN", help="column that says how many rows a row counts for")
+    group.add_argument(
+        "--sampling-weights", metavar="COLUMN", help="column of survey weights, of which only the ratios matter"
+    )
+    group.add_argument(
+        "--categories",
+        action="append",
+        metavar="COLUMN=LEVEL",
+        help="make indicators of a column of texts, compared with this level; may be repeated",
+    )
     group.add_argument("--cluster", metavar="COLUMN", help="column that says which rows belong together")
 
 

@@ -110,7 +110,8 @@ def as_options(message: str) -> str:
     """Advice that is written for Python, in the words of the command line."""
     for python, option in _ADVICE:
         message = message.replace(python, option)
-    return message
+    message = re.sub(r"categories=\{'(.+?)': '(.*?)'\}", r"--categories '\1=\2'", message)
+    return re.sub(r"\bsampling_weights='(.+?)'", r"--sampling-weights \1", message)
 
 
 def for_command_line(answer: Answer) -> Answer:

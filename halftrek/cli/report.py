@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         sure = uncertainty_options(analysis.uncertainty)
         written = result.report(path, list(analysis.questions), title=args.title, **sure)
     keep_analysis(_with_report(analysis, path), args.write_analysis)
-    unknown = [q for q in analysis.questions if not _identified(graph, q)]
+    unknown = [q for q in analysis.questions if not _identified(result.graph, q)]
     if args.json:
         show_json({"report": str(written), "questions": list(analysis.questions), "not_identified": unknown})
     else:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from halftrek.cli.analysis import Analysis
     from halftrek.cli.options import Commands
     from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
 
 _EXAMPLE = "halftrek query mroz mroz 'educ -> lwage' --write-analysis analysis.toml && halftrek run analysis.toml"
 
@@ -44,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
         refuse_existing(path, args.force)
     graph = read_graph(analysis.graph, analysis.folder)
     with fitting.fitted(analysis, graph) as result:
-        record: dict[str, Any] = {"analysis": args.analysis, "graph": graph_record(graph)}
+        record: dict[str, Any] = {"analysis": args.analysis, "graph": graph_record(result.graph)}
         record["fit"] = fit_record(result)
-        record["questions"], texts = _answers(result, graph, analysis)
+        record["questions"], texts = _answers(result, analysis)
         if analysis.output.effects:
             record["effects"] = fitting.effect_records(result, analysis.uncertainty)
             texts.append(fitting.effects_table(record["effects"], analysis.uncertainty.level))
@@ -68,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     return DONE if all(r["identified"] for r in record["questions"]) else NOT_IDENTIFIED
 
 
-def _answers(fit: Fit, graph: Graph, analysis: Analysis) -> tuple[list[dict[str, Any]], list[str]]:
+def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[str]]:
     """Records and texts, in the order of the questions; one without an answer does not stop the others."""
     from halftrek.cli.analysis import uncertainty_options
     from halftrek.cli.output import for_command_line
@@ -79,7 +78,7 @@ def _answers(fit: Fit, graph: Graph, analysis: Analysis) -> tuple[list[dict[str,
 
     records, texts = [], []
     for question in analysis.questions:
-        verdict = identify(graph, question)
+        verdict = identify(fit.graph, question)
         if verdict.identified:
             found = for_command_line(fit.query(question, **uncertainty_options(analysis.uncertainty)))
             records.append(answer_record(found))

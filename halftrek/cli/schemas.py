@@ -103,6 +103,7 @@ _CHECKS = _object(
 _DISTRICT = _object({"members": _TEXTS, "iterations": _NUMBER, "starts": _NUMBER, "agreeing": _NUMBER})
 _FIT_KEYS = {
     **_ENDED,
+    "notes": _TEXTS,
     "parameters": _rows("lhs op rhs note", "est se z p ci_low ci_high std"),
     "districts": _list(_DISTRICT),
 }

@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
+from halftrek.estimation import Fit
 from halftrek.estimation.groups import PIECE, GroupFits
 from halftrek.frames import as_frame
 from halftrek.identification import identify
 from halftrek.inference.batch import batch_estimate
 from halftrek.inference.batch_gradients import BATCHED
+from halftrek.inference.few_valued import refuse_few_valued
 from halftrek.inference.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.inference.multiplicity import holm
+from halftrek.inference.robust import robust_errors
+from halftrek.inference.row_needs import left_out, needs_rows
 from halftrek.inputs import read_question
 from halftrek.model import Floats
+from halftrek.notes import in_short
 from halftrek.queries import Counterfactual, Interventional, Query, check_query
 from halftrek.workflow import answer
 
@@ -29,6 +34,8 @@ def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any
     if not 0.0 < level < 1.0:
         raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
     query = _asked(fits, question)
+    if len(fits.fitted):
+        refuse_few_valued(_first(fits), query)
     outcomes = _outcomes(query)
     status = list(fits.status)
     values, errors, variances, ends = _estimates(fits, query, status, level)
@@ -54,6 +61,11 @@ def compare_groups(
     fits: GroupFits, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
 ) -> Any:
     """Tests that groups are alike, with p-values adjusted by Holm where there are several."""
+    if fits.groups.sampled:
+        raise InputError(
+            "rows have sampling weights, and the tests that groups are alike take all rows for equally telling; "
+            "compare the intervals of fits.query(...)"
+        )
     if question is None:
         rows = invariance_tests(fits, calibrate=calibrate, random_state=random_state)
     else:
@@ -69,7 +81,8 @@ def compare_groups(
     columns["verdict"] = [
         "not tested" if np.isnan(p) else "groups differ" if p < level else "no difference shown" for p in final
     ]
-    columns["note"] = ["; ".join(text for text in (note, fits.left_out) if text) for note in notes]
+    lost = in_short(left_out(_first(fits))) if len(fits.fitted) else ""
+    columns["note"] = ["; ".join(text for text in (note, fits.left_out, lost) if text) for note in notes]
     return as_frame(columns, fits.frame)
 
 
@@ -99,6 +112,7 @@ def _estimates(fits: GroupFits, query: Query, status: list[str], level: float) -
             some = rows[start : start + PIECE]
             found = batch_estimate(fits.batch.take(some), fits.options, query, fits.groups.n[some])
             values[some], errors[some], variances[some] = found.values, found.errors, found.variances
+        _by_rows(fits, query, errors, status)
         reach = NormalDist().inv_cdf(0.5 + level / 2.0) * errors
         ends = np.stack([values - reach, values + reach], axis=2)
     else:
@@ -107,6 +121,25 @@ def _estimates(fits: GroupFits, query: Query, status: list[str], level: float) -
         if "; " not in status[i]:
             status[i] = f"{status[i]}; {NO_INFORMATION}"
     return values, errors, variances, ends
+
+
+def _by_rows(fits: GroupFits, query: Query, errors: Floats, status: list[str]) -> None:
+    """Errors from the rows where weights or a 0/1 outcome ask for it; a word in ``status`` where they cannot be had."""
+    if not len(fits.fitted):
+        return
+    first = _first(fits)
+    wanted = needs_rows(first, query)
+    lost = "" if wanted else in_short(left_out(first, query))
+    for i in fits.fitted:
+        if lost:
+            status[i] = f"{status[i]}; {lost}"
+        elif wanted:
+            errors[i] = robust_errors(fits[fits.keys[int(i)]], query)[0]
+
+
+def _first(fits: GroupFits) -> Fit:
+    """The fit of the first group that has one."""
+    return fits[fits.keys[int(fits.fitted[0])]]
 
 
 def _one_by_one(

@@ -15,9 +15,9 @@ from halftrek.estimation.batch import BatchFit, fit_batch
 from halftrek.estimation.fit import Fit, _overridden, fit
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
 from halftrek.graph import Graph
-from halftrek.moments import Moments
+from halftrek.moments import Moments, RowReader
 from halftrek.moments.check import ROUNDING
-from halftrek.moments.groups import GroupMoments
+from halftrek.moments.groups import GroupMoments, rows_by_group
 from halftrek.queries import TotalEffect
 
 PIECE = 10_000  # groups that are fitted at a time, to bound memory
@@ -34,6 +34,7 @@ class GroupFits:
     starts: int | None = None
     max_iter: int = 200
     frame: str = ""
+    rows: RowReader | None = None  # all rows, with the group of each as its cluster
 
     @property
     def keys(self) -> tuple[Any, ...]:
@@ -58,6 +59,10 @@ class GroupFits:
         """How many rows were left out because of missing values; empty if none."""
         rows = int(self.groups.dropped.sum())
         return f"{rows:,} row{'' if rows == 1 else 's'} with missing values left out" if rows else ""
+
+    @cached_property
+    def _rows(self) -> dict[Any, RowReader]:
+        return {} if self.rows is None else rows_by_group(self.rows, self.groups)
 
     @cached_property
     def _place(self) -> dict[Any, int]:
@@ -111,7 +116,7 @@ class GroupFits:
             max_iter=self.max_iter,
             start=start,
         )
-        return replace(found, frame=self.frame)
+        return replace(found, frame=self.frame, rows=self._rows.get(key))
 
     def __contains__(self, key: object) -> bool:
         return key in self._place

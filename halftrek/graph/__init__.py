@@ -3,5 +3,15 @@
 from halftrek.graph.checks import Coefficient
 from halftrek.graph.edges import check_name, did_you_mean, edge_key, parse_edge_key, quoted
 from halftrek.graph.graph import Graph
+from halftrek.graph.indicators import with_indicators
 
-__all__ = ["Coefficient", "Graph", "check_name", "did_you_mean", "edge_key", "parse_edge_key", "quoted"]
+__all__ = [
+    "Coefficient",
+    "Graph",
+    "check_name",
+    "did_you_mean",
+    "edge_key",
+    "parse_edge_key",
+    "quoted",
+    "with_indicators",
+]

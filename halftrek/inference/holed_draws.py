@@ -44,7 +44,7 @@ def draw_patterns(
         if kind == "parametric":
             yield from _from_model(fit, patterns, size, rng)
         else:
-            counts = _by_cluster(fit, size, rng) if is_clustered(fit) else _row_by_row(patterns, size, rng)
+            counts = _by_cluster(fit, size, rng) if is_clustered(fit) else _row_by_row(fit, patterns, size, rng)
             yield from _from_rows(fit, patterns, size, counts)
 
 
@@ -111,17 +111,23 @@ def _seen_rows(fit: Fit, like: Patterns, width: int) -> Iterator[RowBlock]:
         raise DataError("the rows are no longer those that the model was fitted to; fit again")
 
 
-def _row_by_row(like: Patterns, replicates: int, rng: np.random.Generator) -> Counter:
-    """How often each row of a chunk is drawn: how many draws fall into it is binomial, given what is left."""
+def _row_by_row(fit: Fit, like: Patterns, replicates: int, rng: np.random.Generator) -> Counter:
+    """How often each row of a chunk is drawn: how many draws fall into it is binomial, given what is left.
+
+    Weights that count rows make a row likely to be drawn; sampling weights come with a row that was drawn.
+    """
     left, weight = np.full(replicates, round(like.total)), like.total
+    sampling = fit.rows is not None and fit.rows.sampling is not None
 
     def counts(chunk: RowBlock) -> Iterator[tuple[int, Floats]]:
         nonlocal left, weight
-        inside = float(len(chunk)) if chunk.weights is None else float(chunk.weights.sum())
+        chances = None if sampling else chunk.weights
+        inside = float(len(chunk)) if chances is None else float(chances.sum())
         share = 1.0 if weight - inside < 1e-9 * like.total else inside / weight
         taken = rng.binomial(left, share)
         left, weight = left - taken, weight - inside
-        yield from draw_counts(len(chunk), chunk.weights, taken, rng)
+        for first, count in draw_counts(len(chunk), chances, taken, rng):
+            yield first, count * chunk.weights if sampling and chunk.weights is not None else count
 
     return counts
 

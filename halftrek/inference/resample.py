@@ -36,7 +36,10 @@ class Drawn:
 
 
 def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Progress | None = None) -> Drawn:
-    """Replicates by drawing as many rows as there are, with replacement; clusters are drawn whole."""
+    """Replicates by drawing as many rows as there are, with replacement; clusters are drawn whole.
+
+    A row with a sampling weight is as likely to be drawn as any other, and brings its weight along.
+    """
     refuse_holes(fit, 'interval="bootstrap"')
     rows = rows_needed(fit, 'interval="bootstrap"')
     scale = np.sqrt(np.diag(fit.moments.cov))
@@ -49,7 +52,8 @@ def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Pro
         pieces: Iterator[tuple[Floats, Floats | None]] = _slices(units, NUMBERS // products.width)
     else:
         left, weight = np.full(replicates, round(fit.n)), fit.n
-        pieces = ((products.of(chunk), chunk.weights) for chunk in chunks)
+        sampling = rows.sampling is not None
+        pieces = (_weighted(products.of(chunk), chunk.weights, sampling=sampling) for chunk in chunks)
     sums = np.zeros((replicates, products.width))
     done, total = 0, len(units) if rows.cluster is not None else round(fit.n)
     for values, weights in pieces:
@@ -62,6 +66,11 @@ def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Pro
         if progress is not None:
             progress(min(done, total), total)
     return products.moments(sums)
+
+
+def _weighted(values: Floats, weights: Floats | None, *, sampling: bool) -> tuple[Floats, Floats | None]:
+    """Values and how many rows have each; sampling weights are part of the values."""
+    return (values * weights[:, None], None) if sampling and weights is not None else (values, weights)
 
 
 def leave_clusters_out(fit: Fit) -> Drawn:

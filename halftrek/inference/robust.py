@@ -17,6 +17,7 @@ from halftrek.estimation import Fit
 from halftrek.inference.incomplete import row_scores
 from halftrek.inference.influence import Forms, influence
 from halftrek.inference.kept import kept
+from halftrek.inference.rows_behind import has_rows, sampled
 from halftrek.inference.scores import RowForms
 from halftrek.model import Floats
 from halftrek.moments import RowReader
@@ -63,15 +64,17 @@ def clusters_with_rows(fit: Fit) -> tuple[int, ...]:
 
 
 def counts_units(fit: Fit, robust: bool | None, what: str) -> bool:
-    """Are tests made from independent units (rows, or clusters)? Left out: where rows are in clusters.
+    """Are tests made from independent units (rows, or clusters)? Left out: if rows are in clusters, or have weights.
 
-    Asked for, they need the rows, for which an error says why. A fit whose clusters were left out when it was saved is
-    warned of.
+    Weights are sampling weights here. Asked for, they need the rows, for which an error says why. A fit whose clusters
+    or weighted rows were left out when it was saved is warned of.
     """
     if robust is None:
         if fit.clusters_left_out and fit.rows is None:
             warnings.warn(str(Note("clusters not saved", {"what": what})), stacklevel=2)
-        return fit.rows is not None and fit.rows.cluster is not None
+        elif sampled(fit) is not None and not has_rows(fit):
+            warnings.warn(str(Note("weights not counted", {"what": what})), stacklevel=2)
+        return (fit.rows is not None and fit.rows.cluster is not None) or (sampled(fit) is not None and has_rows(fit))
     if robust:
         rows_needed(fit, what)
     return robust
@@ -91,7 +94,8 @@ def rows_needed(fit: Fit, what: str) -> RowReader:
 def contributions(fit: Fit, forms: Sequence[RowForms]) -> Iterator[tuple[Floats, Floats | None]]:
     """What each independent unit adds to each form (all forms side by side), block by block, with weights.
 
-    A unit is a row, or a cluster if the fit has them; weights count rows and are None where all are one.
+    A unit is a row, or a cluster if the fit has them; weights count units that are alike and are None where all are
+    one. What a row adds is multiplied by its sampling weight already: it counts by the square of that.
     """
     rows = rows_needed(fit, "this")
     mean, cov = fit.moments.mean, fit.moments.cov
@@ -103,6 +107,8 @@ def contributions(fit: Fit, forms: Sequence[RowForms]) -> Iterator[tuple[Floats,
             centred = block.values[part] - mean
             values = np.concatenate([f.values(centred, cov) for f in forms], axis=1)
             weights = None if block.weights is None else block.weights[part]
+            if rows.sampling is not None and weights is not None:
+                values, weights = values * weights[:, None], None
             if block.cluster is None:
                 yield values, weights
             else:

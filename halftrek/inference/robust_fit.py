@@ -28,6 +28,7 @@ from halftrek.inference.robust import (
     cluster_correction,
     count_units,
     counts_units,
+    is_clustered,
     mean_squares,
     rows_needed,
     sums_by,
@@ -39,6 +40,7 @@ RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 
 NORMAL_THEORY = "likelihood ratio, for independent and normal rows"
 BY_CLUSTERS = "likelihood ratio, scaled by the spread over {units:,} clusters"
+BY_ROWS = "likelihood ratio, scaled by the spread over {units:,} rows with sampling weights"
 WORK = 4e10  # products of coordinates of the moments that are summed; beyond, only the mean of a mixture is found
 
 
@@ -132,11 +134,12 @@ def measures_by_units(fit: Fit) -> tuple[Measures, float]:
 
 
 def usual_measures(fit: Fit) -> tuple[Measures, str]:
-    """Test and indices that suit the rows, and which they are: rows in clusters are not independent."""
+    """Test and indices that suit the rows, and which they are: for rows in clusters, or with sampling weights."""
     if not counts_units(fit, None, "measures()"):
         return measures(fit), NORMAL_THEORY
     found, units = measures_by_units(fit)
-    return found, BY_CLUSTERS.format(units=int(units)) if units == units else NORMAL_THEORY
+    words = BY_CLUSTERS if is_clustered(fit) else BY_ROWS
+    return found, words.format(units=int(units)) if units == units else NORMAL_THEORY
 
 
 def _known(value: float) -> float | None:
@@ -237,11 +240,18 @@ def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
     rows = rows_needed(fit, "measures(robust=True)")
     if rows.cluster is not None:
         return _unrestricted_by_cluster(rows, fit.moments, white, about)
-    fourth = 0.0
+    means = covariances = 0.0
     for block in rows.blocks(like=fit.moments):
-        distance = (((block.values - fit.moments.mean) @ white.T) ** 2).sum(axis=1)
-        fourth += float((distance**2 if block.weights is None else block.weights * distance**2).sum())
-    return float(np.trace(about)), 0.5 * (fourth / fit.n - float((about**2).sum()))
+        Y = (block.values - fit.moments.mean) @ white.T
+        distance = (Y**2).sum(axis=1)
+        # the square of y y' - S, entry by entry and summed up
+        square = distance**2 - 2.0 * ((Y @ about) * Y).sum(axis=1) + (about**2).sum()
+        times = np.ones(len(Y)) if block.weights is None else block.weights
+        if rows.sampling is not None:
+            times = times**2
+        means += float(times @ distance)
+        covariances += 0.5 * float(times @ square)
+    return means / fit.n, covariances / fit.n
 
 
 def _unrestricted_by_cluster(rows: RowReader, moments: Moments, white: Floats, about: Floats) -> tuple[float, float]:

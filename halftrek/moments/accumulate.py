@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 from halftrek.errors import DataError
 from halftrek.moments.gather import PatternSums
 from halftrek.moments.hint import listed
+from halftrek.moments.kinds import Coding, Kind, KindSearch
 from halftrek.moments.moments import Moments
+from halftrek.moments.weights import Counted, Sampled, Weighting
 
 Floats = NDArray[np.float64]
 Block = NDArray[Any] | Sequence[NDArray[Any]]  # rows x columns, or one array for each column
@@ -33,10 +36,13 @@ class Accumulator:
     later ones about their own mean. Runs of chunks with the same shift are merged by the formula of Chan, Golub and
     LeVeque. Means are kept as distances from the first shift, so that a large common offset costs no digits. Holes
     and infinities poison the sums of their chunk, so that they are searched for only in a chunk that has some.
+
+    Weights are counts of rows, or with ``sampling`` shares of a population, of which only the ratios matter.
     """
 
     names: tuple[str, ...]
     missing: Literal["error", "drop", "fiml"] = "error"
+    sampling: bool = False
     rows: int = 0
     dropped: int = 0
     holes: NDArray[np.int64] = field(init=False)
@@ -55,6 +61,9 @@ class Accumulator:
         self._product = np.empty((p, p))
         self._patterns = PatternSums(p)  # rows with holes, for missing="fiml"
         self._unweighted = 0  # rows of weight zero
+        self._kinds = KindSearch(p)
+        self._lines = 0  # rows that are used ...
+        self._weights = self._squares = 0.0  # ... and the sums of their weights and of the squares of these
 
     def add(self, block: Block, weights: Floats | None = None) -> None:
         """Take in a block of rows, chunk by chunk."""
@@ -63,21 +72,38 @@ class Accumulator:
                 self._add_chunk(piece, None if weights is None else weights[start:stop], self.rows + start)
         self.rows += rows_in(block)
 
-    def result(self) -> Moments:
-        """The moments of all rows so far."""
+    def result(self, codings: Mapping[str, Coding] = MappingProxyType({})) -> Moments:
+        """The moments of all rows so far; ``codings`` say which columns were texts."""
         if self.hole_rows:
             raise DataError(self._about_holes())
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             self._close_run()
-        n, mean, squares = self._total.n, self._total.first, self._total.second
+        total, mean, squares = self._total.n, self._total.first, self._total.second
+        n = float(self._lines) if self.sampling else total
         if n < 2:
             raise DataError(self._about_few_rows(n))
-        cov = squares / n
+        cov = squares / total
         too_large = ~np.isfinite(np.diag(cov))
         if too_large.any():
             culprit = self.names[int(np.argmax(too_large))]
             raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
-        return Moments(self.names, n, self._origin + mean, (cov + cov.T) / 2.0, self.dropped)
+        return Moments(
+            self.names, n, self._origin + mean, (cov + cov.T) / 2.0, self.dropped,
+            kinds=self.kinds(codings), weighting=self.weighting,
+        )  # fmt: skip
+
+    def kinds(self, codings: Mapping[str, Coding]) -> tuple[Kind, ...]:
+        """What kind of numbers the columns hold, of the rows so far."""
+        return self._kinds.kinds([codings.get(v) for v in self.names])
+
+    @property
+    def weighting(self) -> Weighting | None:
+        """How the rows so far were weighted; None without weights."""
+        if not self._weights:
+            return None
+        if not self.sampling:
+            return Counted(float(self._lines))
+        return Sampled(self._weights / self._lines, self._weights**2 / self._squares)
 
     def patterns(self) -> PatternSums | None:
         """The rows so far by pattern of missingness; None if no row has a hole."""
@@ -113,10 +139,19 @@ class Accumulator:
                 break
             self._move_shift(piece, sums)
             sums = self._multiply(piece, weights)
+        self._count(piece, weights)
         run = self._run
         run.n += sums.n
         run.first += sums.first
         run.second += sums.second
+
+    def _count(self, piece: Block, weights: Floats | None) -> None:
+        """Remember what rows that are used are like, and their weights."""
+        self._kinds.add(piece)
+        self._lines += rows_in(piece)
+        if weights is not None:
+            self._weights += float(weights.sum())
+            self._squares += float((weights**2).sum())
 
     def _multiply(self, piece: Block, weights: Floats | None) -> _Sums:
         """Sums and cross-products about the shift; the cross-products live in a buffer that the next call reuses."""
@@ -208,6 +243,8 @@ class Accumulator:
         elif self.missing == "fiml":
             self.hole_rows += int(bad.sum())
             self._patterns.add(table[bad], None if weights is None else weights[bad])
+            some = bad & ~hole.all(axis=1)
+            self._count(table[some], None if weights is None else weights[some])
         else:
             self.dropped += int(bad.sum())
         if bad.all():
@@ -224,10 +261,7 @@ class Accumulator:
         if self.dropped:
             return f"fewer than 2 of {self.rows} rows are complete in {listed(self.names)}; use fewer columns"
         if self.rows >= 2:
-            return (
-                f"the weights sum to {n:g}; they count rows, so their sum is the number of rows. "
-                f"Multiply them by the number of rows"
-            )
+            return f"the weights leave {n:g} of {self.rows} rows; at least 2 are needed for a variance"
         rows = "no rows" if self.rows == 0 else f"only {self.rows} row"
         return f"the data have {rows}; at least 2 are needed for a variance"
 

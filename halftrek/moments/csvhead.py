@@ -22,6 +22,7 @@ class Head:
     delimiter: str
     decimal: str = "."
     booleans: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     refused: dict[str, str] = field(default_factory=dict)
 
 
@@ -49,17 +50,17 @@ def read_head(path: str, holes: Sequence[str]) -> Head:
     rows = [row for row in table[1:] if len(row) == len(columns)]
     decimal = "," if delimiter == ";" and not _points(rows) and _commas(rows) else "."
     booleans: set[str] = set()
+    texts: set[str] = set()
     refused: dict[str, str] = {}
     for k, name in enumerate(columns):
         values = [v for v in (row[k].strip() for row in rows) if v not in holes]
-        text = next((v for v in values if not _number(v, decimal)), None)
         if not name:
             refused[name] = "has no name in the header"
         elif values and all(v.lower() in ("true", "false") for v in values):
             booleans.add(name)
-        elif text is not None:
-            refused[name] = f"holds values that are not numbers, for instance {text!r}"
-    return Head(columns, delimiter, decimal, frozenset(booleans), refused)
+        elif any(not _number(v, decimal) for v in values):
+            texts.add(name)
+    return Head(columns, delimiter, decimal, frozenset(booleans), frozenset(texts), refused)
 
 
 def _delimiter(header: str, path: str) -> str:

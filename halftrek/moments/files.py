@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError, MissingExtraError
 from halftrek.moments.accumulate import Block
-from halftrek.moments.csvhead import read_head
+from halftrek.moments.csvhead import Head, read_head
 from halftrek.moments.frames import PIECE, from_batches
+from halftrek.moments.kinds import truth
 from halftrek.moments.source import Source, chained
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -42,10 +44,13 @@ def from_relation(relation: Any) -> Source:
     """A DuckDB relation."""
     columns = tuple(relation.columns)
     kinds = dict(zip(columns, map(str, relation.types), strict=True))
-    refused = {v: f"holds {kind} values, not numbers" for v, kind in kinds.items() if not _sql_number(kind)}
+    texts = frozenset(v for v, kind in kinds.items() if kind == "VARCHAR" or kind.startswith("ENUM"))
+    refused = {
+        v: f"holds {kind} values, not numbers" for v, kind in kinds.items() if not _sql_number(kind) and v not in texts
+    }
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        query = relation.project(", ".join(f"{_as_double(v, kinds[v])} AS {_quoted(v)}" for v in wanted))
+        query = relation.project(", ".join(f"{_as_read(v, kinds[v])} AS {_quoted(v)}" for v in wanted))
         reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
         yield from from_batches(reader.schema, reader).blocks(wanted)
 
@@ -55,7 +60,8 @@ def from_relation(relation: Any) -> Source:
         for batch in reader:
             yield np.array(batch.column(0).to_pylist(), dtype=object)
 
-    return Source(columns, blocks, refused, labels=labels)
+    truths = {v: truth(v) for v, kind in kinds.items() if kind == "BOOLEAN"}
+    return Source(columns, blocks, refused, labels=labels, texts=texts, codings=truths)
 
 
 def _from_file(path: str) -> Source:
@@ -82,7 +88,7 @@ def _from_parquet(path: str) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield from _guarded(source.blocks(wanted), path, "a Parquet file")
 
-    return Source(source.columns, blocks, source.refused, int(rows), source.labels)
+    return replace(source, blocks=blocks, rows=int(rows))
 
 
 def _from_csv(path: str) -> Source:
@@ -94,10 +100,7 @@ def _from_csv(path: str) -> Source:
 
     def relation(wanted: tuple[str, ...], kind: str) -> Any:
         used = {place[v] for v in wanted}
-        kinds = [
-            ("BOOLEAN" if v in head.booleans and kind == "DOUBLE" else kind) if k in used else "VARCHAR"
-            for k, v in enumerate(head.columns)
-        ]
+        kinds = [_csv_kind(v, head, kind) if k in used else "VARCHAR" for k, v in enumerate(head.columns)]
         columns = ", ".join(f"'c{k}': '{kind}'" for k, kind in enumerate(kinds))
         return connection.sql(
             f"SELECT {', '.join(f'c{place[v]}' for v in wanted)} "
@@ -120,7 +123,14 @@ def _from_csv(path: str) -> Source:
         assert source.labels is not None
         yield from source.labels(f"c{place[name]}")
 
-    return Source(head.columns, blocks, head.refused, labels=labels)
+    truths = {v: truth(v) for v in head.booleans}
+    return Source(head.columns, blocks, head.refused, labels=labels, texts=head.texts, codings=truths)
+
+
+def _csv_kind(column: str, head: Head, kind: str) -> str:
+    if kind != "DOUBLE":
+        return kind
+    return "VARCHAR" if column in head.texts else "BOOLEAN" if column in head.booleans else kind
 
 
 def _from_arrow_file(path: str) -> Source:
@@ -145,7 +155,7 @@ def _from_arrow_file(path: str) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield from _guarded(source.blocks(wanted), path, "an Arrow file")
 
-    return Source(source.columns, blocks, source.refused, labels=source.labels)
+    return replace(source, blocks=blocks)
 
 
 # -- the engine ----------------------------------------------------------------------------------
@@ -207,9 +217,14 @@ def _literal_path(path: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", path)
 
 
-def _as_double(name: str, kind: str) -> str:
-    """SQL for a column as a number; a cast of truth values would be pushed into a CSV reader, which then sees text."""
+def _as_read(name: str, kind: str) -> str:
+    """SQL for a column as numbers, or as texts if it holds them.
+
+    A cast of truth values would be pushed into a CSV reader, which then sees text.
+    """
     column = _quoted(name)
+    if not _sql_number(kind):
+        return f"CAST({column} AS VARCHAR)"
     if kind == "BOOLEAN":
         return f"CASE WHEN {column} THEN CAST(1 AS DOUBLE) WHEN NOT {column} THEN CAST(0 AS DOUBLE) END"
     return f"CAST({column} AS DOUBLE)"

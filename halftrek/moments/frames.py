@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError, MissingExtraError
 from halftrek.moments.accumulate import Block
-from halftrek.moments.source import Numeric, Source
+from halftrek.moments.kinds import truth
+from halftrek.moments.source import Numeric, Source, Textual
 
 PIECE = 65_536  # rows of a frame that are converted at a time
 
@@ -48,6 +49,7 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
     """A dictionary of columns."""
     arrays: dict[str, NDArray[Any]] = {}
     refused: dict[str, str] = {}
+    texts: set[str] = set()
     for name, values in columns.items():
         if isinstance(values, np.ma.MaskedArray):
             values = np.ma.filled(values.astype(np.float64), np.nan)
@@ -58,12 +60,16 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
         if column.ndim != 1:
             raise DataError(f"column {name!r} must be a list of numbers, not of shape {column.shape}")
         why = _unusable(column)
-        if why:
+        if _holds_texts(column):
+            texts.add(str(name))
+        elif why:
             refused[str(name)] = why
         arrays[str(name)] = column
     lengths = {v: len(column) for v, column in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise DataError(f"the columns have different lengths: {lengths}; give each the same number of rows")
+
+    truths = {v: truth(v) for v, column in arrays.items() if column.dtype.kind == "b"}
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield [arrays[v] for v in wanted]
@@ -71,7 +77,7 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
     def labels(name: str) -> Iterator[NDArray[Any]]:
         yield arrays[name]
 
-    return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0), labels)
+    return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0), labels, frozenset(texts), truths)
 
 
 def from_frame(frame: Any) -> Source | None:
@@ -89,19 +95,26 @@ def from_frame(frame: Any) -> Source | None:
     table = nw.from_native(frame, eager_only=True, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         return None
-    refused = {v: _about(kind, table.get_column(v)) for v, kind in table.schema.items() if not _numeric(kind)}
+    texts = frozenset(v for v, kind in table.schema.items() if _textual(kind, table.get_column(v)))
+    refused = {
+        v: _about(kind, table.get_column(v))
+        for v, kind in table.schema.items()
+        if not _numeric(kind) and v not in texts
+    }
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        columns = [_in_place(table.get_column(v)) for v in wanted]
+        columns = [table.get_column(v) if v in texts else _in_place(table.get_column(v)) for v in wanted]
         for start in range(0, len(table), PIECE):
-            yield [_floats(column[start : start + PIECE]) for column in columns]
+            parts = [column[start : start + PIECE] for column in columns]
+            yield [_objects(x.to_list()) if v in texts else _floats(x) for v, x in zip(wanted, parts, strict=True)]
 
-    def texts(name: str) -> Iterator[NDArray[Any]]:
+    def entries(name: str) -> Iterator[NDArray[Any]]:
         column = table.get_column(name)
         for start in range(0, len(table), PIECE):
-            yield np.array(column[start : start + PIECE].to_list(), dtype=object)
+            yield _objects(column[start : start + PIECE].to_list())
 
-    return Source(labels or tuple(table.columns), blocks, refused, len(table), texts)
+    truths = {v: truth(v) for v, kind in table.schema.items() if kind == nw.Boolean}
+    return Source(labels or tuple(table.columns), blocks, refused, len(table), entries, texts, truths)
 
 
 def from_polars_lazy(frame: Any) -> Source | None:
@@ -111,7 +124,8 @@ def from_polars_lazy(frame: Any) -> Source | None:
     if not nw.dependencies.is_polars_lazyframe(frame):
         return None
     schema = nw.from_native(frame).collect_schema()
-    refused = {v: _about(kind, None) for v, kind in schema.items() if not _numeric(kind)}
+    texts = frozenset(v for v, kind in schema.items() if _textual(kind, None))
+    refused = {v: _about(kind, None) for v, kind in schema.items() if not _numeric(kind) and v not in texts}
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         query = frame.select(list(wanted))
@@ -127,7 +141,8 @@ def from_polars_lazy(frame: Any) -> Source | None:
         assert part.labels is not None
         yield from part.labels(name)
 
-    return Source(tuple(schema.names()), blocks, refused, labels=labels)
+    truths = {v: truth(v) for v, kind in schema.items() if kind == nw.Boolean}
+    return Source(tuple(schema.names()), blocks, refused, labels=labels, texts=texts, codings=truths)
 
 
 def from_arrow(stream: Any) -> Source:
@@ -147,23 +162,25 @@ def from_arrow(stream: Any) -> Source:
 
 def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -> Source:
     """Record batches of one schema."""
+    texts = frozenset(field.name for field in schema if str(field.type).startswith(Textual))
     refused = {
         field.name: f"holds {field.type} values, not numbers"
         for field in schema
-        if not str(field.type).startswith(Numeric)
+        if not str(field.type).startswith(Numeric) and field.name not in texts
     }
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        at = [schema.get_field_index(v) for v in wanted]
+        at = [(schema.get_field_index(v), v in texts) for v in wanted]
         for batch in batches:
-            yield [_arrow_floats(batch.column(k)) for k in at]
+            yield [_objects(batch.column(k).to_pylist()) if text else _arrow_floats(batch.column(k)) for k, text in at]
 
     def labels(name: str) -> Iterator[NDArray[Any]]:
         k = schema.get_field_index(name)
         for batch in batches:
-            yield np.array(batch.column(k).to_pylist(), dtype=object)
+            yield _objects(batch.column(k).to_pylist())
 
-    return Source(tuple(schema.names), blocks, refused, rows, labels)
+    truths = {field.name: truth(field.name) for field in schema if str(field.type) == "bool"}
+    return Source(tuple(schema.names), blocks, refused, rows, labels, texts, truths)
 
 
 # -- columns to floats ---------------------------------------------------------------------------
@@ -204,6 +221,33 @@ def _floats(column: Any) -> NDArray[Any]:
     import narwhals as nw
 
     return np.asarray(column.cast(nw.Float64).to_numpy())
+
+
+def _objects(entries: list[Any]) -> NDArray[Any]:
+    """Entries as they are."""
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array
+
+
+def _textual(kind: Any, column: Any) -> bool:
+    """Whether a column of a frame may be texts that stand for numbers."""
+    import narwhals as nw
+
+    if kind == nw.Object:
+        return column is not None and _holds_texts(_objects(column.to_list()))
+    return bool(kind == nw.String or kind == nw.Categorical or kind == nw.Enum)
+
+
+def _holds_texts(column: NDArray[Any]) -> bool:
+    """Texts or truth values, with holes and numbers in between; nothing else."""
+    if column.dtype.kind in "US":
+        return True
+    if column.dtype.kind != "O":
+        return False
+    entries = column.tolist()
+    known = all(isinstance(x, str | bytes) or _number_like(x) or type(x).__name__ == "NAType" for x in entries)
+    return known and any(isinstance(x, str | bytes | bool) for x in entries)
 
 
 def _numeric(kind: Any) -> bool:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halftrek.errors import DataError
+from halftrek.moments.categories import Categories
+from halftrek.moments.kinds import Coding, Kind, KindSearch
+from halftrek.moments.kinds import merged as merged_kinds
 from halftrek.moments.moments import Moments
-from halftrek.moments.rows import row_reader
+from halftrek.moments.rows import RowReader, row_reader
+from halftrek.moments.weights import Counted, Sampled, Weighting, one_kind
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class GroupMoments:
-    """``keys`` name the groups; ``n``, ``mean``, ``cov`` (divisor n) and ``dropped`` have one entry for each."""
+    """``keys`` name the groups; ``n``, ``mean``, ``cov`` (divisor n) and ``dropped`` have one entry for each.
+
+    ``weighting`` has one for each group too, and ``kinds`` are those of the columns over all groups; see ``Moments``.
+    """
 
     keys: tuple[Any, ...]
     names: tuple[str, ...]
@@ -27,15 +35,24 @@ class GroupMoments:
     cov: Floats
     dropped: NDArray[np.int64]
     has_mean: bool = True
+    kinds: tuple[Kind, ...] | None = None
+    weighting: tuple[Weighting | None, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def __getitem__(self, i: int) -> Moments:
         """The moments of the i-th group."""
+        weighting = None if self.weighting is None else self.weighting[i]
         return Moments(
-            self.names, float(self.n[i]), self.mean[i], self.cov[i], int(self.dropped[i]), has_mean=self.has_mean
-        )
+            self.names, float(self.n[i]), self.mean[i], self.cov[i], int(self.dropped[i]), self.has_mean, self.kinds,
+            weighting,
+        )  # fmt: skip
+
+    @property
+    def sampled(self) -> bool:
+        """Whether rows have sampling weights."""
+        return self.weighting is not None and any(isinstance(w, Sampled) for w in self.weighting)
 
 
 def stack_groups(groups: Mapping[Any, Moments], names: Sequence[str]) -> GroupMoments:
@@ -56,50 +73,100 @@ def stack_groups(groups: Mapping[Any, Moments], names: Sequence[str]) -> GroupMo
         np.stack([m.cov for m in chosen]),
         np.array([m.dropped for m in chosen], dtype=np.int64),
         all(m.has_mean for m in chosen),
+        reduce(merged_kinds, [m.kinds for m in chosen]),
+        tuple(m.weighting for m in chosen),
     )
 
 
-def read_groups(
+def group_reader(
     source: Any,
     by: str | ArrayLike,
     names: Sequence[str],
     *,
     weights: str | ArrayLike | None = None,
-    missing: Literal["error", "drop"] = "drop",
-) -> GroupMoments:
-    """Moments of the rows of each group; ``by`` is a column (numbers or texts) or one label for each row.
-
-    Rows with a hole in one of the columns are left out and counted. Groups are in the order of their labels if these
-    can be sorted, otherwise of their first appearance.
-    """
+    sampling_weights: str | ArrayLike | None = None,
+    categories: Categories = (),
+) -> RowReader:
+    """The reader of rows with holes whose cluster is their group; ``by`` is a column or one label for each row."""
     wanted = tuple(names)
     if isinstance(by, str) and by in wanted:
         raise DataError(
             f"{by!r} is a variable of the graph and cannot say the group as well; add a column for the groups"
         )
-    reader = row_reader(source, wanted, weights=weights, missing="fiml", cluster=by)
+    given = one_kind(weights, sampling_weights)
+    sampling = 1.0 if given.sampling else None  # each group has a mean of its own
+    reader = row_reader(
+        source, wanted, weights=given.given, missing="fiml", cluster=by, sampling=sampling, categories=categories
+    )
     reader.check("group")
+    return reader
+
+
+def read_groups(reader: RowReader, *, missing: Literal["error", "drop"] = "drop") -> GroupMoments:
+    """Moments of the rows of each group.
+
+    Rows with a hole in one of the columns are left out and counted. Groups are in the order of their labels if these
+    can be sorted, otherwise of their first appearance.
+    """
+    wanted = reader.names
     codes: dict[Any, int] = {}
-    state = _Groups(len(wanted))
-    for block in reader.blocks(codes=codes):
+    codings: dict[str, Coding] = {}
+    state, search = _Groups(len(wanted)), KindSearch(len(wanted))
+    for block in reader.blocks(codes=codes, codings=codings):
         assert block.cluster is not None
         holes = np.asarray(np.isnan(block.values).any(axis=1))
         if missing == "error" and holes.any():
             column = wanted[int(np.argmax(np.isnan(block.values).any(axis=0)))]
             raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
         state.add(block.values, block.cluster, block.weights, holes, len(codes))
+        search.add(block.values[~holes])
     if not codes:
         raise DataError("there are no rows, so there are no groups")
-    keys = [int(k) if isinstance(k, float) and k.is_integer() else k for k in codes]
+    keys = _keys(codes)
     order = _sorted(keys)
-    n, mean, squares, dropped = (
-        state.n[order],
+    total, lines = state.n[order], state.lines[order]
+    cov = state.squares[order] / np.maximum(total, 1e-300)[:, None, None]
+    weighting = None if reader.weights is None else state.weighting(order, sampling=reader.sampling is not None)
+    return GroupMoments(
+        tuple(keys[i] for i in order),
+        wanted,
+        total if reader.sampling is None else lines.astype(float),
         (state.origin + state.mean)[order],
-        state.squares[order],
+        (cov + cov.transpose(0, 2, 1)) / 2.0,
         state.dropped[order],
+        kinds=search.kinds([codings.get(v) for v in wanted]),
+        weighting=weighting,
     )
-    cov = squares / np.maximum(n, 1e-300)[:, None, None]
-    return GroupMoments(tuple(keys[i] for i in order), wanted, n, mean, (cov + cov.transpose(0, 2, 1)) / 2.0, dropped)
+
+
+def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReader]:
+    """The rows of each group on their own, by one pass that takes them into memory."""
+    codes: dict[Any, int] = {}
+    blocks = list(reader.blocks(codes=codes))
+    values = np.concatenate([b.values for b in blocks])
+    code = np.concatenate([b.cluster for b in blocks if b.cluster is not None])
+    weights = None if reader.weights is None else np.concatenate([b.weights for b in blocks if b.weights is not None])
+    order = np.argsort(code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=len(codes)))
+    found = {}
+    place = {key: i for i, key in enumerate(groups.keys)}
+    for key, rows in zip(_keys(codes), np.split(order, ends[:-1]), strict=True):
+        one = groups[place[key]].weighting
+        found[key] = replace(
+            reader,
+            source=values[rows],
+            weights=None if weights is None else weights[rows],
+            cluster=None,
+            missing="drop",
+            columns=(),
+            categories=(),
+            sampling=one.mean if isinstance(one, Sampled) else None,
+        )
+    return found
+
+
+def _keys(codes: Mapping[Any, int]) -> list[Any]:
+    return [int(k) if isinstance(k, float) and k.is_integer() else k for k in codes]
 
 
 def _sorted(keys: list[Any]) -> list[int]:
@@ -116,7 +183,8 @@ class _Groups:
     """
 
     def __init__(self, p: int) -> None:
-        self.n, self.dropped = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self.n, self.dropped, self.lines = np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self.squared_weights = np.zeros(0)
         self.mean, self.squares, self.origin = np.zeros((0, p)), np.zeros((0, p, p)), np.zeros((0, p))
 
     def add(
@@ -137,6 +205,8 @@ class _Groups:
         who = code[starts]
         n = np.add.reduceat(w, starts)
         size = np.diff(np.r_[starts, len(code)])
+        self.lines[who] += size
+        self.squared_weights[who] += np.add.reduceat(w**2, starts)
         new = self.n[who] == 0.0
         self.origin[who[new]] = values[starts[new]]
         values = values - np.repeat(self.origin[who], size, axis=0)
@@ -149,12 +219,27 @@ class _Groups:
                 squares[:, i, j] = squares[:, j, i] = np.add.reduceat(weighted * centred[:, j], starts)
         self._merge(who, n, mean, squares)
 
+    def weighting(self, order: list[int], *, sampling: bool) -> tuple[Weighting | None, ...]:
+        """How the rows of each group were weighted; None for a group without rows."""
+        found: list[Weighting | None] = []
+        for i in order:
+            lines, total = float(self.lines[i]), float(self.n[i])
+            if not lines:
+                found.append(None)
+            elif sampling:
+                found.append(Sampled(total / lines, total**2 / float(self.squared_weights[i])))
+            else:
+                found.append(Counted(lines))
+        return tuple(found)
+
     def _grow(self, groups: int) -> None:
         more = groups - len(self.n)
         if more > 0:
             p = self.mean.shape[1]
             self.n = np.r_[self.n, np.zeros(more)]
+            self.squared_weights = np.r_[self.squared_weights, np.zeros(more)]
             self.dropped = np.r_[self.dropped, np.zeros(more, dtype=np.int64)]
+            self.lines = np.r_[self.lines, np.zeros(more, dtype=np.int64)]
             self.mean = np.concatenate([self.mean, np.zeros((more, p))])
             self.origin = np.concatenate([self.origin, np.zeros((more, p))])
             self.squares = np.concatenate([self.squares, np.zeros((more, p, p))])

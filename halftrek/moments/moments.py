@@ -13,6 +13,10 @@ from halftrek.errors import DataError
 from halftrek.moments.check import refuse_indefinite
 from halftrek.moments.covariance import given_covariance
 from halftrek.moments.hint import did_you_mean, listed
+from halftrek.moments.kinds import Kind
+from halftrek.moments.kinds import merged as merged_kinds
+from halftrek.moments.weights import Sampled, Weighting, weighting_from_dict, weighting_to_dict
+from halftrek.moments.weights import merged as merged_weighting
 
 Floats = NDArray[np.float64]
 
@@ -21,9 +25,10 @@ Floats = NDArray[np.float64]
 class Moments:
     """Sufficient statistics of rows: their number, means, and covariance with divisor ``n``.
 
-    ``n`` is the sum of the weights where rows have weights; ``dropped`` counts rows that were left out because of
-    missing values; ``has_mean`` is False if only a covariance was given, and the means of zero are a stand-in. The
-    arrays are read-only and in the order of ``names``.
+    ``n`` is the sum of the weights where weights count rows, and the number of rows where they are sampling weights
+    (``weighting`` says which); ``dropped`` counts rows that were left out because of missing values; ``has_mean`` is
+    False if only a covariance was given, and the means of zero are a stand-in. ``kinds`` say which columns hold few
+    values or counts; None if nobody looked. The arrays are read-only and in the order of ``names``.
     """
 
     names: tuple[str, ...]
@@ -32,6 +37,8 @@ class Moments:
     cov: Floats
     dropped: int = 0
     has_mean: bool = True
+    kinds: tuple[Kind, ...] | None = None
+    weighting: Weighting | None = None
 
     def __post_init__(self) -> None:
         names = _unique_names(self.names)
@@ -54,6 +61,8 @@ class Moments:
         object.__setattr__(self, "mean", _read_only(mean, self.mean))
         object.__setattr__(self, "cov", _read_only(cov, self.cov))
         object.__setattr__(self, "dropped", int(self.dropped))
+        if self.kinds is not None and len(self.kinds) != p:
+            raise DataError(f"{p} names need {p} kinds, not {len(self.kinds)}")
 
     @classmethod
     def from_cov(
@@ -93,7 +102,9 @@ class Moments:
             if v not in where:
                 raise DataError(f"the moments have no column {v!r}.{did_you_mean(v, self.names)}")
         at = [where[v] for v in wanted]
-        return Moments(wanted, self.n, self.mean[at], self.cov[np.ix_(at, at)], self.dropped, self.has_mean)
+        kinds = None if self.kinds is None else tuple(self.kinds[i] for i in at)
+        cov = self.cov[np.ix_(at, at)]
+        return Moments(wanted, self.n, self.mean[at], cov, self.dropped, self.has_mean, kinds, self.weighting)
 
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both together (Chan, Golub and LeVeque), columns in the order of this one."""
@@ -105,15 +116,22 @@ class Moments:
             )
         other = other.select(self.names)
         n = self.n + other.n
-        ours, theirs = self.n / n, other.n / n
+        weighting = merged_weighting(self.n, self.weighting, other.n, other.weighting)
+        ours, theirs = _shares(self, other)
         gap = other.mean - self.mean
         mean = self.mean + gap * theirs if ours >= theirs else other.mean - gap * ours
         cov = ours * self.cov + theirs * other.cov + (ours * theirs) * np.outer(gap, gap)
         known = self.has_mean and other.has_mean
-        return Moments(self.names, n, mean, cov, self.dropped + other.dropped, known)
+        kinds = merged_kinds(self.kinds, other.kinds)
+        return Moments(self.names, n, mean, cov, self.dropped + other.dropped, known, kinds, weighting)
 
     def __add__(self, other: object) -> Moments:
         return self.merge(other) if isinstance(other, Moments) else NotImplemented
+
+    @property
+    def by_column(self) -> tuple[Floats, Floats, Floats]:
+        """Number of rows, mean and variance of each column."""
+        return np.full(len(self.names), self.n), self.mean, np.diag(self.cov)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for JSON."""
@@ -124,6 +142,8 @@ class Moments:
             "cov": self.cov.tolist(),
             "dropped": self.dropped,
             "has_mean": self.has_mean,
+            "kinds": None if self.kinds is None else [kind.to_dict() for kind in self.kinds],
+            "weighting": weighting_to_dict(self.weighting),
         }
 
     @classmethod
@@ -133,11 +153,22 @@ class Moments:
             if key not in fields:
                 raise DataError(f"the saved moments lack {key!r}; they need names, n, mean and cov")
         dropped, has_mean = int(fields.get("dropped", 0)), bool(fields.get("has_mean", True))
-        return cls(tuple(fields["names"]), fields["n"], fields["mean"], fields["cov"], dropped, has_mean)
+        told = fields.get("kinds")
+        kinds = None if told is None else tuple(map(Kind.from_dict, told))
+        weighting = weighting_from_dict(fields.get("weighting"))
+        return cls(
+            tuple(fields["names"]), fields["n"], fields["mean"], fields["cov"], dropped, has_mean, kinds, weighting
+        )
 
     def __repr__(self) -> str:
         left_out = f", dropped={self.dropped}" if self.dropped else ""
         return f"Moments(n={self.n:.12g}, names=[{listed(self.names, 8)}]{left_out})"
+
+
+def _shares(ours: Moments, theirs: Moments) -> tuple[float, float]:
+    """Of the rows of both together: by their number, or by what their sampling weights sum to."""
+    sizes = [m.n * (m.weighting.mean if isinstance(m.weighting, Sampled) else 1.0) for m in (ours, theirs)]
+    return sizes[0] / sum(sizes), sizes[1] / sum(sizes)
 
 
 def _unique_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from halftrek.errors import DataError
 from halftrek.moments.gather import PatternSums
 from halftrek.moments.hint import did_you_mean
+from halftrek.moments.kinds import Kind
 from halftrek.moments.moments import Moments
+from halftrek.moments.weights import Counted, Sampled, Weighting
 
 if TYPE_CHECKING:
     from halftrek.moments.unrestricted import Unrestricted
@@ -26,9 +28,10 @@ class Patterns:
     """Sufficient statistics of rows with holes.
 
     Rows that lack the same columns are one pattern: ``observed[k]`` says which columns pattern ``k`` has, ``rows[k]``
-    and ``n[k]`` count its rows (``n`` is the sum of their weights), ``mean[k]`` and ``cov[k]`` (divisor ``n[k]``) are
-    the moments of what was observed, zero elsewhere. Patterns of many rows come first; those of a single row have no
-    covariance, so ``cov`` stops before them. ``empty`` counts rows without any value, which are left out.
+    and ``n[k]`` count its rows (``n`` is the sum of their weights; sampling weights are scaled to sum to the number of
+    all rows), ``mean[k]`` and ``cov[k]`` (divisor ``n[k]``) are the moments of what was observed, zero elsewhere.
+    Patterns of many rows come first; those of a single row have no covariance, so ``cov`` stops before them. ``empty``
+    counts rows without any value, which are left out. ``kinds`` and ``weighting`` are as in ``Moments``.
     """
 
     names: tuple[str, ...]
@@ -38,6 +41,8 @@ class Patterns:
     mean: Floats
     cov: Floats
     empty: int = 0
+    kinds: tuple[Kind, ...] | None = None
+    weighting: Weighting | None = None
 
     def __post_init__(self) -> None:
         for array in (self.observed, self.rows, self.n, self.mean, self.cov):
@@ -48,8 +53,13 @@ class Patterns:
 
     @property
     def total(self) -> float:
-        """Number of rows with any value (sum of their weights)."""
-        return float(self.n.sum())
+        """Number of rows with any value (sum of their weights where these count rows)."""
+        return float(self.rows.sum() if isinstance(self.weighting, Sampled) else self.n.sum())
+
+    @property
+    def by_column(self) -> tuple[Floats, Floats, Floats]:
+        """Number of rows (sum of their weights), mean and variance of each column over the rows that have it."""
+        return np.asarray(self.n @ self.observed), *self.available
 
     @property
     def used(self) -> int:
@@ -133,16 +143,28 @@ class Patterns:
                 raise DataError(f"the data have no column {v!r}.{did_you_mean(v, self.names)}")
         at = [where[v] for v in names]
         sums = PatternSums(len(at))
+        weighting = self.weighting
+        weights = self.n * weighting.mean if isinstance(weighting, Sampled) else self.n
         for k in range(len(self)):
-            squares = self.n[k] * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
-            sums.merge(self.observed[k, at], int(self.rows[k]), float(self.n[k]), self.mean[k, at], squares)
-        return patterns_of(tuple(names), sums, self.empty)
+            squares = weights[k] * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
+            sums.merge(self.observed[k, at], int(self.rows[k]), float(weights[k]), self.mean[k, at], squares)
+        if isinstance(weighting, Sampled):  # what is left is worth its share of rows
+            left = float(self.rows @ self.observed[:, at].any(axis=1)) / float(self.rows.sum())
+            weighting = replace(weighting, worth=weighting.worth * left)
+        kinds = None if self.kinds is None else tuple(self.kinds[i] for i in at)
+        return patterns_of(tuple(names), sums, self.empty, kinds, weighting)
 
     def __repr__(self) -> str:
         return f"Patterns(rows={int(self.rows.sum())}, incomplete={self.incomplete}, patterns={len(self)})"
 
 
-def patterns_of(names: tuple[str, ...], sums: PatternSums, empty: int = 0) -> Moments | Patterns:
+def patterns_of(
+    names: tuple[str, ...],
+    sums: PatternSums,
+    empty: int = 0,
+    kinds: tuple[Kind, ...] | None = None,
+    weighting: Weighting | None = None,
+) -> Moments | Patterns:
     """The gathered rows as patterns; as moments if no row that has any value has a hole."""
     parts = sorted(sums.parts.values(), key=lambda part: (-part.rows, (~part.observed).tolist()))
     empty += sums.empty
@@ -150,10 +172,10 @@ def patterns_of(names: tuple[str, ...], sums: PatternSums, empty: int = 0) -> Mo
         raise DataError("the data have no values at all; at least 2 rows are needed for a variance")
     observed = np.array([part.observed for part in parts])
     rows = np.array([part.rows for part in parts], dtype=np.int64)
-    n = np.array([part.n for part in parts])
+    n, weighting = _in_rows(np.array([part.n for part in parts]), float(rows.sum()), weighting)
     if observed.all() and rows[0] > 1:
-        cov = parts[0].squares / n[0]
-        return Moments(names, n[0], parts[0].mean, (cov + cov.T) / 2.0, empty)
+        cov = parts[0].squares / parts[0].n
+        return Moments(names, n[0], parts[0].mean, (cov + cov.T) / 2.0, empty, kinds=kinds, weighting=weighting)
     _refuse_thin(names, observed, rows)
     several = int((rows > 1).sum())
     cov = np.zeros((several, len(names), len(names)))
@@ -163,11 +185,22 @@ def patterns_of(names: tuple[str, ...], sums: PatternSums, empty: int = 0) -> Mo
     if too_large.any():
         culprit = names[int(np.argmax(too_large))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
-    found = Patterns(names, observed, rows, n, np.array([part.mean for part in parts]), cov, empty)
+    mean = np.array([part.mean for part in parts])
+    found = Patterns(names, observed, rows, n, mean, cov, empty, kinds, weighting)
     if not np.isfinite(found.available[1]).all():
         culprit = names[int(np.argmax(~np.isfinite(found.available[1])))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
     return found
+
+
+def _in_rows(n: Floats, lines: float, weighting: Weighting | None) -> tuple[Floats, Weighting | None]:
+    """Sums of weights of each pattern in numbers of rows: sampling weights are scaled to the rows that are there."""
+    if isinstance(weighting, Counted):
+        return n, Counted(lines)
+    if not isinstance(weighting, Sampled):
+        return n, None
+    unit = float(n.sum()) / lines
+    return n / unit, Sampled(unit, weighting.worth)
 
 
 def _refuse_thin(names: tuple[str, ...], observed: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:

@@ -15,11 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from halftrek.errors import DataError
 from halftrek.moments.accumulate import Accumulator, rows_in
+from halftrek.moments.categories import (
+    Categories,
+    Category,
+    as_categories,
+    bare_names,
+    category_of,
+    coded,
+    expanded_names,
+)
 from halftrek.moments.files import from_path, from_relation
 from halftrek.moments.frames import from_array, from_arrow, from_batches, from_columns, from_frame, from_polars_lazy
+from halftrek.moments.hint import did_you_mean
 from halftrek.moments.moments import Moments
 from halftrek.moments.patterns import Patterns, patterns_of
-from halftrek.moments.source import Source
+from halftrek.moments.source import Source, read_once
+from halftrek.moments.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 
 Progress = Callable[[int, int | None], object]
 
@@ -29,6 +40,8 @@ def read_moments(
     names: Sequence[str] | None = None,
     *,
     weights: str | ArrayLike | None = None,
+    sampling_weights: str | ArrayLike | None = None,
+    categories: Mapping[str, Any] | Categories | None = None,
     missing: Literal["error", "drop"] = "error",
     progress: Progress | None = None,
 ) -> Moments:
@@ -40,6 +53,11 @@ def read_moments(
     must be numeric. A plain array has ``names`` as its columns, or ``x1 … xp``.
 
     ``weights`` (an array, or the name of a column) count rows: a row of weight 2 is two rows, ``n`` is their sum.
+    ``sampling_weights`` say how large a share of a population each row stands for: only their ratios matter, and ``n``
+    is the number of rows. Texts such as yes and no become 1 and 0 (``kinds`` say how); of other texts
+    ``categories={"region": "north"}`` makes indicator columns ``region=south`` and so on, with ``north`` as the level
+    that they are compared with.
+
     ``missing="drop"`` leaves out rows with a missing value in the columns used. ``progress(done, total)`` is called
     with numbers of rows; the total is None where it is not known beforehand.
     """
@@ -47,14 +65,14 @@ def read_moments(
         raise DataError(f'missing must be "error" or "drop", not {missing!r}')
     if isinstance(source, Patterns):
         raise DataError("patterns of rows with holes are no moments; give them to ht.fit as they are")
+    given = one_kind(weights, sampling_weights)
     if isinstance(source, Moments):
-        if weights is not None:
-            raise DataError("moments have no rows to weight any more; give the weights where the rows are read")
+        _refuse_for_moments(given, categories, "moments")
         return source if names is None else source.select(names)
-    if names is not None and not isinstance(names, str):
-        names = tuple(names)
-    with opened_source(source, names) as opened:
-        return _accumulated(opened, names, weights, missing, progress).result()
+    known = resolve_categories(source, names, categories)
+    names = names if isinstance(names, str) else expanded_names(names, known)
+    with opened_source(source, names, known) as opened:
+        return _accumulated(opened, names, given, missing, progress).result(opened.codings)
 
 
 def read_patterns(
@@ -62,52 +80,63 @@ def read_patterns(
     names: Sequence[str] | None = None,
     *,
     weights: str | ArrayLike | None = None,
+    sampling_weights: str | ArrayLike | None = None,
+    categories: Mapping[str, Any] | Categories | None = None,
     progress: Progress | None = None,
 ) -> Moments | Patterns:
     """As :func:`read_moments`, but rows with holes are kept, by pattern of missingness; moments if there are none."""
-    if isinstance(source, Patterns):
-        if weights is not None:
-            raise DataError("patterns have no rows to weight any more; give the weights where the rows are read")
+    given = one_kind(weights, sampling_weights)
+    if isinstance(source, Moments | Patterns):
+        _refuse_for_moments(given, categories, "moments" if isinstance(source, Moments) else "patterns")
         return source if names is None else source.select(names)
-    if isinstance(source, Moments):
-        return read_moments(source, names, weights=weights)
-    if names is not None and not isinstance(names, str):
-        names = tuple(names)
-    with opened_source(source, names) as opened:
-        state = _accumulated(opened, names, weights, "fiml", progress)
+    known = resolve_categories(source, names, categories)
+    names = names if isinstance(names, str) else expanded_names(names, known)
+    with opened_source(source, names, known) as opened:
+        state = _accumulated(opened, names, given, "fiml", progress)
     sums = state.patterns()
-    return state.result() if sums is None else patterns_of(state.names, sums)
+    if sums is None:
+        return state.result(opened.codings)
+    return patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
+
+
+def _refuse_for_moments(weights: RowWeights, categories: object, what: str) -> None:
+    if weights.given is not None:
+        raise DataError(f"{what} have no rows to weight any more; give the weights where the rows are read")
+    if categories:
+        raise DataError(f"{what} have no texts any more; give categories where the rows are read")
 
 
 def _accumulated(
     source: Source,
     names: Sequence[str] | None,
-    weights: str | ArrayLike | None,
+    weights: RowWeights,
     missing: Literal["error", "drop", "fiml"],
     progress: Progress | None,
 ) -> Accumulator:
-    column = weights if isinstance(weights, str) else None
-    given = None if weights is None or column is not None else weight_array(weights)
+    column, given = weights.column, weights.array()
     wanted = source.usable(names, besides=column)
     if column is not None and column in wanted:
         raise DataError(f"the weights {column!r} cannot be a variable at the same time; take it out of names")
     read = wanted if column is None else (*wanted, *source.usable([column]))
     if given is not None and source.rows is not None:
-        _same_length(len(given), source.rows)
-    state = Accumulator(wanted, missing)
+        refuse_other_length(len(given), source.rows)
+    state = Accumulator(wanted, missing, weights.sampling)
     for block in source.blocks(read):
         rows = rows_in(block)
         if column is not None:
-            own = checked_weights(block[:, -1] if isinstance(block, np.ndarray) else block[-1], column)
+            last = block[:, -1] if isinstance(block, np.ndarray) else block[-1]
+            own = checked_weights(last, column, sampling=weights.sampling)
             state.add(block[:, :-1] if isinstance(block, np.ndarray) else block[:-1], own)
         elif given is not None:
-            state.add(block, _next_weights(given, state.rows, rows))
+            if len(given) < state.rows + rows:
+                refuse_other_length(len(given), state.rows + rows)
+            state.add(block, given[state.rows : state.rows + rows])
         else:
             state.add(block)
         if progress is not None:
             progress(state.rows, source.rows)
     if given is not None:
-        _same_length(len(given), state.rows)
+        refuse_other_length(len(given), state.rows)
     return state
 
 
@@ -115,7 +144,41 @@ def _accumulated(
 
 
 @contextmanager
-def opened_source(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
+def opened_source(source: Any, names: Sequence[str] | None, categories: Categories = ()) -> Iterator[Source]:
+    """The source, ready to be read once, with numbers for texts; ``names`` are those of a plain array's columns."""
+    with _opened(source, names if isinstance(names, str) else bare_names(names, categories)) as opened:
+        way_out = "choose columns with names=[…]" if names is None else "leave it out"
+        yield coded(opened, categories, way_out=way_out)
+
+
+def resolve_categories(
+    source: Any, names: Sequence[str] | None, given: Mapping[str, Any] | Categories | None
+) -> Categories:
+    """The levels of the columns of categories, each by a look at the whole column."""
+    if isinstance(given, tuple) and all(isinstance(c, Category) for c in given):
+        return given
+    found = []
+    for column, reference in as_categories(given).items():
+        if once := read_once(source):
+            raise DataError(f"categories need the rows twice, and {once} can be read only once; pass a table or a file")
+        with _opened(source, names) as opened:
+            if column not in opened.columns:
+                raise DataError(
+                    f"categories: the data have no column {column!r}.{did_you_mean(column, opened.columns)}"
+                )
+            found.append(category_of(column, reference, _entries(opened, column)))
+    return tuple(found)
+
+
+def _entries(source: Source, column: str) -> Iterator[NDArray[Any]]:
+    if source.labels is not None and column in source.texts:
+        return source.labels(column)
+    blocks = source.blocks(source.usable([column]))
+    return (block[:, 0] if isinstance(block, np.ndarray) else block[0] for block in blocks)
+
+
+@contextmanager
+def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
     if callable(getattr(source, "read", None)):  # a column may be called "read"
@@ -182,37 +245,3 @@ def _array_of(rows: Sequence[Any]) -> NDArray[Any]:
             "a list of data must be a list of rows of numbers, all of the same length; for columns of several kinds "
             "give a dictionary or a frame"
         ) from None
-
-
-# -- weights -------------------------------------------------------------------------------------
-
-
-def weight_array(weights: ArrayLike) -> NDArray[np.float64]:
-    try:
-        given = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("weights must be numbers, or the name of a column") from None
-    if given.ndim != 1:
-        raise DataError(f"weights must be one number for each row, not an array of shape {given.shape}")
-    return checked_weights(given, None)
-
-
-def checked_weights(weights: NDArray[Any], column: str | None) -> NDArray[np.float64]:
-    values = np.asarray(weights, dtype=np.float64)
-    good = np.isfinite(values) & (values >= 0)
-    if not good.all():
-        what = "the weights" if column is None else f"the weights in {column!r}"
-        bad = values[int(np.argmin(good))]
-        raise DataError(f"{what} hold {bad:g}; a weight is a number of rows: finite and not negative")
-    return values
-
-
-def _next_weights(given: NDArray[np.float64], done: int, rows: int) -> NDArray[np.float64]:
-    if len(given) < done + rows:
-        _same_length(len(given), done + rows)
-    return given[done : done + rows]
-
-
-def _same_length(weights: int, rows: int) -> None:
-    if weights != rows:
-        raise DataError(f"there are {weights} weights for {rows} rows; give one for each row")

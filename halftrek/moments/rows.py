@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from halftrek.errors import DataError
 from halftrek.moments.accumulate import as_table, rows_in
+from halftrek.moments.categories import Categories
 from halftrek.moments.hint import did_you_mean
+from halftrek.moments.kinds import Coding
 from halftrek.moments.moments import Moments
-from halftrek.moments.read import checked_weights, opened_source, weight_array
-from halftrek.moments.source import Source
+from halftrek.moments.read import opened_source
+from halftrek.moments.source import Source, read_once
+from halftrek.moments.weights import RowWeights, checked_weights, refuse_other_length
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -25,7 +28,10 @@ SAME = 1e-9  # share of a column's size by which the mean of the same rows may m
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some rows: values in the order of the reader's names, weights, and the number of each row's cluster."""
+    """Some rows: values in the order of the reader's names, weights, and the number of each row's cluster.
+
+    Weights are numbers of rows; sampling weights have the mean one over the rows of the fit.
+    """
 
     values: Floats
     weights: Floats | None = None
@@ -51,7 +57,8 @@ class RowReader:
 
     ``missing="fiml"`` keeps rows with holes (as NaN); otherwise they are left out. ``cluster`` is the name of a column
     (numbers or texts) or one entry for each row. ``columns`` are all columns that were read for the moments, where they
-    are more than ``names``: a hole in any of them drops the row.
+    are more than ``names``: a hole in any of them drops the row. ``sampling`` is None where weights count rows; where
+    they are sampling weights it is the mean that they are divided by. ``categories`` are columns read as indicators.
     """
 
     source: Any
@@ -60,6 +67,8 @@ class RowReader:
     missing: Literal["error", "drop", "fiml"] = "error"
     cluster: str | ArrayLike | None = None
     columns: tuple[str, ...] = ()
+    sampling: float | None = None
+    categories: Categories = ()
 
     def select(self, names: Sequence[str]) -> RowReader:
         """The same rows with some of the columns, in this order."""
@@ -72,14 +81,19 @@ class RowReader:
                 f"{self.source.what} can be read only once, and the rows are needed again; pass a table or a file"
             )
 
-    def blocks(self, like: Moments | None = None, codes: dict[Any, int] | None = None) -> Iterator[RowBlock]:
+    def blocks(
+        self,
+        like: Moments | None = None,
+        codes: dict[Any, int] | None = None,
+        codings: dict[str, Coding] | None = None,
+    ) -> Iterator[RowBlock]:
         """The rows in blocks of one size; with ``like`` the end is an error if their number or means are not these.
 
-        ``codes`` is filled with the number of each cluster's label.
+        ``codes`` is filled with the number of each cluster's label, ``codings`` with how texts became numbers.
         """
         self.refuse_spent()
         seen = _Tally(len(self.names))
-        for block in _in_size(self._read(codes), BLOCK):
+        for block in _in_size(self._read(codes, codings), BLOCK):
             if like is not None:
                 seen.add(block)
             yield block
@@ -89,7 +103,7 @@ class RowReader:
     def check(self, role: Role = "cluster") -> None:
         """Raise DataError if the cluster is not in the source, before any work is done; ``role`` is what it is for."""
         if self.cluster is not None and not isinstance(self.source, Spent):
-            with opened_source(self.source, self.columns or self.names) as source:
+            with opened_source(self.source, self.columns or self.names, self.categories) as source:
                 if isinstance(self.cluster, str):
                     _refuse_unknown(self.cluster, source, role)
                 else:
@@ -97,30 +111,33 @@ class RowReader:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def _read(self, codes: dict[Any, int] | None = None) -> Iterator[RowBlock]:
+    def _read(
+        self, codes: dict[Any, int] | None = None, codings: dict[str, Coding] | None = None
+    ) -> Iterator[RowBlock]:
         columns = self.columns or self.names
-        with opened_source(self.source, columns) as source:
+        with opened_source(self.source, columns, self.categories) as source:
             source.usable(columns)
             extra = [v for v in (self.weights, self.cluster) if isinstance(v, str) and v not in columns]
             if isinstance(self.cluster, str):
                 _refuse_unknown(self.cluster, source)
-            read = (*columns, *dict.fromkeys(v for v in extra if v not in source.refused))
+            read = (*columns, *dict.fromkeys(v for v in extra if v not in {*source.refused, *source.texts}))
             at = [columns.index(v) for v in self.names]
-            weights = _Column(self.weights, read, weight_array)
+            weights = _Weights(self.weights, read, self.sampling)
             clusters = self._clusters(source, read, columns, {} if codes is None else codes)
             done = 0
             for block in source.blocks(read):
                 rows = rows_in(block)
                 table = as_table(block)
-                w = weights.take(table, done, rows)
                 part = RowBlock(
                     table[:, : len(columns)],
-                    None if w is None else checked_weights(w, self.weights if isinstance(self.weights, str) else None),
+                    weights.take(table, done, rows),
                     clusters.take(table, done, rows) if clusters is not None else None,
                 )
                 yield _used(part, self.missing, at)
                 done += rows
             weights.end(done)
+            if codings is not None:
+                codings.update(source.codings)
             if clusters is not None:
                 clusters.end(done)
 
@@ -138,7 +155,7 @@ class RowReader:
 
     def _labels(self, columns: tuple[str, ...]) -> Iterator[NDArray[Any]]:
         """Texts are read before the numbers, from the source opened once more."""
-        with opened_source(self.source, columns) as source:
+        with opened_source(self.source, columns, self.categories) as source:
             assert source.labels is not None  # only tables of numbers have none, and those refuse no column
             yield from source.labels(str(self.cluster))
 
@@ -150,21 +167,12 @@ def row_reader(
     weights: str | ArrayLike | None = None,
     missing: Literal["error", "drop", "fiml"] = "error",
     cluster: str | ArrayLike | None = None,
+    sampling: float | None = None,
+    categories: Categories = (),
 ) -> RowReader:
     """The reader of a source's rows; of a stream only the fact that it is gone is kept."""
-    kept = Spent(_once(source)) if _once(source) else source
-    return RowReader(kept, tuple(names), weights, missing, cluster)
-
-
-def _once(source: Any) -> str:
-    """What kind of source it is, if it can be read only once; otherwise nothing."""
-    if isinstance(source, str) and source == "-":
-        return "standard input"
-    if callable(getattr(source, "read", None)):
-        return "an open file"
-    if type(source).__name__ == "RecordBatchReader":
-        return "an Arrow reader"
-    return "a generator" if isinstance(source, Iterator) else ""
+    kept = Spent(read_once(source)) if read_once(source) else source
+    return RowReader(kept, tuple(names), weights, missing, cluster, sampling=sampling, categories=categories)
 
 
 # -- pieces of rows ------------------------------------------------------------------------------
@@ -218,21 +226,27 @@ def _joined(parts: list[RowBlock]) -> RowBlock:
     )
 
 
-class _Column:
-    """Numbers beside the rows: a column among those read, an array of their own, or none."""
+class _Weights:
+    """Weights beside the rows: a column among those read, an array of their own, or none."""
 
-    def __init__(self, given: str | ArrayLike | None, read: tuple[str, ...], convert: Any) -> None:
-        self._at = read.index(given) if isinstance(given, str) else None
-        self._array: Floats | None = None if given is None or isinstance(given, str) else convert(given)
+    def __init__(self, given: str | ArrayLike | None, read: tuple[str, ...], sampling: float | None) -> None:
+        self._column = given if isinstance(given, str) else None
+        self._at = None if self._column is None else read.index(self._column)
+        self._sampling = sampling
+        self._array = RowWeights(given, sampling is not None).array()
 
     def take(self, table: Floats, done: int, rows: int) -> Floats | None:
-        if self._at is not None:
-            return table[:, self._at]
-        return None if self._array is None else self._array[done : done + rows]
+        if self._array is not None:
+            found = self._array[done : done + rows]
+        elif self._at is not None:
+            found = checked_weights(table[:, self._at], self._column, sampling=self._sampling is not None)
+        else:
+            return None
+        return found if self._sampling is None else found / self._sampling
 
     def end(self, rows: int) -> None:
-        if self._array is not None and len(self._array) != rows:
-            raise DataError(f"there are {len(self._array)} weights for {rows} rows; give one for each row")
+        if self._array is not None:
+            refuse_other_length(len(self._array), rows)
 
 
 class _Clusters:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from halftrek.errors import DataError
 from halftrek.moments.accumulate import Block
 from halftrek.moments.hint import did_you_mean, listed
+from halftrek.moments.kinds import Coding
 
 Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool")  # openings of Arrow's type names
+Textual = ("string", "large_string", "string_view", "dictionary<values=string", "dictionary<values=large_string")
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Source:
 
     ``blocks(names)`` yields blocks with these columns in this order; it may be called once. ``labels(name)`` yields
     one column as it is, texts included, in pieces that need not be those of the blocks; None for a table of numbers.
+    Columns in ``texts`` are objects in the blocks, until ``coded`` makes numbers of them; ``codings`` say how it did.
     """
 
     columns: tuple[str, ...]
@@ -28,6 +31,8 @@ class Source:
     refused: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
     labels: Callable[[str], Iterator[NDArray[Any]]] | None = None
+    texts: frozenset[str] = frozenset()
+    codings: Mapping[str, Coding] = field(default_factory=dict)
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:
         """The columns to read: the given ones, each known, unique and numeric; or all (``besides`` is not counted)."""
@@ -66,10 +71,33 @@ def chained(sources: Sequence[Source], labels: Sequence[str]) -> Source:
             source.usable(names)
             yield from source.blocks(names)
 
-    def texts(name: str) -> Iterator[NDArray[Any]]:
+    def labels_of(name: str) -> Iterator[NDArray[Any]]:
         for source in sources:
             assert source.labels is not None
             yield from source.labels(name)
 
     refused = {v: why for source in reversed(sources) for v, why in source.refused.items()}
-    return Source(first.columns, blocks, refused, sum(known) if len(known) == len(counts) else None, texts)
+    kinds = {source.texts for source in sources}
+    if len(kinds) > 1:
+        lone = sorted(frozenset.union(*kinds) - frozenset.intersection(*kinds))
+        raise DataError(f"column {lone[0]!r} holds texts in some files and numbers in others; write it in one way")
+    return Source(
+        first.columns,
+        blocks,
+        refused,
+        sum(known) if len(known) == len(counts) else None,
+        labels_of,
+        first.texts,
+        first.codings,
+    )
+
+
+def read_once(source: Any) -> str:
+    """What kind of source it is, if it can be read only once; otherwise nothing."""
+    if isinstance(source, str) and source == "-":
+        return "standard input"
+    if callable(getattr(source, "read", None)):
+        return "an open file"
+    if type(source).__name__ == "RecordBatchReader":
+        return "an Arrow reader"
+    return "a generator" if isinstance(source, Iterator) else ""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from halftrek.errors import DataError
 from halftrek.frames import as_frame, library_of
 from halftrek.moments.accumulate import as_table
+from halftrek.moments.categories import Categories
 from halftrek.moments.hint import listed
 from halftrek.moments.read import opened_source
 
@@ -31,9 +32,14 @@ class Table:
         return np.asarray(self.values[:, self.names.index(name)])
 
 
-def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = ()) -> Table:
-    """The wanted columns that the source has, and ``also`` those that it must have; other columns are left alone."""
+def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = (), categories: Categories = ()) -> Table:
+    """The wanted columns that the source has, and ``also`` those that it must have; other columns are left alone.
+
+    Of ``categories`` those count whose column the source has; others may be there as indicators already.
+    """
     with opened_source(source, tuple(wanted)) as opened:
+        known = tuple(c for c in categories if c.column in opened.columns)
+    with opened_source(source, tuple(wanted), known) as opened:
         chosen = [v for v in wanted if v in opened.columns]
         chosen += [v for v in also if v not in chosen]
         if not chosen:

@@ -9,8 +9,10 @@ import numpy as np
 
 from halftrek.frames import as_frame as frame_of
 from halftrek.inference import Parameter
+from halftrek.inference.few_valued import kind_notes
 from halftrek.inference.how import How, Interval
 from halftrek.inference.intervals import KINDS
+from halftrek.inference.rows_behind import data_notes
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 from halftrek.trust import judged_columns, judged_parameters
 
@@ -48,6 +50,7 @@ def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
             ("rows", count(fit.n) + (f" ({fit.moments.dropped:,} more left out)" if fit.moments.dropped else "")),
             ("variables", count(len(graph.observed)) + (f", hidden: {len(graph.latents)}" if graph.latents else "")),
             *([] if fit.patterns is None else [("missing values", fit.patterns.sentence)]),
+            *(("note", str(note)) for note in (*data_notes(fit), *kind_notes(fit))),
             ("log-likelihood", number(fit.loglik, 9)),
             ("status", str(fit.status)),
         ]
@@ -136,7 +139,8 @@ def answer_facts(answer: Answer) -> list[tuple[str, str]]:
             pairs.append(("single units", f"standard deviation {spread}; more data do not reduce it"))
     elif len(distribution.names) == 1:
         mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
-        pairs.append(("answer", f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})"))
+        if not any(n.code == "not normal" for n in answer.notes):
+            pairs.append(("answer", f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})"))
         pairs.append(("mean", number(mean, 6) + _range(answer.interval)))
         pairs += _error(answer)
         pairs.append(("variance", number(variance, 6) + _range(answer.variance_interval)))

@@ -12,9 +12,12 @@ from typing import Any
 _MODULES = (
     "halftrek.notes",
     "halftrek.graph.graph",
+    "halftrek.moments.categories",
+    "halftrek.moments.kinds",
     "halftrek.moments.moments",
     "halftrek.moments.patterns",
     "halftrek.moments.rows",
+    "halftrek.moments.weights",
     "halftrek.model.gaussian",
     "halftrek.model.scm",
     "halftrek.estimation.fit",

@@ -41,6 +41,7 @@ def _copied(reader: RowReader, fit: Fit) -> RowReader:
         np.concatenate(weights) if weights else None,
         reader.missing,
         np.concatenate(clusters) if clusters else None,
+        sampling=None if reader.sampling is None else 1.0,
     )
 
 

@@ -18,6 +18,7 @@ from halftrek.inference.how import Interval
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.robust import count_clusters, is_clustered
+from halftrek.inference.row_needs import left_out, needs_rows
 from halftrek.inference.weak import curvature
 from halftrek.model import Gaussian
 from halftrek.notes import Note, note
@@ -54,7 +55,7 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     wrong = misfit_notes(fit, query, chosen)
     doubt = doubt_of(fit, query, result, verdict, chosen, rests)
     if how.interval is not None:
-        notes = [*found.notes, *_asked_for(fit, rests, how), *([doubt] if doubt is not None else [])]
+        notes = [*found.notes, *_asked_for(fit, query, rests, how), *([doubt] if doubt is not None else [])]
         return Judged(found, (*notes, *wrong))
     if doubt is not None and chosen.interval == "sandwich" and doubt.code == "no parabola":
         doubt = None  # the likelihood of a model that the data reject is no better guide
@@ -64,7 +65,7 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
             why = note("profile chosen", reason=doubt.why, doubt=doubt.code)
             return Judged(better, (why, *better.notes, *wrong))
         return Judged(found, (*found.notes, doubt, *wrong))
-    return Judged(found, (*_said(fit, rests, chosen), *found.notes, *wrong))
+    return Judged(found, (*_said(fit, query, rests, chosen), *found.notes, *wrong))
 
 
 def rests_of(fit: Fit, query: Query) -> Support:
@@ -86,10 +87,15 @@ def suited(fit: Fit, query: Query, how: How, rests: Support) -> How:
 
 
 def rows_kind(fit: Fit, how: How, query: Query | None = None) -> Interval:
-    """The kind of interval that suits a fit's rows: by cluster, for a wrong model, or the usual."""
+    """The kind of interval that suits a fit's rows: by cluster, by their weights, for a wrong model, or the usual.
+
+    Without a query: for a table of the whole fit.
+    """
     if is_clustered(fit):
         few = fit.rows is not None and count_clusters(fit) <= FEW_CLUSTERS
         return "jackknife" if few else "robust"
+    if needs_rows(fit, query):
+        return "robust"
     if how.information is None and rejected(fit, query) is not None:
         return "robust" if fit.patterns is not None and fit.rows is not None else "sandwich"
     return "delta"
@@ -112,8 +118,10 @@ def has_kinks(query: Query) -> bool:
     return any(isinstance(t, Probability) and bool(t.case.events) for t in terms)
 
 
-def _said(fit: Fit, rests: Support, how: How) -> list[Note]:
+def _said(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
     """Which interval it is, where it is not the usual one."""
+    if not kind_of(how).counts_rows(fit) and (lost := left_out(fit, query)):
+        return list(lost)
     match how.interval:
         case "t":
             if float(rests.stretch(how.level).max()) < WIDER:
@@ -138,11 +146,13 @@ def _few(rows: float, parameters: float) -> Note:
     return note("few rows", rows=rows, parameters=parameters, free=left)
 
 
-def _asked_for(fit: Fit, rests: Support, how: How) -> list[Note]:
+def _asked_for(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
     """What speaks against the kind of interval that was asked for."""
     kind, notes = kind_of(how), []
     if is_clustered(fit) and not kind.counts_clusters:
         notes.append(note("clusters not counted"))
+    if not kind.counts_rows(fit):
+        notes += left_out(fit, query)
     if kind.name in ("delta", "bootstrap", "parametric") and float(rests.stretch(how.level).max()) >= WIDER:
         rows, parameters = rests.narrowest()
         at = int(np.argmin(rows - parameters))

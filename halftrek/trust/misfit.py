@@ -3,7 +3,8 @@
 The likelihood-ratio statistic is too large where rows are few. For regressions its mean is known: a variable regressed
 on k - 1 others and a constant adds ``e(k) = n (log(n/2) - psi((n - k)/2))``, so that the statistic of a graph against
 no restriction has the mean ``sum of e(1 .. p) - sum of e(k_j)``, exactly for graphs without hidden causes and closely
-for others. Divided by that mean over the degrees of freedom it is compared with chi-squared.
+for others. Divided by that mean over the degrees of freedom it is compared with chi-squared. Of rows in clusters, with
+sampling weights or with 0/1 outcomes it is compared with what the spread over them says instead.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from halftrek.inference import How, estimate
 from halftrek.inference.contradictions import SAME, Contradiction, contradictions, relaxed
 from halftrek.inference.dimension import told_parameters
 from halftrek.inference.kept import kept
-from halftrek.inference.measures import measures, tail
+from halftrek.inference.measures import Measures, measures, tail
 from halftrek.inference.robust import is_clustered
-from halftrek.inference.robust_fit import usual_measures
+from halftrek.inference.robust_fit import measures_by_units, usual_measures
+from halftrek.inference.row_needs import needs_rows
 from halftrek.model import Floats, Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate, variables_of
@@ -69,7 +71,7 @@ def misfit(fit: Fit) -> Misfit | None:
     if not fit.converged or fit.method != "em" or not _restrictions(fit):
         return None
     try:
-        found = usual_measures(fit)[0] if is_clustered(fit) else measures(fit)
+        found = _suited_measures(fit)
     except HalftrekError:  # rows that are gone, clusters that are too few
         return None
     if not found.df or found.pvalue is None or not np.isfinite(found.chi2):
@@ -78,8 +80,14 @@ def misfit(fit: Fit) -> Misfit | None:
     factor = bartlett_factor(fit, rows)
     if factor is None:
         return None
-    p = found.pvalue if is_clustered(fit) else tail(found.chi2 / factor, found.df)
+    p = found.pvalue if is_clustered(fit) or needs_rows(fit) else tail(found.chi2 / factor, found.df)
     return Misfit(found.chi2, found.df, p)
+
+
+def _suited_measures(fit: Fit) -> Measures:
+    if is_clustered(fit):
+        return usual_measures(fit)[0]
+    return measures_by_units(fit)[0] if needs_rows(fit) else measures(fit)
 
 
 def _restrictions(fit: Fit) -> int:

@@ -19,6 +19,7 @@ from halftrek.identification.recipe import Combination, LinearStep, Recipe, Step
 from halftrek.identification.recipe_slopes import Sloped, slopes_of
 from halftrek.inference.influence import Forms
 from halftrek.inference.robust import is_clustered, mean_squares
+from halftrek.inference.rows_behind import has_rows, sampled
 from halftrek.model import Floats
 from halftrek.moments import Moments
 from halftrek.notes import Note, note
@@ -98,8 +99,11 @@ def _as_F(spread: float, n: float, rows: int) -> float:
 
 
 def _spread(fit: Fit, slope: Floats, sigma: Floats) -> float:
-    """Variance, times n, of a number with this slope in the covariance: of normal rows, or of clusters of rows."""
-    if fit.patterns is None and fit.rows is not None and is_clustered(fit):
+    """Variance, times n, of a number with this slope in the covariance: of normal rows, or of rows as they are.
+
+    These are looked at where they are in clusters or have sampling weights.
+    """
+    if fit.patterns is None and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None):
         forms = Forms(np.arange(len(sigma)), np.zeros((1, len(sigma))), slope[None])
         return float(mean_squares(fit, [forms])[0][0])
     return _normal_spread(slope, sigma)

@@ -13,7 +13,10 @@ from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.effects import Effect
+from halftrek.inference.few_valued import probabilities
+from halftrek.inference.intervals import kind_of
 from halftrek.inference.kept import kept
+from halftrek.inference.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.strength import strengths
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
@@ -32,12 +35,14 @@ def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit)
     wrong = _misfit(fit, how)
-    if not doubts and not wrong:
+    said, everywhere = _about_rows(fit, how)
+    if not (doubts or wrong or said or everywhere):
         return found
     lines = zip(found["lhs"], found["op"], found["rhs"], found["note"], strict=True)
     notes = []
     for lhs, op, rhs, text in lines:
         cautions = [*([doubts[rhs, lhs]] if op == "~" and (rhs, lhs) in doubts else []), *wrong]
+        cautions += [*(said.get(lhs, ()) if op == "~" else ()), *everywhere]
         notes.append("; ".join(filter(None, (text, in_short(cautions)))) if text not in ("fixed",) else text)
     return {**found, "note": notes}
 
@@ -63,10 +68,11 @@ def judged_effects(fit: Fit, rows: Sequence[Effect], how: How) -> list[Effect]:
             doubts[i] = found
     edges = edge_doubts(fit)
     wrong = _misfit(fit, how)
+    said, everywhere = _about_rows(fit, how)
     marked = []
     for i, row in enumerate(rows):
         cautions = [doubts[i]] if i in doubts else [] if i in asked else _along(fit, row, edges)
-        cautions = [*cautions, *wrong] if row.se > 0.0 else []
+        cautions = [*cautions, *wrong, *said.get(row.effect, ()), *everywhere] if row.se > 0.0 else []
         marked.append(replace(row, note="; ".join(filter(None, (row.note, in_short(cautions))))) if cautions else row)
     return marked
 
@@ -75,6 +81,14 @@ def _misfit(fit: Fit, how: How) -> list[Note]:
     """A word for every line where the data reject the model, unless the user chose the interval."""
     found = rejected(fit) if how.interval is None and len(fit.graph) <= LARGE else None
     return [] if found is None else [note("misfit", p=found.p)]
+
+
+def _about_rows(fit: Fit, how: How) -> tuple[dict[str, tuple[Note, ...]], tuple[Note, ...]]:
+    """What lines on a 0/1 outcome say of it, and all lines of weights, where their intervals do not allow for them."""
+    words = probabilities(fit)
+    if kind_of(table_how(fit, how)).counts_rows(fit):
+        return {v: (one,) for v, one in words.items()}, ()
+    return {v: (one, *spread_left_out(fit, (v,))) for v, one in words.items()}, weights_left_out(fit)
 
 
 def _along(fit: Fit, row: Effect, edges: dict[tuple[str, str], Note]) -> list[Note]:

@@ -189,3 +189,85 @@ def test_what_is_not_identified_has_no_number_in_the_list(capsys: Capture) -> No
     assert [(r["est"], r["se"]) for r in effects] == [(None, None)] * len(effects)
     assert main(["effect", graph, "mroz", "--all"]) == 0
     assert "not identified" in capsys.readouterr().out
+
+
+# -- texts, categories, weights -------------------------------------------------------------------
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(6)
+    lines = ["smoker,region,age,income,ill,w"]
+    for _ in range(400):
+        smoker, region = rng.random() < 0.4, rng.integers(0, 3)
+        income = 2.0 * (region == 1) - smoker + rng.normal()
+        parts = ["Yes" if smoker else "no", ("north", "south", "far west")[region], f"{rng.normal():.6f}"]
+        lines.append(",".join([*parts, f"{income:.6f}", str(int(rng.random() < 0.2)), f"{rng.exponential():.4f}"]))
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+CATEGORIES = "region -> income; smoker -> income; age -> income"
+
+
+def test_categories_and_sampling_weights_are_those_of_python(survey: Path, capsys: Capture) -> None:
+    expected = ht.fit(CATEGORIES, survey, categories={"region": "north"}, sampling_weights="w")
+    options = ("--categories", "region=north", "--sampling-weights", "w")
+    question = '"region=far west" ~> income'
+    found = answer(capsys, "query", CATEGORIES, str(survey), question, *options)
+    assert found["value"] == pytest.approx(expected.query(question).value, rel=1e-9)
+    assert found["se"] == pytest.approx(expected.query(question).se, rel=1e-9)
+    record = answer(capsys, "fit", CATEGORIES, str(survey), *options)
+    assert record["n"] == 400
+    assert "smoker is 1 for 'Yes' and 0 for 'no'" in record["notes"]  # type: ignore[operator]
+    assert any("sampling weights" in text for text in record["notes"])  # type: ignore[union-attr]
+    assert {"region=far west", "region=south"} <= {p["rhs"] for p in record["parameters"]}  # type: ignore[union-attr]
+    quoted = answer(
+        capsys, "query", CATEGORIES, str(survey), '"region=south" ~> income', "--categories", "region=far west"
+    )
+    assert quoted["identified"]
+
+
+def test_a_category_that_is_asked_for_as_a_whole_is_named(survey: Path, capsys: Capture) -> None:
+    assert main(["effect", CATEGORIES, str(survey), "region", "income", "--categories", "region=north"]) == 2
+    assert "region=" in capsys.readouterr().err
+    words = ["query", f"{CATEGORIES}; age <-> income", str(survey), "age ~> income", "--categories", "region=north"]
+    assert main(words) == 3
+    assert "not identified" in capsys.readouterr().out
+
+
+def test_analysis_files_and_reports_keep_categories_and_weights(survey: Path, tmp_path: Path, capsys: Capture) -> None:
+    again, page = tmp_path / "a.toml", tmp_path / "r.html"
+    question = '"region=south" ~> income'
+    options = ["--categories", "region=north", "--sampling-weights", "w"]
+    first = answer(capsys, "query", CATEGORIES, str(survey), question, *options, "--write-analysis", str(again))
+    record = answer(capsys, "run", str(again))
+    assert record["questions"][0]["se"] == pytest.approx(first["se"], rel=1e-9)  # type: ignore[index]
+    assert "region=south" in record["graph"]["observed"]  # type: ignore[index]
+    assert main(["report", CATEGORIES, str(survey), *options, "--question", question, "--out", str(page)]) == 0
+    text = page.read_text()
+    assert "--categories region=north" in text
+    assert "--sampling-weights w" in text
+    assert "is 1 where region is" in text
+    code = text[text.index("import halftrek") : text.index("fit.report")].replace("&#x27;", "'").replace("&quot;", '"')
+    names: dict[str, ht.Fit] = {}
+    exec(code.replace("&gt;", ">").replace("&lt;", "<"), names)
+    assert names["fit"].query(question).se == pytest.approx(first["se"], rel=1e-9)  # type: ignore[arg-type]
+
+
+def test_advice_about_texts_weights_and_0_1_outcomes(survey: Path, capsys: Capture) -> None:
+    assert main(["fit", "region -> income", str(survey)]) == 2
+    assert "--categories 'region=far west'" in capsys.readouterr().err
+    assert main(["fit", "age -> income", str(survey), "--weights", "w"]) == 2
+    assert "--sampling-weights w" in capsys.readouterr().err
+    assert main(["query", "smoker -> ill", str(survey), "P(ill > 0.5 | do(smoker=1))"]) == 2
+    assert "ask E[ill | do(smoker=1)]" in capsys.readouterr().err
+    assert main(["query", "smoker -> ill", str(survey), "smoker ~> ill"]) == 0
+    assert "linear probability" in " ".join(capsys.readouterr().out.split())
+    assert main(["query", "smoker -> ill", str(survey), "smoker ~> ill", "--interval", "delta"]) == 0
+    assert "--interval robust" in " ".join(capsys.readouterr().out.split())
+    assert main(["fit", "region -> income", str(survey), "--categories", "region"]) == 2
+    assert "--categories region=north" in capsys.readouterr().err
+    assert main(["fit", "age -> income", str(survey), "--weights", "w", "--sampling-weights", "w"]) == 2
+    assert "give one of them" in capsys.readouterr().err

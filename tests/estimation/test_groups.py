@@ -8,7 +8,7 @@ import pytest
 import halftrek as ht
 from halftrek.comparison.groups import NO_INFORMATION
 from halftrek.errors import DataError, InputError, NotIdentifiedError
-from halftrek.moments.groups import read_groups
+from halftrek.moments.groups import group_reader, read_groups
 from halftrek.simulation import random_model
 
 pd = pytest.importorskip("pandas")
@@ -108,7 +108,7 @@ def test_moments_by_group_are_those_of_each_group():
     frame["k"] = rng.integers(0, 40, len(frame))
     frame["w"] = rng.integers(1, 4, len(frame)).astype(float)
     for weights in (None, "w"):
-        found = read_groups(frame, "k", ("x", "y"), weights=weights)
+        found = read_groups(group_reader(frame, "k", ("x", "y"), weights=weights))
         assert found.keys == tuple(range(40))
         for i, (_, rows) in enumerate(frame.groupby("k")):
             w = np.ones(len(rows)) if weights is None else rows["w"].to_numpy()

@@ -83,7 +83,7 @@ QUERIES = [TotalEffect("b", "d"), Interventional(("d",), {"b": 0.7}), Interventi
 SEEN = Interventional(("d",), {}, {"b": 0.4})  # of a factor's indicators only what is seen can be asked
 
 
-def textbook(found: Fit, query: Any, clusters: Any = None) -> np.ndarray:
+def textbook(found: Fit, query: Any, clusters: Any = None, weights: Any = 1.0) -> np.ndarray:
     """``g' H^-1 (sum of squared scores) H^-1 g`` with derivatives of the log-likelihood of rows by differences."""
     space = make_space(found.graph, found.model.names, found.options)
     theta = space.vector(found.model)
@@ -91,7 +91,7 @@ def textbook(found: Fit, query: Any, clusters: Any = None) -> np.ndarray:
     def row_logliks(at: np.ndarray) -> np.ndarray:
         mean, cov = space.moments(at)
         gap = X - mean
-        return -0.5 * (np.linalg.slogdet(cov)[1] + (gap @ np.linalg.inv(cov) * gap).sum(axis=1))
+        return -0.5 * weights * (np.linalg.slogdet(cov)[1] + (gap @ np.linalg.inv(cov) * gap).sum(axis=1))
 
     def scores(at: np.ndarray) -> np.ndarray:
         steps = 1e-5 * np.eye(len(theta))
@@ -138,7 +138,7 @@ def test_what_a_row_contributes_is_what_more_of_it_does(name):
         for step in (1e-3, -1e-3):
             weights = np.ones(len(X))
             weights[row] += step
-            result = evaluate(query, ht.fit(graph, DATA, weights=weights, **options).model)
+            result = evaluate(query, ht.fit(graph, DATA, sampling_weights=weights, **options).model)
             moved.append(np.concatenate([result.mean, result.variance]))
         np.testing.assert_allclose(values[row], (moved[0] - moved[1]) / 2e-3 * len(X), rtol=1e-3, atol=1e-4)
 

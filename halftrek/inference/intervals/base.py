@@ -12,6 +12,7 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.inference.how import How, Interval
 from halftrek.inference.robust import is_clustered
+from halftrek.inference.rows_behind import has_rows
 from halftrek.model import Floats
 from halftrek.notes import Note
 from halftrek.queries import Query
@@ -78,6 +79,10 @@ class IntervalKind(ABC):
         found = linearize(query, fit.model)
         spread = self.spread(fit, (*found.values, *found.variances), how)
         return normal_estimate(values, variances, spread, how, scale=scale_of(query), clustered=self.counts(fit))
+
+    def counts_rows(self, fit: Fit) -> bool:
+        """True if the rows are looked at one by one, with their weights and however they spread."""
+        return self.counts_clusters and has_rows(fit)
 
     def counts(self, fit: Fit) -> bool:
         """True if clusters are what is taken for independent."""

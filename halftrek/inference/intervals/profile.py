@@ -16,6 +16,7 @@ from halftrek.inference.intervals.delta import Delta
 from halftrek.inference.intervals.robust import Robust, row_quantiles
 from halftrek.inference.profile import profile_intervals
 from halftrek.inference.robust import is_clustered
+from halftrek.inference.row_needs import needs_rows
 from halftrek.model import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
@@ -46,14 +47,14 @@ class ProfileLikelihood(IntervalKind):
         """The deviance up to which a value is kept, for each value and variance.
 
         In a regression with k parameters the t interval is the set with deviance below ``n log(1 + t²/(n - k))``; of
-        rows in clusters deviances are larger by the ratio of the two variances.
+        rows in clusters, with weights or with unequal spread deviances are larger by the ratio of the two variances.
         """
         found = linearize(query, fit.model)
         gradients = (*found.values, *found.variances)
         rests = support(fit, gradients)
         reach = row_quantiles(fit, rests, how)
         ratio = np.ones(len(gradients))
-        if is_clustered(fit):
+        if is_clustered(fit) or needs_rows(fit, query):
             plain = Delta().spread(fit, gradients, replace(how, information="observed")).errors
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(plain > 0.0, (Robust().spread(fit, gradients, how).errors / plain) ** 2, 1.0)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.inference.few_valued import kind_notes
+from halftrek.inference.rows_behind import data_notes
+from halftrek.moments.weights import Counted
 from halftrek.reporting.report.page import Markup, Section, facts, heading, p_value, soft, table, text
 from halftrek.reporting.tables import Cell, count
 
@@ -25,6 +28,9 @@ _PATTERNS = 12
 def data_section(fit: Fit) -> Section:
     """Rows, columns, holes."""
     parts = [text(_sentence(fit))]
+    notes = [str(note) for note in (*data_notes(fit), *kind_notes(fit))]
+    if notes:
+        parts.append(text("; ".join(notes) + "."))
     if fit.patterns is None:
         moments = fit.moments
         sd = np.sqrt(np.diag(moments.cov))
@@ -42,8 +48,8 @@ def data_section(fit: Fit) -> Section:
 def _sentence(fit: Fit) -> str:
     if fit.patterns is not None:
         return f"{fit.patterns.sentence}."
-    weights = fit.rows is not None and fit.rows.weights is not None
-    what = f"{count(fit.n)} {'rows by the sum of their weights' if weights else 'rows'}"
+    counted = isinstance(fit.moments.weighting, Counted)
+    what = f"{count(fit.n)} {'rows by the sum of their weights' if counted else 'rows'}"
     if fit.moments.dropped:
         return f"{what}; {count(fit.moments.dropped)} more with missing values were left out."
     return f"{what}, without missing values."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
+from halftrek.moments.categories import bare_names
 from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.page import Markup, Section, facts, heading, listing, soft
 from halftrek.reporting.report.uncertainty import words_of
@@ -103,7 +104,8 @@ def _data(fit: Fit, how: How) -> tuple[list[str], str]:
         return [repr(name)], ""
     needs_rows = (how.interval is not None and KINDS[how.interval].needs_rows) or fit.patterns is not None
     if needs_rows or len(fit.moments.names) > _WIDEST:
-        columns = ", ".join(fit.moments.names[:8]) + (", …" if len(fit.moments.names) > 8 else "")
+        names = bare_names(fit.moments.names, () if fit.rows is None else fit.rows.categories) or ()
+        columns = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         what = f"{count(fit.n)} rows" + (f" of a {fit.frame} frame" if fit.frame else "")
         return ["'data.csv'"], f"The data were {what}: save them as data.csv, with the columns {columns}, and run this."
     return _moments(
@@ -131,9 +133,12 @@ def _fit_options(fit: Fit) -> list[str]:
     if fit.rows is not None and file_name(fit) is not None:
         if fit.rows.missing != "fiml":
             options.append(f"missing={fit.rows.missing!r}")
-        for name, value in (("weights", fit.rows.weights), ("cluster", fit.rows.cluster)):
+        weights = "weights" if fit.rows.sampling is None else "sampling_weights"
+        for name, value in ((weights, fit.rows.weights), ("cluster", fit.rows.cluster)):
             if isinstance(value, str):
                 options.append(f"{name}={value!r}")
+        if fit.rows.categories:
+            options.append(f"categories={ {c.column: c.reference for c in fit.rows.categories}!r}")
     if fit.method != "em":
         return [*options, f"method={fit.method!r}"]
     held = (("noise", fit.options.noise, 1.0, "unit"), ("intercepts", fit.options.intercepts, 0.0, "zero"))
@@ -163,9 +168,12 @@ def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How)
     lines = [["halftrek", "report", graph if len(graph) <= _INLINE else "graph.txt", *data]]
     for option in _fit_options(fit):
         key, _, value = option.partition("=")
+        if key == "categories" and fit.rows is not None:
+            lines += [["--categories", f"{c.column}={c.reference}"] for c in fit.rows.categories]
+            continue
         if key == "intercepts" or value.startswith("{"):
             return None
-        lines.append([f"--{key}", value.strip("'")])
+        lines.append([f"--{key.replace('_', '-')}", value.strip("'")])
     lines += [["--question", question] for question in questions]
     for key in ("interval", "level", "replicates", "ends", "random_state"):
         if getattr(how, key) != getattr(_STANDARD, key):
