@@ -102,8 +102,7 @@ class Fit(Presented):
     def effect(self, cause: str, effect: str | None = None, **uncertainty: Any) -> Answer:
         """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``.
 
-        ``crude=True`` sets beside it the slope of the regression of ``effect`` on ``cause`` alone. For other options
-        see ``query``.
+        ``crude=True`` sets the regression of ``effect`` on ``cause`` alone beside it. For other options see ``query``.
         """
         return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
 
@@ -336,9 +335,7 @@ def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Se
     reports = reports_of(graph.observed, found.solution)
     undetermined = found.flat - sum(r.flat for r in reports)
     status = incomplete(overall(reports), found.converged, undetermined, patterns.apart)
-    return Fit(
-        graph, found.moments, found.model, found.loglik, status, reports, "em", options, patterns=patterns
-    )  # fmt: skip
+    return Fit(graph, found.moments, found.model, found.loglik, status, reports, "em", options, patterns=patterns)
 
 
 def _refuse_contradiction(solution: Solution) -> None:
