@@ -19,7 +19,7 @@ from halftrek.graph import parse_edge_key
 from halftrek.identification.recipe import Recipe
 from halftrek.identification.slopes import solve_with_slope
 from halftrek.inference.incomplete import RowScores, row_scores, scores_along
-from halftrek.inference.influence import Forms, influence
+from halftrek.inference.influence import Forms, forms_covariance, influence
 from halftrek.inference.robust import count_clusters, is_clustered, mean_squares
 from halftrek.inference.saturated import saturated_information
 from halftrek.model import Floats
@@ -172,9 +172,5 @@ class _Moves:
 
 def _pair(formula: Forms, model: Forms, cov: Floats) -> Floats:
     """Variances of the first form, and of the first less the second, for normal rows."""
-    linear, square = np.zeros((2, len(cov))), np.zeros((2, len(cov), len(cov)))
-    linear[:, formula.at] += formula.linear
-    square[:, formula.at[:, None], formula.at] += formula.square
-    linear[1, model.at] -= model.linear[0]
-    square[1, model.at[:, None], model.at] -= model.square[0]
-    return Forms(np.arange(len(cov)), linear, square).normal_moments(cov)[0]
+    V = forms_covariance([formula, model], cov)
+    return np.array([V[0, 0], V[0, 0] + V[1, 1] - 2.0 * V[0, 1]])

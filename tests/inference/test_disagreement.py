@@ -13,6 +13,7 @@ from halftrek.estimation import Fit, fit
 from halftrek.identification import Verdict, identify, solve
 from halftrek.identification.recipe import Recipe
 from halftrek.inference.disagreement import Difference, difference, disagreement
+from halftrek.inference.influence import Forms, forms_covariance
 from halftrek.moments import Moments
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.simulation import random_graph, random_model
@@ -103,6 +104,22 @@ def test_missing_values_count() -> None:
     assert plain.error == pytest.approx(found.error, rel=0.25)
     whole = difference(ht.fit(TWO_TOOLS, np.asarray(rows_of(TWO_TOOLS, 160)), names=names), EFFECT, recipe)
     assert plain.error > 1.05 * whole.error
+
+
+def test_forms_about_different_variables_covary() -> None:
+    """With ``x ~ N(0, S)``: Cov(a'x + x'Ax, b'x + x'Bx) = a'Sb + 2 tr(ASBS)."""
+    rng = np.random.default_rng(2)
+    S = np.cov(rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), rowvar=False)
+    whole, parts = [], []
+    for at in (np.array([0, 1]), np.array([1, 2, 3])):
+        linear, half = rng.normal(size=(2, len(at))), rng.normal(size=(2, len(at), len(at)))
+        parts.append(Forms(at, linear, half + half.transpose(0, 2, 1)))
+        for a, A in zip(parts[-1].linear, parts[-1].square, strict=True):
+            wide, full = np.zeros(4), np.zeros((4, 4))
+            wide[at], full[np.ix_(at, at)] = a, A
+            whole.append((wide, full))
+    expected = [[a @ S @ b + 2.0 * np.trace(A @ S @ B @ S) for b, B in whole] for a, A in whole]
+    assert np.allclose(forms_covariance(parts, S), expected)
 
 
 def test_few_clusters_take_students_t() -> None:
