@@ -219,6 +219,11 @@ _WORDS: dict[str, Words] = {
         "error of this difference is {error:.2g}",
         level="aside",
     ),
+    "formula by no chance": Words(
+        "in a graph that is right formula and estimate differ by chance alone, and chance does not explain this "
+        "difference (p = {p:.1g})",
+        level="aside",
+    ),
     "model, not rows": Words(
         "this is the number of the fitted model, in which the graph has a part; the rows alone, without the graph, "
         "give {rows:.4g}",

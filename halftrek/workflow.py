@@ -19,7 +19,7 @@ from halftrek.estimation.status import troubles
 from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import Estimate, How, Profile, RobustTest, measures, profile_curve, robust_measures
+from halftrek.inference import How, Profile, RobustTest, measures, profile_curve, robust_measures
 from halftrek.inference.beside_formula import formula_notes
 from halftrek.inference.contradictions import Contradiction, restrictions_behind
 from halftrek.inference.multiplicity import Multiplicity
@@ -53,7 +53,7 @@ from halftrek.queries import (
 from halftrek.queries.gradients import linearize
 from halftrek.queries.seen import as_seen
 from halftrek.queries.units import unit_query
-from halftrek.trust import judge, judged_effects, table_how
+from halftrek.trust import Judged, judge, judged_effects, table_how
 
 if TYPE_CHECKING:
     from halftrek.estimation.groups import GroupFits
@@ -224,18 +224,20 @@ def answer(fitted: Fit, question: str | Query, *, crude: bool = False, **uncerta
         raise NotIdentifiedError(verdict.explain(), verdict)
     result = evaluate(query, fitted.model)
     judged = judge(fitted, query, result, verdict, how)
-    said = _beside(fitted, query, result, verdict, judged.estimate)
+    said = _beside(fitted, query, result, verdict, judged)
     notes = (*_about_the_fit(fitted, query), *judged.notes, *said)
     beside = _crude(fitted, query, **uncertainty) if crude else None
     return Answer(query, result, verdict, notes, judged.estimate, _outcome(query, fitted.model), fitted.n, beside)
 
 
-def _beside(fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdict, sure: Estimate) -> tuple[Note, ...]:
+def _beside(fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdict, judged: Judged) -> tuple[Note, ...]:
     """What the formula, or the rows without the graph, say instead of the whole model."""
     if verdict.method == "observed":
         found = seen_note(fitted, query, result)
         return () if found is None else (found,)
-    return formula_notes(fitted, query, verdict.recipe, robust=sure.kind in ("robust", "jackknife", "bootstrap"))
+    by_rows = judged.estimate.kind in ("robust", "jackknife", "bootstrap")
+    rejected = any(n.code in ("misfit", "contradicted") for n in judged.notes)
+    return formula_notes(fitted, query, verdict.recipe, robust=by_rows, rejected=rejected)
 
 
 def _crude(fitted: Fit, query: Query, **uncertainty: Any) -> Answer:

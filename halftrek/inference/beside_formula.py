@@ -23,11 +23,13 @@ from halftrek.queries.gradients import linearize
 NAMED = 8  # variables that are named; the others are counted
 
 
-def formula_notes(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = False) -> tuple[Note, ...]:
+def formula_notes(
+    fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = False, rejected: bool = False
+) -> tuple[Note, ...]:
     """Why formula and estimate differ, and that chance explains it, or a warning where it does not.
 
     Nothing if they are the same to the digits that are shown. ``robust`` takes the spread of the difference from the
-    rows, by cluster where they have clusters.
+    rows, by cluster where they have clusters. ``rejected``: it is said already that the data contradict the graph.
     """
     found = difference(fit, query, recipe, robust=robust)
     if found is None or recipe is None:
@@ -37,7 +39,7 @@ def formula_notes(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool
         return ()
     why = _why(fit, found, recipe)
     if apart is not None:
-        return apart, why
+        return (why, Note("formula by no chance", apart.facts)) if rejected else (apart, why)
     gap = abs(found.formula - found.model)
     return (why, Note("formula by chance", {"gap": gap, "error": found.error})) if found.error > 0.0 else (why,)
 

@@ -12,6 +12,7 @@ import halftrek as ht
 from halftrek.estimation import Fit, fit
 from halftrek.identification import Verdict, identify, solve
 from halftrek.identification.recipe import Recipe
+from halftrek.inference.beside_formula import formula_notes
 from halftrek.inference.disagreement import Difference, difference, disagreement
 from halftrek.inference.influence import Forms, forms_covariance
 from halftrek.moments import Moments
@@ -219,6 +220,14 @@ def test_the_warning_comes_with_the_answer() -> None:
     fitted = ht.fit(believed, random_model(true, weights=(0.5, 0.9), random_state=8).sample(2000, random_state=1))
     for question in ("x ~> y", "x -> y", "P(y | do(x=1))", "E[y | do(x=1)] - E[y | do(x=0)]"):
         assert any("contradict the graph" in warning for warning in fitted.query(question).warnings), question
+        assert "formula differs" not in [note.code for note in fitted.query(question).notes], "said once is enough"
+        assert "chance does not explain this difference" in fitted.query(question).explain()
+    direct = recipe_of(believed, DirectEffect("x", "y"))
+    alone = formula_notes(fitted, DirectEffect("x", "y"), direct)  # where nothing else has found it out
+    assert [(note.code, note.level) for note in alone] == [
+        ("formula differs", "doubt"),
+        ("formula beside LIML", "aside"),
+    ]
     facts = disagreement(fitted, DirectEffect("x", "y"), recipe_of(believed, DirectEffect("x", "y"))).facts
     assert 0.0 < facts["p"] < 0.001
     assert facts["model"] == fitted.effect("x", "y").value
