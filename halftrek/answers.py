@@ -23,6 +23,7 @@ class Answer:
     ``result`` is a number, or a distribution for ``P(...)`` of variables. ``outcome`` is the distribution whose mean
     was asked for: its spread is noise between units, which more data do not reduce, unlike ``se`` and ``interval``.
     ``n`` is the number of rows behind the estimate; ``notes`` are findings, each with a ``code`` and ``facts``.
+    ``crude`` is what the rows say without the graph, if that was asked for: an association, with its own interval.
     """
 
     query: Query
@@ -32,6 +33,7 @@ class Answer:
     estimate: Estimate | None = None
     outcome: Gaussian | None = None
     n: float | None = None
+    crude: Answer | None = None
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -42,6 +44,11 @@ class Answer:
     def remarks(self) -> tuple[str, ...]:
         """What to know of the number that does not speak against it, in sentences."""
         return in_words(n for n in self.notes if n.level == "note")
+
+    @property
+    def asides(self) -> tuple[str, ...]:
+        """What else there is to know of the number, in sentences; ``explain()`` has it, and ``str`` leaves it out."""
+        return in_words(n for n in self.notes if n.level == "aside")
 
     @property
     def distribution(self) -> Gaussian | None:
@@ -132,7 +139,10 @@ class Answer:
         else:
             text = f"{self.result:.6g}{self._range(0)}"
         lines = [f"{self.query} = {text}", *(f"note: {n}" for n in self.remarks)]
-        return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
+        lines += [f"warning: {w}" for w in self.warnings]
+        if self.crude is not None:
+            lines.append(f"crude, in the rows without the graph: {self.crude}")
+        return "\n".join(lines)
 
     def _range(self, i: int) -> str:
         if self.estimate is None or np.isnan(self.estimate.errors[i]):

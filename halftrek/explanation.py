@@ -21,7 +21,7 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.queries.terms import leaves
-from halftrek.wording import in_words, listed, meaning
+from halftrek.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -30,11 +30,13 @@ _NAMED = 8  # hidden causes that are named; the others are counted
 
 
 def explain(answer: Answer) -> str:
-    """One paragraph on each: question, knowability, estimate, spread, assumptions, warnings."""
+    """One paragraph on each: question, knowability, estimate, formula, crude number, spread, assumptions, warnings."""
     parts = [
         f"The question: {answer.query}, that is, {in_words(answer.query)}.",
         _knowable(answer),
         _found(answer),
+        *(f"Besides: {_sentence(remark)}" for remark in answer.asides),
+        *_crude(answer),
         *_spread(answer),
         _assumptions(answer),
         *(f"Note: {_sentence(text)}" for text in (*answer.remarks, *answer.warnings)),
@@ -126,6 +128,28 @@ def _zero(answer: Answer, value: float) -> str:
     if low <= 0.0 <= high:
         return "Zero lies within the interval: these data do not tell it from nothing."
     return f"Zero lies outside the interval: the data speak for a {'positive' if value > 0 else 'negative'} value."
+
+
+def _crude(answer: Answer) -> list[str]:
+    """What the rows say without the graph, and why that is not the answer."""
+    crude = answer.crude
+    if crude is None:
+        return []
+    if isinstance(crude.result, Gaussian):
+        found = "; ".join(_outcome_line(crude, crude.result, i) for i in range(len(crude.result.names)))
+    else:
+        found = f"{float(crude.result):.4g}{_range(crude, 0)}"
+    own = [w for w in crude.warnings if w not in answer.warnings]
+    rows = f" (of {crude.n:,.0f} rows that have what it needs)" if crude.n != answer.n and crude.n else ""
+    return [
+        f"Crude, in the rows without the graph: {crude_in_words(answer.query)}{rows}: {found}. {_caution(answer)}",
+        *(f"Note on the crude number: {_sentence(w)}" for w in own),
+    ]
+
+
+def _caution(answer: Answer) -> str:
+    assert answer.verdict is not None  # crude numbers are of fits
+    return crude_meaning(answer.query, answer.verdict.graph)
 
 
 def _spread(answer: Answer) -> list[str]:

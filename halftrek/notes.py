@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Front = Literal["python", "command line"]
-Level = Literal["doubt", "warning", "note"]
+Level = Literal["doubt", "warning", "note", "aside"]
 
 # How each front asks for what an advice names: ``{ask_profile}`` in the words below stands for the front's own way.
 _ASKS: Mapping[Front, Mapping[str, str]] = {
@@ -51,6 +51,7 @@ _WORDS: dict[str, Words] = {
     "text": Words("{text}"),  # from files of the first version, which kept sentences
     "remark": Words("{text}", level="note"),
     "doubt": Words("{text}", level="doubt"),
+    "aside": Words("{text}", level="aside"),
     # how the fit went
     "steps ran out": Words(
         "district {{{who}}}: no maximum after {iterations} steps; {ask_steps}, or check the graph for effects that are "
@@ -184,10 +185,49 @@ _WORDS: dict[str, Words] = {
         "with {edge} in the graph the answer is {value:.4g} (from {low:.4g} to {high:.4g})", level="note"
     ),
     "not known without it": Words("with {edge} in the graph the answer could not be known", level="note"),
+    # the formula that identifies an effect, and the estimate of the whole model
     "formula differs": Words(
-        "the formula alone gives {formula:.4g} on these data, the whole model {value:.4g}: the data contradict the "
-        "graph somewhere, see {ask_measures}",
+        "the formula alone gives {formula:.4g} for {what}, the whole model {model:.4g}, further apart than chance "
+        "sets them in a graph that is right (p = {p:.1g}): the data contradict the graph somewhere, see {ask_measures}",
+        "formula gives {formula:.4g}: the data contradict the graph",
         level="doubt",
+    ),
+    "formula beside LIML": Words(
+        "the formula alone, which uses {tools} of the instruments, gives {formula:.4g} on these data. The estimate is "
+        "the maximum of the likelihood, which is LIML with all instruments of the equation of {outcome}: {instruments}",
+        level="aside",
+    ),
+    "formula beside regressions": Words(
+        "the formula alone, from {used}, gives {formula:.4g} for {what} on these data. The estimate is put together "
+        "from the equations of {equations}, each a regression on all its causes in the graph",
+        level="aside",
+    ),
+    "formula beside likelihood": Words(
+        "the formula alone, from {used}, gives {formula:.4g} for {what} on these data. The estimate is the maximum of "
+        "the joint likelihood of {equations}, given their causes (full-information maximum likelihood), which uses all "
+        "that the graph says of {variables}",
+        level="aside",
+    ),
+    "formula beside missing values": Words(
+        "the formula alone, from {used}, gives {formula:.4g} for {what} on these data. The estimate is the maximum of "
+        "the likelihood of the whole graph (full-information maximum likelihood): where values are missing, every "
+        "equation has a part in it",
+        level="aside",
+    ),
+    "formula by chance": Words(
+        "in a graph that is right formula and estimate differ by chance alone: here by {gap:.2g}, and the standard "
+        "error of this difference is {error:.2g}",
+        level="aside",
+    ),
+    "formula by no chance": Words(
+        "in a graph that is right formula and estimate differ by chance alone, and chance does not explain this "
+        "difference (p = {p:.1g})",
+        level="aside",
+    ),
+    "model, not rows": Words(
+        "this is the number of the fitted model, in which the graph has a part; the rows alone, without the graph, "
+        "give {rows:.4g}",
+        level="aside",
     ),
     "clusters not counted": Words(
         "this interval takes the rows for independent: {ask_robust} counts their clusters",
@@ -376,7 +416,9 @@ class Note:
 
     @property
     def level(self) -> Level:
-        """A "doubt" speaks against an interval, a "warning" against the number; a "note" only says what it is."""
+        """A "doubt" speaks against an interval, a "warning" against the number; a "note" only says what it is, and an
+        "aside" is for those who ask for an explanation.
+        """
         return _WORDS[self.code].level
 
     def words(self, front: Front = "python") -> str:
@@ -385,7 +427,8 @@ class Note:
 
     def told(self, front: Front) -> Note:
         """The same, its words fixed in those of a front."""
-        return Note({"doubt": "doubt", "warning": "text", "note": "remark"}[self.level], {"text": self.words(front)})
+        code = {"doubt": "doubt", "warning": "text", "note": "remark", "aside": "aside"}[self.level]
+        return Note(code, {"text": self.words(front)})
 
     @property
     def why(self) -> str:
@@ -411,7 +454,7 @@ def in_words(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
 
 def warnings_of(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
     """The sentences of all notes that speak against something, each once."""
-    return in_words((n for n in notes if n.level != "note"), front)
+    return in_words((n for n in notes if n.level in ("doubt", "warning")), front)
 
 
 def in_short(notes: Iterable[Note]) -> str:

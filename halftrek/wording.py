@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from math import inf
 from typing import Any
 
+from halftrek.graph import Graph
+from halftrek.identification.adjustment import adjustment_set
 from halftrek.queries import (
     Arithmetic,
     Counterfactual,
@@ -16,12 +18,14 @@ from halftrek.queries import (
     PathEffect,
     Probability,
     Quantile,
+    Query,
     Standardized,
     Statistic,
     ThroughEffect,
     TotalEffect,
 )
 from halftrek.queries.effects import ends_of
+from halftrek.queries.seen import as_seen
 from halftrek.queries.variants import Case, Change, Draw, Event, Scale, Shift, Sum, Target, Variant
 from halftrek.queries.writing import Value, number
 
@@ -61,13 +65,14 @@ def in_words(query: Any) -> str:
             return f"{in_words(left)}, {_SIGNS[operation]} {in_words(right)}"
         case Interventional(outcomes, do, given):
             case = Case(do, {Variant(v): x for v, x in given.items()})  # type: ignore[arg-type]
-            return f"how {listed(outcomes)} would be distributed{_behind(case)}"
+            return f"how {listed(outcomes)} {'would be' if do else _are(outcomes)} distributed{_behind(case)}"
         case Counterfactual(potentials, evidence):
             sums = [_variant(Variant(p.variable, p.held)) for p in potentials]  # type: ignore[arg-type]
             seen = {Variant(p.variable, p.held): x for p, x in evidence.items()}  # type: ignore[arg-type]
             return f"how {listed(sums)} would be distributed{_behind(Case({}, seen))}"
         case Distribution(of, case):
-            return f"how {listed(map(_sum, of))} would be distributed{_behind(case)}"
+            changed = case.do or any(v.changes for one in of for _, v in one.parts)
+            return f"how {listed(map(_sum, of))} {'would be' if changed else _are(of)} distributed{_behind(case)}"
         case Statistic(kind, of, case):
             return f"{_STATISTICS[kind]} of {listed(map(_sum, of))}{_behind(case)}"
         case Probability(events, case):
@@ -75,6 +80,10 @@ def in_words(query: Any) -> str:
         case Quantile(level, of, case):
             return f"the value below which {_sum(of)} lies with probability {number(level)}{_behind(case)}"
     return str(query)
+
+
+def _are(things: Sized) -> str:
+    return "is" if len(things) == 1 else "are"
 
 
 def _behind(case: Case) -> str:
@@ -151,6 +160,20 @@ def meaning(query: Any, value: float) -> str:
         case Probability():
             return f"That is about {_share(value)}."
     return ""
+
+
+def crude_in_words(query: Query) -> str:
+    """What is asked of the rows without a graph, beside a question about an intervention."""
+    if isinstance(query, TotalEffect | DirectEffect):
+        return f"the slope of the regression of {query.effect} on {query.cause} alone"
+    return in_words(as_seen(query))
+
+
+def crude_meaning(query: Query, graph: Graph) -> str:
+    """How far the crude number is the answer."""
+    if isinstance(query, TotalEffect) and adjustment_set(graph, (query.cause,), (query.effect,)) == ():
+        return "The graph says that nothing confounds the two, so both estimate the same number."
+    return "It is an association, adjusted for nothing, and no effect unless nothing else connects the variables."
 
 
 def _share(value: float) -> str:

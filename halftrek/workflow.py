@@ -20,12 +20,14 @@ from halftrek.estimation.status import troubles
 from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import Estimate, How, Profile, RobustTest, measures, profile_curve, robust_measures
+from halftrek.inference import How, Profile, RobustTest, measures, profile_curve, robust_measures
+from halftrek.inference.beside_formula import formula_notes
 from halftrek.inference.contradictions import Contradiction, restrictions_behind
 from halftrek.inference.few_valued import few_valued, refuse_few_valued, takes_normal
 from halftrek.inference.multiplicity import Multiplicity
 from halftrek.inference.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.rows_behind import categories_behind, coding_notes, in_numbers
+from halftrek.inference.seen import seen_fit, seen_note
 from halftrek.inputs import (
     is_grouped,
     read_categories,
@@ -45,7 +47,6 @@ from halftrek.queries import (
     DirectEffect,
     Distribution,
     Interventional,
-    PathEffect,
     Query,
     Statistic,
     TotalEffect,
@@ -54,8 +55,9 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
+from halftrek.queries.seen import as_seen
 from halftrek.queries.units import unit_query
-from halftrek.trust import judge, judged_effects, table_how
+from halftrek.trust import Judged, judge, judged_effects, table_how
 
 if TYPE_CHECKING:
     from halftrek.estimation.groups import GroupFits
@@ -228,8 +230,11 @@ def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: An
     return estimation.fit_batch(chosen, sets, **options)
 
 
-def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
-    """The fitted model's answer with its uncertainty (options: see ``How``), if the graph allows one."""
+def answer(fitted: Fit, question: str | Query, *, crude: bool = False, **uncertainty: Any) -> Answer:
+    """The fitted model's answer with its uncertainty (options: see ``How``), if the graph allows one.
+
+    ``crude`` sets beside it what the rows say without the graph.
+    """
     how = how_of(**uncertainty)
     query = read_question(question)
     check_query(query, fitted.graph)
@@ -239,10 +244,31 @@ def answer(fitted: Fit, question: str | Query, **uncertainty: Any) -> Answer:
         raise NotIdentifiedError(verdict.explain(), verdict)
     result = evaluate(query, fitted.model)
     judged = judge(fitted, query, result, verdict, how)
-    notes = [*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes]
-    notes += _disagreement(fitted, query, verdict, judged.estimate)
+    said = _beside(fitted, query, result, verdict, judged)
+    notes = (*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
+    beside = _crude(fitted, query, **uncertainty) if crude else None
     outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
-    return Answer(query, result, verdict, tuple(notes), judged.estimate, outcome, fitted.n)
+    return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside)
+
+
+def _beside(fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdict, judged: Judged) -> tuple[Note, ...]:
+    """What the formula, or the rows without the graph, say instead of the whole model."""
+    if verdict.method == "observed":
+        found = seen_note(fitted, query, result)
+        return () if found is None else (found,)
+    by_rows = judged.estimate.kind in ("robust", "jackknife", "bootstrap")
+    rejected = any(n.code in ("misfit", "contradicted") for n in judged.notes)
+    return formula_notes(fitted, query, verdict.recipe, robust=by_rows, rejected=rejected)
+
+
+def _crude(fitted: Fit, query: Query, **uncertainty: Any) -> Answer:
+    """The question with seeing in the place of doing, asked of the rows without the graph."""
+    seen = as_seen(query)
+    if not isinstance(query, TotalEffect | DirectEffect):
+        return answer(seen_fit(fitted, sorted(variables_of(seen))), seen, **uncertainty)
+    alone = seen_fit(fitted, (query.cause, query.effect))
+    slope = answer(alone, DirectEffect(query.cause, query.effect), **uncertainty)  # a regression, with its interval
+    return replace(slope, query=seen, verdict=_verdict(alone.graph, seen))
 
 
 def how_of(**uncertainty: Any) -> How:
@@ -275,25 +301,6 @@ def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
         return None
     found = evaluate(Distribution(query.of, query.case), model)
     return found if isinstance(found, Gaussian) else None
-
-
-def _disagreement(fitted: Fit, query: Query, verdict: Verdict, sure: Estimate) -> list[Note]:
-    """A warning if the formula that identifies an effect and the whole model's estimate are far apart in these data.
-
-    In a graph that is right both estimate the same number; the likelihood uses every equation, a formula only some.
-    """
-    if not isinstance(query, TotalEffect | DirectEffect | PathEffect) or verdict.recipe is None:
-        return []
-    seen = fitted.moments
-    if fitted.patterns is not None:  # the fit's own moments are filled in by the model and would agree with it
-        if fitted.patterns.apart or not fitted.patterns.unrestricted.converged:
-            return []
-        seen = fitted.patterns.unrestricted.moments
-    formula = identification.solve(verdict.recipe, seen.cov, seen.names)
-    value, error = float(sure.values[0]), float(sure.errors[0])
-    if not isinstance(formula, float) or not abs(formula - value) > max(6.0 * error, 1e-6 * abs(value)):
-        return []
-    return [note("formula differs", formula=formula, value=value)]
 
 
 def measures_of(fitted: Fit, robust: bool | RobustTest | None = None) -> dict[str, Any]:

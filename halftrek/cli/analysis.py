@@ -72,6 +72,7 @@ class Output:
     model: str | None = None
     effects: bool = False
     checks: bool = False
+    crude: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
         categories=_categories(args.categories), cluster=args.cluster,
     )  # fmt: skip
     sure = Uncertainty(**{k: told[k] for k in ("interval", "level", "replicates", "ends", "random_state") if k in told})
-    output = Output(effects=bool(told.get("effects")), checks=bool(told.get("checks")))
+    effects, checks, crude = (bool(told.get(name)) for name in ("effects", "checks", "crude"))
+    output = Output(effects=effects, checks=checks, crude=crude)
     return Analysis(told.get("graph", ""), data, questions, Fitting(args.method, args.noise), sure, output)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _EXAMPLE = "halftrek demo --output output"
 _NAME, _DATA = "smoking", "front_door"
 _CAUSE, _OUTCOME, _VALUE = "smoking", "cancer_risk", 3.0
+_NEAR = 0.25  # to either side, for rows that are about there
 _QUESTION = f"P({_OUTCOME} | do({_CAUSE}={_VALUE:g}))"
 
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     found = answered.distribution
     assert found is not None  # the question asks for a distribution
     worlds = {
-        f"seen: rows with {_CAUSE} = {_VALUE:g} (regression)": _seen(result),
+        f"seen: regression of the rows at {_CAUSE} = {_VALUE:g}": _seen(result),
         f"done: {_CAUSE} set to {_VALUE:g} (halftrek)": found,
         "done: the truth (the data are simulated)": entry.model.do({_CAUSE: _VALUE}).distribution(_OUTCOME),
     }
@@ -116,5 +117,16 @@ def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str) -> Path
     left, right = figure.axes
     draw_graph(fit.graph, fit.model, ax=left, cause=_CAUSE, effect=_OUTCOME, loadings=False)
     left.set_title("The graph with its estimated weights", fontsize="medium")
-    plot_densities(worlds, ax=right, title=f"{_OUTCOME}: {_CAUSE} = {_VALUE:g} seen, and done")
+    plot_densities({**_near(), **worlds}, ax=right, title=f"{_OUTCOME}: {_CAUSE} = {_VALUE:g} seen, and done")
     return save(figure, output_folder(folder) / "demo.png")
+
+
+def _near() -> dict[str, Any]:
+    """The outcome in the rows in which the cause is about there."""
+    from halftrek.catalog import load
+
+    rows = load(_DATA)
+    names = list(rows.names or ())
+    near = abs(rows[:, names.index(_CAUSE)] - _VALUE) <= _NEAR
+    label = f"seen: the {near.sum()} rows with {_CAUSE} {_VALUE - _NEAR:g} to {_VALUE + _NEAR:g}"
+    return {label: rows[near, names.index(_OUTCOME)]}

@@ -56,6 +56,7 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str], *, count:
     add_files(parser)
     add_data(parser, words)
     parser.add_argument("question", metavar="QUESTION", nargs=count, help=help)
+    parser.add_argument("--crude", action="store_true", help="also what the rows say without the graph")
     add_uncertainty(parser)
 
 
@@ -83,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
     with fitted(analysis, graph) as result:
         if not early and not (verdict := identify(result.graph, question)).identified:
             return _not_identified(verdict, args.json)
-        found = for_command_line(result.query(question, **uncertainty_options(analysis.uncertainty)))
+        options = uncertainty_options(analysis.uncertainty)
+        found = for_command_line(result.query(question, crude=analysis.output.crude, **options))
     if args.json:
         short = fit_record(result, ())
         show_json({**answer_record(found), "fit": {key: short[key] for key in ("n", "loglik", "converged", "status")}})
@@ -114,6 +116,8 @@ def _run_all(args: argparse.Namespace) -> int:
 
     if args.question:
         raise InputError("give either a question or --all")
+    if args.crude:
+        raise InputError("--crude goes with one question, not with --all")
     args.effects = True  # for the analysis file
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)

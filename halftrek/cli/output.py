@@ -116,7 +116,8 @@ def as_options(message: str) -> str:
 
 def for_command_line(answer: Answer) -> Answer:
     """The answer with its warnings in the words of the command line."""
-    return replace(answer, notes=tuple(n.told("command line") for n in answer.notes))
+    crude = None if answer.crude is None else for_command_line(answer.crude)
+    return replace(answer, notes=tuple(n.told("command line") for n in answer.notes), crude=crude)
 
 
 def refuse_existing(path: str | os.PathLike[str] | None, force: bool) -> None:

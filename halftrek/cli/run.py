@@ -71,6 +71,8 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
     """Records and texts, in the order of the questions; one without an answer does not stop the others."""
     from halftrek.cli.analysis import uncertainty_options
     from halftrek.cli.output import for_command_line
+    from halftrek.inputs import read_question
+    from halftrek.queries.seen import has_crude
     from halftrek.reporting.records import answer_record
     from halftrek.reporting.text import describe_answer
     from halftrek.reporting.verdicts import describe_verdict
@@ -80,7 +82,9 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
     for question in analysis.questions:
         verdict = identify(fit.graph, question)
         if verdict.identified:
-            found = for_command_line(fit.query(question, **uncertainty_options(analysis.uncertainty)))
+            options = uncertainty_options(analysis.uncertainty)
+            crude = analysis.output.crude and has_crude(read_question(question))
+            found = for_command_line(fit.query(question, crude=crude, **options))
             records.append(answer_record(found))
             texts.append(describe_answer(found))
         else:

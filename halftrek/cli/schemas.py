@@ -71,14 +71,20 @@ _ANSWER_KEYS = {
     "estimand": _TEXT,
     "warnings": _TEXTS,
     "notes": _list(
-        _object({"code": _TEXT, "level": {"enum": ["doubt", "warning", "note"]}, "text": _TEXT, "facts": _ANY_OBJECT})
+        _object(
+            {
+                "code": _TEXT,
+                "level": {"enum": ["doubt", "warning", "note", "aside"]},
+                "text": _TEXT,
+                "facts": _ANY_OBJECT,
+            }
+        )
     ),
     "latex": _TEXT,
     "explanation": _TEXT,
 }
-_ANSWER_MORE = {
+_SURE = {
     "value": _NUMBER,
-    "outcome": _GAUSSIAN,
     "distribution": _GAUSSIAN,
     "level": _NUMBER,
     "se": _NUMBERS,
@@ -86,6 +92,8 @@ _ANSWER_MORE = {
     "variance_interval": _NUMBERS,
     "interval_kind": _TEXT,
 }
+_CRUDE = _object({"n": _NUMBER, "query": _TEXT, "warnings": _TEXTS}, _SURE)
+_ANSWER_MORE = {**_SURE, "outcome": _GAUSSIAN, "crude": _CRUDE}
 _ANSWER = _object(_ANSWER_KEYS, _ANSWER_MORE)
 _ANSWER_OF_FIT = _object({**_ANSWER_KEYS, "fit": _object(_ENDED)}, _ANSWER_MORE)
 _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std")

@@ -76,20 +76,21 @@ class Fit(Presented):
         replicates: int = 1000,
         ends: Literal["percentile", "bca"] = "percentile",
         random_state: int = 0,
+        crude: bool = False,
     ) -> Answer:
         """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none.
 
         ``interval`` says where standard errors and intervals come from: the information ("delta"), the sandwich
         ("robust"; by cluster if the fit has one), rows drawn again ("bootstrap") or drawn from the fitted model
         ("parametric"), or the likelihood ("profile"); None is "robust" for rows in clusters, else "delta".
-        ``information`` is for "delta"; ``replicates``, ``ends`` and
-        ``random_state`` are for the bootstraps.
+        ``information`` is for "delta"; ``replicates``, ``ends`` and ``random_state`` are for the bootstraps. ``crude``
+        sets beside the answer, as ``.crude``, what the rows say without the graph.
         """
         from halftrek.workflow import answer
 
         ask = partial(
             answer, self, question, level=level, interval=interval, information=information, replicates=replicates,
-            ends=ends, random_state=random_state,
+            ends=ends, random_state=random_state, crude=crude,
         )  # fmt: skip
         if interval not in ("bootstrap", "parametric"):
             return ask()
@@ -101,7 +102,7 @@ class Fit(Presented):
     def effect(self, cause: str, effect: str | None = None, **uncertainty: Any) -> Answer:
         """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``.
 
-        For the options of uncertainty see ``query``.
+        ``crude=True`` sets the regression of ``effect`` on ``cause`` alone beside it. For other options see ``query``.
         """
         return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
 
@@ -334,9 +335,7 @@ def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Se
     reports = reports_of(graph.observed, found.solution)
     undetermined = found.flat - sum(r.flat for r in reports)
     status = incomplete(overall(reports), found.converged, undetermined, patterns.apart)
-    return Fit(
-        graph, found.moments, found.model, found.loglik, status, reports, "em", options, patterns=patterns
-    )  # fmt: skip
+    return Fit(graph, found.moments, found.model, found.loglik, status, reports, "em", options, patterns=patterns)
 
 
 def _refuse_contradiction(solution: Solution) -> None:

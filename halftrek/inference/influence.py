@@ -63,7 +63,7 @@ def forms_covariance(parts: Sequence[Forms], cov: Floats) -> Floats:
     for forms in parts:
         wide, full = np.zeros((len(forms), p)), np.zeros((len(forms), p, p))
         wide[:, forms.at] = forms.linear
-        full[:, forms.at[:, None], forms.at] = forms.square @ cov[np.ix_(forms.at, forms.at)]
+        full[:, forms.at] = forms.square @ cov[forms.at]  # all columns: other forms are about other variables
         linear, square = np.concatenate([linear, wide]), np.concatenate([square, full])
     turned = square.transpose(0, 2, 1).reshape(len(square), -1)
     return np.asarray(linear @ cov @ linear.T + 2.0 * square.reshape(len(square), -1) @ turned.T)

@@ -57,14 +57,15 @@ class RowReader:
 
     ``missing="fiml"`` keeps rows with holes (as NaN); otherwise they are left out. ``cluster`` is the name of a column
     (numbers or texts) or one entry for each row. ``columns`` are all columns that were read for the moments, where they
-    are more than ``names``: a hole in any of them drops the row. ``sampling`` is None where weights count rows; where
-    they are sampling weights it is the mean that they are divided by. ``categories`` are columns read as indicators.
+    are more than ``names``: a hole in any of them drops the row, with ``missing="own"`` only one in ``names``.
+    ``sampling`` is None where weights count rows; where they are sampling weights it is the mean that they are divided
+    by. ``categories`` are columns read as indicators.
     """
 
     source: Any
     names: tuple[str, ...]
     weights: str | ArrayLike | None = None
-    missing: Literal["error", "drop", "fiml"] = "error"
+    missing: Literal["error", "drop", "fiml", "own"] = "error"
     cluster: str | ArrayLike | None = None
     columns: tuple[str, ...] = ()
     sampling: float | None = None
@@ -73,6 +74,10 @@ class RowReader:
     def select(self, names: Sequence[str]) -> RowReader:
         """The same rows with some of the columns, in this order."""
         return replace(self, names=tuple(names), columns=self.columns or self.names)
+
+    def having(self, names: Sequence[str]) -> RowReader:
+        """The rows that have a value in all of these columns; what was dropped for another column stays out."""
+        return replace(self.select(names), missing="own" if self.missing == "fiml" else self.missing)
 
     def refuse_spent(self) -> None:
         """Raise DataError if the rows are gone."""
@@ -181,9 +186,9 @@ def row_reader(
 def _used(block: RowBlock, missing: str, at: list[int]) -> RowBlock:
     """Without rows of no weight and, unless holes are wanted, without rows with holes."""
     keep = np.ones(len(block), dtype=bool) if block.weights is None else block.weights != 0.0
-    if missing != "fiml":
-        keep &= ~np.isnan(block.values).any(axis=1)
     values = block.values if at == list(range(block.values.shape[1])) else block.values[:, at]
+    if missing != "fiml":
+        keep &= ~np.isnan(values if missing == "own" else block.values).any(axis=1)
     if keep.all():
         return RowBlock(values, block.weights, block.cluster)
     weights = None if block.weights is None else block.weights[keep]

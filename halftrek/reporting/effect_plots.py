@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrek.errors import InputError
+from halftrek.errors import DataError, InputError
 from halftrek.queries import Interventional
 from halftrek.reporting.columns import columns_in, numbers, pick
 from halftrek.reporting.plots import BLUE, GREY, INK, VERMILION, axes_or_new, tidy_axes, wrapped
+from halftrek.reporting.seen import seen_line, seen_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +90,8 @@ def plot_dose_response(
     """The mean of ``outcome`` when ``cause`` is set to a range of values, with its pointwise interval.
 
     ``values`` defaults to two standard deviations around the mean of the cause; ``given`` holds values of other
-    variables that were seen. ``seen`` draws, dashed, the mean among units in which the cause happens to be there.
+    variables that were seen. ``seen`` draws what the rows say without the graph: dashed their regression of the outcome
+    on the cause (and on what is given), and, where the rows are at hand and nothing is given, means of groups of them.
     """
     doses = _doses(fit, cause, values)
     known = dict(given or {})
@@ -102,9 +104,7 @@ def plot_dose_response(
     )
     ax.plot(doses, means, color=BLUE, linewidth=2.2, label=f"{cause} set by intervention")
     if seen:
-        joint = fit.model.joint
-        lines = [joint.given({**known, cause: float(x)}).marginal(outcome).mean[0] for x in doses]
-        ax.plot(doses, lines, color=VERMILION, linestyle="--", linewidth=1.8, label=f"{cause} as seen")
+        _draw_seen(ax, fit, cause, outcome, doses, known)
     ax.set_xlim(float(doses[0]), float(doses[-1]))
     ax.set_xlabel(cause, parse_math=False)
     condition = "".join(f", {v} = {x:g}" for v, x in known.items())
@@ -114,6 +114,34 @@ def plot_dose_response(
         text.set_parse_math(False)
     tidy_axes(ax, title)
     return ax
+
+
+def _draw_seen(
+    ax: Axes, fit: Fit, cause: str, outcome: str, doses: np.ndarray[Any, Any], given: Mapping[str, float]
+) -> None:
+    """The regression in the rows, and means of groups of rows; nothing where no row has all that it takes."""
+    try:
+        start, slope = seen_line(fit, cause, outcome, given)
+    except DataError:
+        return
+    look: dict[str, Any] = {
+        "color": VERMILION,
+        "zorder": 3,
+    }  # above the answer, so that both are seen where they are one
+    ax.plot(
+        doses, start + slope * doses, linestyle="--", linewidth=1.8, label="as seen: regression of the rows", **look
+    )
+    means = None if given else seen_means(fit, cause, outcome)
+    if means is not None:
+        inside = (means.cause >= doses[0]) & (means.cause <= doses[-1])
+        ax.plot(
+            means.cause[inside],
+            means.outcome[inside],
+            "o",
+            markersize=4.0,
+            label="as seen: means of groups of rows",
+            **look,
+        )
 
 
 def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> np.ndarray[Any, Any]:

@@ -6,18 +6,19 @@ import os
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrek.errors import InputError, MissingExtraError, OutputError
+from halftrek.errors import DataError, InputError, MissingExtraError, OutputError
+from halftrek.model import Gaussian
+from halftrek.moments import Histogram, histogram_of
 from halftrek.reporting.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from halftrek.model import Gaussian
+    from numpy.typing import ArrayLike
 
 # Okabe and Ito's palette: told apart by everyone, also in print.
 BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, INK = (
@@ -50,40 +51,70 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def plot_densities(densities: Mapping[str, Gaussian], *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Densities of one variable in several worlds, for instance observed and under an intervention.
+def plot_densities(
+    densities: Mapping[str, Gaussian | Histogram | ArrayLike], *, ax: Axes | None = None, title: str | None = None
+) -> Axes:
+    """One variable in several worlds, for instance in the rows and under an intervention.
 
-    ``densities`` maps the text of the legend to the distribution. A variable held at a value is a vertical line.
+    ``densities`` maps the text of the legend to a distribution, drawn as a normal curve (a variable held at a value as
+    a vertical line), or to the values of rows, drawn as bars.
     """
     if not densities:
         raise InputError("plot_densities needs at least one distribution")
-    for label, one in densities.items():
-        if len(one.names) != 1:
-            raise InputError(f"{label!r} is a distribution of {len(one.names)} variables; take .marginal(name) of one")
-    names = {one.names[0] for one in densities.values()}
-    if len(names) > 1:
-        raise InputError(f"the distributions are of different variables: {', '.join(sorted(names))}")
+    worlds = {k: one if isinstance(one, Gaussian | Histogram) else _bars(k, one) for k, one in densities.items()}
+    name = _variable(worlds)
     ax = axes_or_new(ax, (6.0, 3.6))
-    spans = [(float(one.mean[0]), float(one.sd[0])) for one in densities.values()]
-    low, high = min(m - 3.6 * s for m, s in spans), max(m + 3.6 * s for m, s in spans)
+    spans = [_span(one) for one in worlds.values()]
+    low, high = min(first for first, _ in spans), max(last for _, last in spans)
     if low == high:
         low, high = low - 1.0, high + 1.0
     x = np.linspace(low, high, 600)
-    for i, (label, (mean, sd)) in enumerate(zip(densities, spans, strict=True)):
-        colour, dash = COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
+    for i, (label, one) in enumerate(worlds.items()):
+        look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)]}
+        if isinstance(one, Histogram):
+            edges = np.append(one.left, one.left[-1] + one.width)
+            ax.stairs(one.height, edges, fill=True, color=look["color"], alpha=0.16)
+            ax.stairs(one.height, edges, linewidth=1.1, label=label, **look)
+            continue
+        mean, sd = float(one.mean[0]), float(one.sd[0])
         if sd > 0.0:
             density = np.exp(-0.5 * ((x - mean) / sd) ** 2) / (sd * np.sqrt(2.0 * np.pi))
-            ax.plot(x, density, color=colour, linestyle=dash, linewidth=2.0, label=label)
-            ax.fill_between(x, density, color=colour, alpha=0.10, linewidth=0.0)
+            ax.plot(x, density, linewidth=2.0, label=label, **look)
+            ax.fill_between(x, density, color=look["color"], alpha=0.10, linewidth=0.0)
         else:
-            ax.axvline(mean, color=colour, linestyle=dash, linewidth=2.0, label=label)
+            ax.axvline(mean, linewidth=2.0, label=label, **look)
     ax.set_xlim(low, high)
-    ax.set_ylim(bottom=0.0, top=1.3 * ax.get_ylim()[1])  # room for the legend
-    ax.set_xlabel(names.pop())
+    ax.set_ylim(bottom=0.0, top=(1.1 + 0.07 * len(worlds)) * ax.get_ylim()[1])  # room for the legend
+    ax.set_xlabel(name, parse_math=False)
     ax.set_ylabel("density")
-    ax.legend(frameon=False, loc="upper left", fontsize="small")
+    for text in ax.legend(frameon=False, loc="upper left", fontsize="small").get_texts():
+        text.set_parse_math(False)
     tidy_axes(ax, title)
     return ax
+
+
+def _bars(label: str, values: ArrayLike) -> Histogram:
+    try:
+        return histogram_of(values)
+    except (DataError, TypeError, ValueError) as error:
+        raise InputError(f"{label!r} is neither a distribution nor the values of rows: {error}") from None
+
+
+def _variable(worlds: Mapping[str, Gaussian | Histogram]) -> str:
+    """The one variable that all are about; bars of bare numbers do not say theirs."""
+    for label, one in worlds.items():
+        if isinstance(one, Gaussian) and len(one.names) != 1:
+            raise InputError(f"{label!r} is a distribution of {len(one.names)} variables; take .marginal(name) of one")
+    names = {one.names[0] if isinstance(one, Gaussian) else one.name for one in worlds.values()} - {""}
+    if len(names) > 1:
+        raise InputError(f"the distributions are of different variables: {', '.join(sorted(names))}")
+    return names.pop() if names else ""
+
+
+def _span(one: Gaussian | Histogram) -> tuple[float, float]:
+    if isinstance(one, Histogram):
+        return one.span()
+    return float(one.mean[0] - 3.6 * one.sd[0]), float(one.mean[0] + 3.6 * one.sd[0])
 
 
 def tidy_axes(ax: Axes, title: str | None, *, left: bool = True) -> None:

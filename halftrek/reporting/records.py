@@ -91,9 +91,20 @@ def answer_record(answer: Answer) -> Record:
         record["interval_kind"] = answer.estimate.kind
     record["warnings"] = [str(w) for w in answer.warnings]
     record["notes"] = [{"code": n.code, "level": n.level, "text": str(n), "facts": dict(n.facts)} for n in answer.notes]
+    if answer.crude is not None:
+        record["crude"] = crude_record(answer.crude)
     record["latex"] = answer.query.latex
     record["explanation"] = answer.explain()
     return record
+
+
+def crude_record(crude: Answer) -> Record:
+    """What the rows say without the graph."""
+    whole = answer_record(crude)
+    return {"n": crude.n, **{key: whole[key] for key in _CRUDE if key in whole}}
+
+
+_CRUDE = ("query", "value", "distribution", "level", "se", "interval", "variance_interval", "interval_kind", "warnings")
 
 
 def gaussian_record(distribution: Gaussian) -> Record:

@@ -15,6 +15,7 @@ from halftrek.inference.intervals import KINDS
 from halftrek.inference.rows_behind import data_notes
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 from halftrek.trust import judged_columns, judged_parameters
+from halftrek.wording import crude_in_words, crude_meaning
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -148,8 +149,28 @@ def answer_facts(answer: Answer) -> list[tuple[str, str]]:
         pairs.append(("known by", str(answer.method)))
     if answer.estimand:
         pairs.append(("estimand", str(answer.estimand)))
-    pairs += [("note", remark) for remark in answer.remarks]
-    return pairs + [("warning", str(w)) for w in answer.warnings]
+    pairs += [("note", remark) for remark in (*answer.remarks, *answer.asides)]
+    return pairs + crude_facts(answer) + [("warning", str(w)) for w in answer.warnings]
+
+
+def crude_facts(answer: Answer) -> list[tuple[str, str]]:
+    """What the rows say without the graph, if that was asked for."""
+    crude = answer.crude
+    if crude is None or crude.estimate is None or answer.verdict is None:
+        return []
+    if crude.distribution is None:
+        found = number(float(crude.value), 6) + _range(crude.interval)
+    else:
+        found = "; ".join(
+            f"{v}: mean {number(float(crude.distribution.mean[i]), 6)}{_range(crude.estimate.intervals[i])}"
+            for i, v in enumerate(crude.distribution.names)
+        )
+    rows = f" in {count(crude.n)} rows" if crude.n != answer.n and crude.n else ""
+    pairs = [
+        ("crude", found),
+        ("crude is", f"{crude_in_words(answer.query)}{rows}. {crude_meaning(answer.query, answer.verdict.graph)}"),
+    ]
+    return pairs + [("warning (crude)", w) for w in crude.warnings if w not in answer.warnings]
 
 
 def _range(ends: tuple[float, float] | Floats | None) -> str:

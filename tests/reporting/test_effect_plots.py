@@ -106,18 +106,65 @@ def test_paths_of_a_decomposition_of_a_fit() -> None:
         plot_paths(empty, ax=axes())
 
 
+def regression(rows: Any, doses: list[float]) -> list[float]:
+    """Of the last column on the first, of rows that have both."""
+    x, y = np.asarray(rows)[:, [0, -1]].T
+    there = ~np.isnan(x + y)
+    slope, start = np.polyfit(x[there], y[there], 1)
+    return [start + slope * dose for dose in doses]
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_what_is_seen_is_of_the_rows_and_not_of_the_model(holes: bool) -> None:
+    """A graph that forgets an arrow: the model's line would be flatter than that of the rows."""
+    rows = np.array(_rows("x -> m; m -> y; x -> y"))
+    if holes:
+        rows[:100, 0] = rows[50:200, 1] = np.nan
+    fit = ht.fit("x -> m -> y", rows, names=["x", "m", "y"])
+    ax = plot_dose_response(fit, "x", "y", values=[-1.0, 1.0], ax=axes())
+    _, seen, means = ax.lines
+    expected = regression(rows, [-1.0, 1.0])
+    assert list(seen.get_ydata()) == pytest.approx(expected)
+    model = [fit.model.joint.given({"x": dose}).marginal("y").mean[0] for dose in (-1.0, 1.0)]
+    assert abs(np.diff(model)[0] - np.diff(expected)[0]) > 0.1
+    there = ~np.isnan(rows[:, 0] + rows[:, 2])
+    x, y = rows[there][:, [0, 2]].T
+    near = [y[np.abs(x - dose) < 0.1].mean() for dose in means.get_xdata()]
+    assert list(means.get_ydata()) == pytest.approx(near, abs=0.5)
+    labels = [t.get_text() for t in ax.get_legend().get_texts()]
+    assert labels[2:] == ["as seen: regression of the rows", "as seen: means of groups of rows"]
+    bare = plot_dose_response(ht.fit("x -> m -> y", ht.moments(rows[~np.isnan(rows).any(axis=1)], ["x", "m", "y"])),
+                              "x", "y", ax=axes())  # fmt: skip
+    assert len(bare.lines) == 2  # no rows, no means of them
+
+
+def test_what_is_seen_given_other_variables() -> None:
+    rows = np.array(_rows("z -> x; x -> y; z -> y"))
+    fit = ht.fit("z -> x; x -> y; z -> y", rows, names=["z", "x", "y"])
+    ax = plot_dose_response(fit, "x", "y", values=[0.0, 2.0], given={"z": 1.0}, ax=axes())
+    _, seen = ax.lines
+    b = np.linalg.lstsq(np.stack([np.ones(500), rows[:, 1], rows[:, 0]], axis=1), rows[:, 2], rcond=None)[0]
+    assert list(seen.get_ydata()) == pytest.approx([b @ [1.0, dose, 1.0] for dose in (0.0, 2.0)])
+
+
+def test_where_no_row_has_both_nothing_is_seen() -> None:
+    rows = np.array(_rows("x -> m; m -> y"))
+    rows[:250, 0] = rows[250:, 2] = np.nan
+    fit = ht.fit("x -> m -> y", rows, names=["x", "m", "y"])
+    assert len(plot_dose_response(fit, "x", "y", ax=axes()).lines) == 1
+
+
 def test_the_dose_response_is_the_answers_and_their_intervals(fit: ht.Fit) -> None:
     doses = [-1.0, 0.0, 2.0]
     ax = plot_dose_response(fit, "smoking", "cancer_risk", values=doses, level=0.9, ax=axes())
     answers = [fit.query(f"P(cancer_risk | do(smoking={x}))", level=0.9) for x in doses]
-    done, seen = ax.lines
+    done, seen, means = ax.lines
     assert list(done.get_ydata()) == [a.mean for a in answers]
     corners = {(round(float(x), 9), round(float(y), 9)) for x, y in ax.collections[0].get_paths()[0].vertices}
     for x, answer in zip(doses, answers, strict=True):
         assert {(x, round(end, 9)) for end in answer.interval} <= corners
-    slope = np.polyfit(seen.get_xdata(), seen.get_ydata(), 1)[0]
-    S = fit.model.cov
-    assert slope == pytest.approx(S[0, 2] / S[0, 0], rel=1e-6)
+    assert list(seen.get_ydata()) == pytest.approx(regression(fit.rows.source, doses))
+    assert means.get_linestyle() == "None"
     assert ax.get_xlabel() == "smoking"
     assert "90% interval" in [t.get_text() for t in ax.get_legend().get_texts()]
     alone = plot_dose_response(fit, "smoking", "cancer_risk", seen=False, given={}, ax=axes())

@@ -12,6 +12,7 @@ import pytest
 from halftrek.errors import InputError, MissingExtraError, OutputError
 from halftrek.graph import Graph
 from halftrek.model import CGLSCM, Gaussian
+from halftrek.moments import histogram_of
 from halftrek.reporting import draw_graph, plot_densities, save
 from halftrek.reporting.files import output_folder, whole_file
 from halftrek.reporting.graph_picture import edge_weights
@@ -98,6 +99,26 @@ def test_densities_are_normal_curves() -> None:
     assert ax.get_xlabel() == "y"
 
 
+def test_rows_are_bars() -> None:
+    rows = np.random.default_rng(1).normal(size=400)
+    ax = new_figure(5.0, 3.0).axes[0]
+    plot_densities({"rows": rows, "y set": Gaussian(("y",), [0.0], [[1.0]]), "bars": histogram_of(rows, "y")}, ax=ax)
+    assert ax.get_xlabel() == "y"
+    outlines = [p for p in ax.patches if type(p).__name__ == "StepPatch"]
+    assert len(outlines) == 4  # filled and drawn around, twice
+    values, edges, _ = outlines[0].get_data()
+    assert float((values * np.diff(edges)).sum()) == pytest.approx(1.0)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["rows", "y set", "bars"]
+    assert plot_densities({"rows": rows}, ax=new_figure(5.0, 3.0).axes[0]).get_xlabel() == ""
+
+
+def test_names_and_legends_are_shown_as_they_are_written() -> None:
+    figure = new_figure(4.0, 3.0)
+    plot_densities({"cost$ as $seen": Gaussian(("a_b$",), [0.0], [[1.0]])}, ax=figure.axes[0])
+    figure.canvas.draw()  # dollars are no formulas
+    assert figure.axes[0].get_xlabel() == "a_b$"
+
+
 def test_a_held_variable_is_a_line() -> None:
     ax = plot_densities({"held": Gaussian(("y",), [2.0], [[0.0]])}, ax=new_figure(4.0, 3.0).axes[0])
     assert list(ax.lines[0].get_xdata()) == [2.0, 2.0]
@@ -109,6 +130,9 @@ def test_a_held_variable_is_a_line() -> None:
         ({}, "at least one"),
         ({"both": Gaussian(("a", "b"), [0.0, 0.0], np.eye(2))}, "marginal"),
         ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": Gaussian(("b",), [0.0], [[1.0]])}, "different variables: a, b"),
+        ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": histogram_of([1.0, 2.0], "b")}, "different variables: a, b"),
+        ({"text": "no numbers"}, "'text' is neither a distribution nor the values of rows"),
+        ({"nothing": []}, "'nothing' is neither .* at least one"),
     ],
 )
 def test_densities_that_do_not_belong_together(densities: dict[str, Gaussian], words: str) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halftrek.errors import HalftrekError
+from halftrek.errors import DataError, HalftrekError
 from halftrek.inference import How
 from halftrek.inference.decomposition import decompose
 from halftrek.model import Gaussian
+from halftrek.moments import Histogram
 from halftrek.queries import Counterfactual, Distribution, Interventional, Statistic, TotalEffect
+from halftrek.queries.seen import has_crude
 from halftrek.queries.writing import number as value_text
 from halftrek.reporting.effect_plots import plot_paths
 from halftrek.reporting.plots import plot_densities
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.report.page import Markup, heading, soft, table, text
 from halftrek.reporting.report.uncertainty import for_tables
+from halftrek.reporting.seen import seen_density
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -25,7 +28,7 @@ _PATHS = 12  # bars of a decomposition
 
 
 def densities(fit: Fit, found: Answer, name: str) -> list[Markup]:
-    """Each outcome as it is among all units, and as asked."""
+    """Each outcome in the rows, and as asked."""
     distribution = found.outcome if found.distribution is None else found.distribution
     if distribution is None:
         return []
@@ -41,9 +44,9 @@ def densities(fit: Fit, found: Answer, name: str) -> list[Markup]:
                 drawn(
                     f"{name}-density{i}",
                     lambda ax, worlds=worlds: plot_densities(worlds, ax=ax),  # type: ignore[misc]
-                    (7.2, 3.3),
-                    f"{v} as it is observed, and as the question asks. The width of a curve is the difference between "
-                    f"units, not uncertainty of the estimate.",
+                    (7.2, 3.5),
+                    f"{v} as the data show it, and as the fitted model answers the question. Bars are rows. The width "
+                    f"of a curve is the difference between units, not uncertainty of the estimate.",
                 )
             )
     return [heading("Before and after"), *pictures] if pictures else []
@@ -60,19 +63,37 @@ def _variables(query: object) -> list[str | None]:
     return []
 
 
-def _worlds(fit: Fit, query: object, v: str, asked: Gaussian) -> dict[str, Gaussian]:
-    joint = fit.model.joint
-    worlds = {"all units, as observed": joint.marginal(v)}
-    label = "as asked"
-    if isinstance(query, Interventional) and query.do:
+def _worlds(fit: Fit, query: object, v: str, asked: Gaussian) -> dict[str, Gaussian | Histogram]:
+    """What the data show of all units and of those that happen to be as the question says, then the model's answer."""
+    held, given = _conditions(query)
+    worlds = dict([seen_density(fit, v)])
+    told = {u: x for u, x in {**held, **given}.items() if u != v}
+    if told:
+        try:
+            label, shown = seen_density(fit, v, told)
+            worlds[label] = shown
+        except DataError:  # no row has all of these
+            pass
+    return {**worlds, _asked(held, given): asked}
+
+
+def _conditions(query: object) -> tuple[dict[str, float], dict[str, float]]:
+    """Values that the question holds, and that it takes as seen; none for other kinds of questions."""
+    if isinstance(query, Interventional):
         held = {u: float(x) for u, x in query.do.items() if x is not None}
-        given = {u: float(x) for u, x in query.given.items() if x is not None}
-        told = ", ".join(f"{u} = {value_text(x)}" for u, x in {**held, **given}.items())
-        if v not in held and v not in given:
-            worlds[f"units seen with {told}"] = joint.given({**held, **given}).marginal(v)
-        among = f", seen {', '.join(f'{u} = {value_text(x)}' for u, x in given.items())}" if given else ""
-        label = f"set by intervention: {', '.join(f'{u} = {value_text(x)}' for u, x in held.items())}{among}"
-    return {**worlds, label: asked}
+        return held, {u: float(x) for u, x in query.given.items() if x is not None}
+    if not isinstance(query, Distribution | Statistic) or not has_crude(query):
+        return {}, {}
+    held = {u: float(x) for u, x in query.case.do.items()}  # type: ignore[arg-type, misc]
+    return held, {u.variable: float(x) for u, x in query.case.given.items() if x is not None}
+
+
+def _asked(held: dict[str, float], given: dict[str, float]) -> str:
+    if not held:
+        return "the fitted model, as asked"
+    told = ", ".join(f"{u} = {value_text(x)}" for u, x in held.items())
+    among = ", ".join(f"{u} = {value_text(x)}" for u, x in given.items())
+    return f"the fitted model, with {told} by intervention" + (f" where {among}" if among else "")
 
 
 def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> list[Markup]:

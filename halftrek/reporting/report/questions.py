@@ -14,6 +14,7 @@ from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
 from halftrek.inputs import read_question
 from halftrek.queries import Query, TotalEffect, check_query
+from halftrek.queries.seen import has_crude
 from halftrek.reporting.drawing import edge_weights
 from halftrek.reporting.report.answers import densities, paths
 from halftrek.reporting.report.page import (
@@ -70,7 +71,7 @@ def read_questions(questions: Any, graph: Graph) -> tuple[Query, ...]:
 def ask(fit: Fit, query: Query, how: How) -> Asked:
     """The answer, or the refusal: a question that is not identified has no number."""
     try:
-        found = answer(fit, query, **options_of(how))
+        found = answer(fit, query, crude=has_crude(query), **options_of(how))
     except NotIdentifiedError as refusal:
         return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.")
     except QueryError as error:  # values that were left out: identification is all that was asked
@@ -125,14 +126,14 @@ def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, commo
     return parts
 
 
-def _headline(found: Answer) -> Markup:
+def _headline(found: Answer, *, strong: bool = True) -> Markup:
     """The number with its interval."""
-    distribution = found.distribution
+    distribution, (start, end) = found.distribution, ("<b>", "</b>") if strong else ("", "")
     if distribution is None:
-        return f"<b>{_figure(float(found.value))}</b>{_interval(found, 0)}"
+        return f"{start}{_figure(float(found.value))}{end}{_interval(found, 0)}"
     pieces = []
     for i, v in enumerate(distribution.names):
-        mean, sd = f"<b>{_figure(distribution.mean[i])}</b>{_interval(found, i)}", float(distribution.sd[i])
+        mean, sd = f"{start}{_figure(distribution.mean[i])}{end}{_interval(found, i)}", float(distribution.sd[i])
         name = escape(v)
         pieces.append(f"{name}: mean {mean}, standard deviation {_figure(sd)}" if sd else f"{name} is {mean}")
     return "; ".join(pieces)
@@ -161,6 +162,8 @@ def _numbers(found: Answer) -> Markup:
     if found.outcome is not None:
         pairs.append(("single units", f"standard deviation {_figure(float(found.outcome.sd[0]))}, which is noise"))
     pairs.append(("known by", escape(found.method)))
+    if found.crude is not None:
+        pairs.append(("crude, in the rows without the graph", f"{_headline(found.crude, strong=False)}"))
     headers, rows = joint_rows(found)
     return facts(pairs) + (table(headers, rows) if rows else "")
 
