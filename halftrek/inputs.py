@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.errors import DataError, InputError, QueryError
+from halftrek.errors import DataError, HalftrekWarning, InputError, QueryError
 from halftrek.graph import Graph
 from halftrek.model import Rows
 from halftrek.moments import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
@@ -22,18 +24,36 @@ if TYPE_CHECKING:
 
 
 def read_graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
-    """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
+    """A graph from text in any syntax, from a file that holds such text, or from a networkx graph.
+
+    What its text says and the graph does not hold, or holds in another way, is warned of; ``graph.notes`` keeps it.
+    """
     if isinstance(source, Graph):
         return source
     if isinstance(source, os.PathLike):
-        return parse_graph(_text_of(Path(source)), syntax)
+        return _told(parse_graph(_text_of(Path(source)), syntax))
     if isinstance(source, str):
         if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
-            return parse_graph(_text_of(Path(source)), syntax)
-        return parse_graph(source, syntax)
+            return _told(parse_graph(_text_of(Path(source)), syntax))
+        return _told(parse_graph(source, syntax))
     if hasattr(source, "is_directed"):
         return Graph.from_networkx(source)
     raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
+
+
+def _told(graph: Graph) -> Graph:
+    """The graph; its notes are warned of, at the user's line of code."""
+    for note in graph.notes:
+        warnings.warn(str(note), HalftrekWarning, stacklevel=_depth_of_caller())
+    return graph
+
+
+def _depth_of_caller() -> int:
+    """How many calls above ours the first one from outside of halftrek is."""
+    depth = 0
+    while sys._getframe(depth + 1).f_globals.get("__name__", "").startswith("halftrek."):
+        depth += 1
+    return depth + 1
 
 
 def read_question(question: str | Query) -> Query:
