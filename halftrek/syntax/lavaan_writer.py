@@ -23,9 +23,8 @@ from halftrek.syntax.draft import number_text
 
 # what R takes for a name; lavaan calls its own parameters .p1., .p2. and so on
 _WORD = re.compile(r"(?!\.+(?:\d|$)|\.p\d+\.$)(?:[^\W\d_]|\.)[\w.]*")
-_RESERVED = frozenset(
-    "if else repeat while function for next break in TRUE FALSE NULL Inf NaN NA NA_integer_ NA_real_ NA_character_ "
-    "NA_complex_".split()
+_RESERVED = re.compile(
+    r"if|else|repeat|while|function|for|next|break|in|TRUE|FALSE|NULL|Inf|NaN|NA(?:_(?:integer|real|character|complex)_)?"
 )
 
 
@@ -129,7 +128,7 @@ def _modifier(known: Coefficient | None) -> str:
 
 def _refuse_unreadable(word: str, what: str) -> None:
     plain = _WORD.fullmatch(word) and all(c.isalpha() or c in "0123456789._" for c in word)
-    if not plain or word in _RESERVED:
+    if not plain or _RESERVED.fullmatch(word):
         raise GraphError(
             f"lavaan cannot read the {what} {word!r}: R has words of letters, digits, '.' and '_' that begin with a "
             f"letter and are not reserved; rename it"
