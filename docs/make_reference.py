@@ -23,7 +23,11 @@ for `halftrek.reporting.save`, and so on. Names that are not on this page may ch
 SECTIONS = (
     ("Graphs and questions", "halftrek", ("graph", "Graph", "parse_question", "format_graph")),
     ("Can it be known?", "halftrek", ("identify", "Verdict", "solve")),
-    ("", "halftrek.identification", ("identify", "implications", "Implications")),
+    (
+        "",
+        "halftrek.identification",
+        ("identify", "implications", "Implications", "adjustment_sets", "single_door_sets", "AdjustmentSets"),
+    ),
     ("Data", "halftrek", ("moments", "Moments")),
     ("", "halftrek.moments", ("read_moments",)),
     ("Fits", "halftrek", ("fit", "Fit", "Status", "fit_groups", "GroupFits", "fit_batch", "BatchFit")),

@@ -87,7 +87,8 @@ def test_written_and_read_back(syntax, data):
 
 
 ODD_BUT_R = {
-    "x.1", "größe", "latent", "observed", "node", "Graph", "strict", "dag", "start", "P", "do", "e", "u", ".x", "λ", "true",
+    "x.1", "größe", "latent", "observed", "node", "Graph", "strict", "dag", "start", "P", "do", "e", "u", ".x", "λ",
+    "true",
 }  # fmt: skip
 NO_R = ["TRUE", "function", "_x", "x²", ".5", "...", "..1", ".", ".p1.", "x٣", "NA_real_"]
 
