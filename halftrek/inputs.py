@@ -28,6 +28,8 @@ def read_graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty
 
     What its text says and the graph does not hold, or holds in another way, is warned of; ``graph.notes`` keeps it.
     """
+    if syntax != "auto" and not isinstance(source, str | os.PathLike):
+        raise InputError(f"syntax={syntax!r} goes with text, not with a {type(source).__name__}: leave it out")
     if isinstance(source, Graph):
         return source
     if isinstance(source, os.PathLike):
@@ -81,15 +83,14 @@ def read_data(
         raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
     if (data is None) == (cov is None):
         raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
-    if isinstance(data, Moments | Patterns) and names is None and weights is None and n is None and mean is None:
+    _refuse_idle(data, n=n, mean=mean, divisor=divisor, weights=weights, missing=missing)
+    if isinstance(data, Moments | Patterns) and names is None:
         return data
     if data is None:
         own = _has_names(cov)
         return Moments.from_cov(
             cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
         )
-    if n is not None or mean is not None:
-        raise DataError("n and mean go with cov; data bring their own")
     unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
     if unnamed:
         _refuse_wrong_width(data, chosen)
@@ -98,6 +99,21 @@ def read_data(
     if missing == "fiml" or isinstance(data, Patterns):
         return read_patterns(data, columns, weights=weights)
     return read_moments(data, columns, weights=weights, missing=missing)
+
+
+def _refuse_idle(data: Any, *, n: Any, mean: Any, divisor: str, weights: Any, missing: str) -> None:
+    """Raise for what has no meaning for data of this kind: rows, moments, or (None) a covariance."""
+    if data is not None and (n is not None or mean is not None):
+        raise DataError("n and mean go with cov; data bring their own")
+    if data is not None and divisor != "n":
+        raise DataError(
+            f"divisor={divisor!r} goes with cov; the moments of data are divided by their number: leave it out"
+        )
+    if data is None or isinstance(data, Moments | Patterns):
+        if weights is not None:
+            raise DataError("weights go with rows; give them where the rows are read: ht.moments(data, weights=...)")
+        if missing != "fiml":
+            raise DataError(f"missing={missing!r} goes with rows, and there are none any more: leave it out")
 
 
 def read_rows(
@@ -143,7 +159,7 @@ def read_grouped(
 
 def refuse_with_groups(**given: Any) -> None:
     """Raise for options of one fit that fits by group do not have."""
-    usual = {"method": "em", "finish": True}
+    usual = {"method": "em", "divisor": "n"}
     for name, value in given.items():
         if value is not usual.get(name) and value != usual.get(name):
             raise InputError(f"{name} cannot be used with groups; leave it out, or fit each group on its own")

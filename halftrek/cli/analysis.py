@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,8 +34,12 @@ class Data:
             raise InputError("a covariance needs its number of rows: --n 412, or n = 412 under [data]")
         if self.cov is None and (self.n is not None or self.means is not None):
             raise InputError("n and means go with a covariance; rows bring their own")
+        if self.cov is None and self.divisor != "n":
+            raise InputError("divisor goes with a covariance; sums over rows are divided by their number: leave it out")
         if self.cov is not None and (self.weights or self.cluster):
             raise InputError("weights and clusters are columns of rows; a covariance has none")
+        if self.cov is not None and self.missing != "fiml":
+            raise InputError(f"missing {self.missing} is for rows; a covariance has no missing values: leave it out")
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,15 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
     sure = Uncertainty(**{k: told[k] for k in ("interval", "level", "replicates", "ends", "random_state") if k in told})
     output = Output(effects=bool(told.get("effects")), checks=bool(told.get("checks")))
     return Analysis(told.get("graph", ""), data, questions, Fitting(args.method, args.noise), sure, output)
+
+
+def refuse_choices(args: argparse.Namespace) -> None:
+    """Raise if the words make a choice that belongs into the analysis file, which they name beside it."""
+    usual = {f.name: f.default for kind in (Data, Fitting, Uncertainty) for f in fields(kind)}
+    for name, value in vars(args).items():
+        if name in usual and value != usual[name]:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} has no meaning beside an analysis file, which says it itself: change the file")
 
 
 def _means(text: str | None) -> dict[str, float] | None:

@@ -50,6 +50,8 @@ def read_moments(
     if isinstance(source, Moments):
         if weights is not None:
             raise DataError("moments have no rows to weight any more; give the weights where the rows are read")
+        if missing == "drop":
+            raise DataError("moments have no rows to leave out any more; give missing where the rows are read")
         return source if names is None else source.select(names)
     if names is not None and not isinstance(names, str):
         names = tuple(names)

@@ -13,6 +13,7 @@ from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.effects import Effect
+from halftrek.inference.how import asked
 from halftrek.inference.kept import kept
 from halftrek.inference.strength import strengths
 from halftrek.notes import Note, in_short, note
@@ -28,7 +29,7 @@ BUDGET = 0.2  # seconds to find the formula that names a weak instrument
 
 def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str, Any]:
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
-    how = How(**{"interval": None, **options}) if how is None else how
+    how = asked(**options) if how is None else how
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit)
     wrong = _misfit(fit, how)
