@@ -23,7 +23,11 @@ for `halftrek.reporting.save`, and so on. Names that are not on this page may ch
 SECTIONS = (
     ("Graphs and questions", "halftrek", ("graph", "Graph", "parse_question", "format_graph")),
     ("Can it be known?", "halftrek", ("identify", "Verdict", "solve")),
-    ("", "halftrek.identification", ("identify", "implications", "Implications")),
+    (
+        "",
+        "halftrek.identification",
+        ("identify", "implications", "Implications", "adjustment_sets", "single_door_sets", "AdjustmentSets"),
+    ),
     ("Data", "halftrek", ("moments", "Moments")),
     ("", "halftrek.moments", ("read_moments",)),
     ("Fits", "halftrek", ("fit", "Fit", "Status", "fit_groups", "GroupFits", "fit_batch", "BatchFit")),
@@ -158,10 +162,10 @@ def first_sentence(thing: Any) -> str:
 
 
 def errors() -> str:
-    """The tree of errors, as a table."""
+    """The tree of errors and the warning, as a table."""
     import halftrek as ht
 
-    found = [getattr(ht, name) for name in ht.__all__ if name.endswith("Error")]
+    found = [getattr(ht, name) for name in ht.__all__ if name.endswith(("Error", "Warning"))]
     found.sort(key=lambda e: ([c.__name__ for c in reversed(e.__mro__)]))
     rows = [f"| `ht.{e.__name__}` | `{e.__mro__[1].__name__}` | {first_sentence(e)} |" for e in found]
     top = "## Errors\n\nEvery message names the variable, the place in the text or the file, and what to do.\n"

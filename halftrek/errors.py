@@ -17,6 +17,8 @@
     └── MissingExtraError (an ImportError) an optional part of halftrek is not installed
 
 Each message names the variable or the place, and ends with what to do about it.
+
+``HalftrekWarning`` (a UserWarning) is for what does not stop the work and is said by ``warnings.warn``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,10 @@ from typing import Any
 
 class HalftrekError(Exception):
     """Root of all errors that halftrek raises on purpose."""
+
+
+class HalftrekWarning(UserWarning):
+    """Something that a user should know and that does not stop the work."""
 
 
 class InputError(HalftrekError, ValueError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.errors import DataError, InputError, QueryError
+from halftrek.errors import DataError, HalftrekWarning, InputError, QueryError
 from halftrek.graph import Graph, with_indicators
 from halftrek.model import Rows
 from halftrek.moments import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
@@ -25,18 +27,38 @@ if TYPE_CHECKING:
 
 
 def read_graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
-    """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
+    """A graph from text in any syntax, from a file that holds such text, or from a networkx graph.
+
+    What its text says and the graph does not hold, or holds in another way, is warned of; ``graph.notes`` keeps it.
+    """
+    if syntax != "auto" and not isinstance(source, str | os.PathLike):
+        raise InputError(f"syntax={syntax!r} goes with text, not with a {type(source).__name__}: leave it out")
     if isinstance(source, Graph):
         return source
     if isinstance(source, os.PathLike):
-        return parse_graph(_text_of(Path(source)), syntax)
+        return _told(parse_graph(_text_of(Path(source)), syntax))
     if isinstance(source, str):
         if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
-            return parse_graph(_text_of(Path(source)), syntax)
-        return parse_graph(source, syntax)
+            return _told(parse_graph(_text_of(Path(source)), syntax))
+        return _told(parse_graph(source, syntax))
     if hasattr(source, "is_directed"):
         return Graph.from_networkx(source)
     raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
+
+
+def _told(graph: Graph) -> Graph:
+    """The graph; its notes are warned of, at the user's line of code."""
+    for note in graph.notes:
+        warnings.warn(str(note), HalftrekWarning, stacklevel=_depth_of_caller())
+    return graph
+
+
+def _depth_of_caller() -> int:
+    """How many calls above ours the first one from outside of halftrek is."""
+    depth = 0
+    while sys._getframe(depth + 1).f_globals.get("__name__", "").startswith("halftrek."):
+        depth += 1
+    return depth + 1
 
 
 def read_question(question: str | Query) -> Query:
@@ -67,17 +89,14 @@ def read_data(
     if (data is None) == (cov is None):
         raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
     weighted = weights is not None or sampling_weights is not None
-    if isinstance(data, Moments | Patterns) and names is None and not weighted and n is None and mean is None:
+    _refuse_idle(data, n=n, mean=mean, divisor=divisor, weighted=weighted, missing=missing)
+    if isinstance(data, Moments | Patterns) and names is None:
         return data
     if data is None:
-        if weighted:
-            raise DataError("weights go with rows; a covariance and n say all that there is")
         own = _has_names(cov)
         return Moments.from_cov(
             cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
         )
-    if n is not None or mean is not None:
-        raise DataError("n and mean go with cov; data bring their own")
     unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
     if unnamed:
         _refuse_wrong_width(data, bare_names(chosen.observed, categories) or ())
@@ -99,6 +118,21 @@ def read_categories(
         raise DataError("categories go with rows; moments and covariances have numbers already")
     found = resolve_categories(data, chosen.observed if names is None else names, given)
     return with_indicators(chosen, {c.column: c.names for c in found}), found
+
+
+def _refuse_idle(data: Any, *, n: Any, mean: Any, divisor: str, weighted: bool, missing: str) -> None:
+    """Raise for what has no meaning for data of this kind: rows, moments, or (None) a covariance."""
+    if data is not None and (n is not None or mean is not None):
+        raise DataError("n and mean go with cov; data bring their own")
+    if data is not None and divisor != "n":
+        raise DataError(
+            f"divisor={divisor!r} goes with cov; the moments of data are divided by their number: leave it out"
+        )
+    if data is None or isinstance(data, Moments | Patterns):
+        if weighted:
+            raise DataError("weights go with rows; give them where the rows are read: ht.moments(data, weights=...)")
+        if missing != "fiml":
+            raise DataError(f"missing={missing!r} goes with rows, and there are none any more: leave it out")
 
 
 def read_rows(
@@ -165,7 +199,7 @@ def read_grouped(
 
 def refuse_with_groups(**given: Any) -> None:
     """Raise for options of one fit that fits by group do not have."""
-    usual = {"method": "em", "finish": True}
+    usual = {"method": "em", "divisor": "n"}
     for name, value in given.items():
         if value is not usual.get(name) and value != usual.get(name):
             raise InputError(f"{name} cannot be used with groups; leave it out, or fit each group on its own")

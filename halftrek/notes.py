@@ -23,6 +23,7 @@ _ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_steps": "raise max_iter",
         "ask_expected": 'fit.modifications(information="expected")',
         "ask_plain_indices": "fit.modifications(robust=False)",
+        "ask_path": 'fit.effect("x -> m -> y")',
     },
     "command line": {
         "ask_profile": "--interval profile",
@@ -33,6 +34,7 @@ _ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_steps": "fit in Python with a larger max_iter",
         "ask_expected": 'fit.modifications(information="expected") in Python',
         "ask_plain_indices": "fit.modifications(robust=False) in Python",
+        "ask_path": "halftrek effect GRAPH DATA 'x -> m -> y'",
     },
 }
 
@@ -393,6 +395,27 @@ _WORDS: dict[str, Words] = {
         "variables are not: fit a table or a file, and save with its rows",
         "unequal spread ignored",
         level="doubt",
+    ),
+    # what the text of a graph says and the graph does not hold
+    "lavaan definitions": Words(
+        "what := defines is no part of a graph and was left out: {names}. Ask for it as a question, for instance "
+        "{ask_path}",
+        short=":= left out",
+        level="note",
+    ),
+    "lavaan outcomes": Words(
+        "sem() of lavaan would let the errors of outcomes that cause nothing covary: {names}. Here they do not unless "
+        "the text says so: write {first} ~~ {second} if they do, {first} ~~ 0*{second} if not",
+        short="outcomes do not covary, as they do in sem()",
+    ),
+    "lavaan growth": Words(
+        "all loadings of {factor!r} are given, as for growth() of lavaan, which would free the mean of {factor} and "
+        "hold the intercepts of {indicators} at zero. It was read as sem() reads it: a mean of zero, free intercepts",
+        short="growth factor read as by sem()",
+    ),
+    "lavaan factor mean": Words(
+        "{factor} ~ 1 frees the mean of a hidden cause; it is zero here, the intercepts of its children are free",
+        short="mean of a hidden cause is zero",
     ),
 }
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
 from halftrek.answers import Answer
-from halftrek.errors import NotIdentifiedError
+from halftrek.errors import InputError, NotIdentifiedError
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.estimation.status import troubles
@@ -24,6 +24,7 @@ from halftrek.inference import How, Profile, RobustTest, measures, profile_curve
 from halftrek.inference.beside_formula import formula_notes
 from halftrek.inference.contradictions import Contradiction, restrictions_behind
 from halftrek.inference.few_valued import few_valued, refuse_few_valued, takes_normal
+from halftrek.inference.how import asked
 from halftrek.inference.multiplicity import Multiplicity
 from halftrek.inference.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.rows_behind import categories_behind, coding_notes, in_numbers
@@ -104,9 +105,9 @@ def fit(
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
     starts: int | None = None,
-    max_iter: int = 200,
-    finish: bool = True,
-    mask: Literal["edge", "ancestor"] = "edge",
+    max_iter: int | None = None,
+    finish: bool | None = None,
+    mask: Literal["edge", "ancestor"] | None = None,
     random_state: int = 0,
 ) -> Fit:
     """Fit the graph's model to data, or to a covariance with ``n`` (and ``mean``).
@@ -129,7 +130,10 @@ def fit(
     one model for each group and gives ``GroupFits``, see ``fit_groups``.
     """
     if by is not None or is_grouped(data):
-        refuse_with_groups(cov=cov, n=n, mean=mean, names=names, cluster=cluster, method=method, finish=finish)
+        refuse_with_groups(
+            cov=cov, n=n, mean=mean, names=names, divisor=divisor, cluster=cluster, method=method, finish=finish,
+            mask=mask,
+        )  # fmt: skip
         grouped: Any = fit_groups(
             source, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=categories,
             missing=missing, noise=noise, intercepts=intercepts, coefficients=coefficients, starts=starts,
@@ -157,7 +161,7 @@ def fit(
     found = fit_once()
     if (
         method == "em"
-        and finish
+        and finish is not False
         and any(d.code in ("flat", "no finite maximum", "not converged") for d in found.districts)
     ):
         start = _formula_values(found)
@@ -182,12 +186,13 @@ def fit_groups(
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
     starts: int | None = None,
-    max_iter: int = 200,
+    max_iter: int | None = None,
 ) -> GroupFits:
     """Fit the graph's model to every group of rows, in one array program; rows with missing values are left out.
 
     ``by`` is a column of the data or one label for each row; without it ``data`` are moments by group.
     """
+    from halftrek.estimation.fit import MAX_ITER
     from halftrek.estimation.groups import fit_groups as fit_each
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
@@ -196,7 +201,7 @@ def fit_groups(
     )
     found = fit_each(
         chosen, groups, noise=noise or "free", intercepts=intercepts, coefficients=coefficients, starts=starts,
-        max_iter=max_iter, frame=library_of(data),
+        max_iter=max_iter or MAX_ITER, frame=library_of(data),
     )  # fmt: skip
     return replace(found, rows=rows)
 
@@ -273,7 +278,7 @@ def _crude(fitted: Fit, query: Query, **uncertainty: Any) -> Answer:
 
 def how_of(**uncertainty: Any) -> How:
     """Options of uncertainty; where no kind of interval is asked for, the judge chooses."""
-    return How(**{"interval": None, **uncertainty})
+    return asked(**uncertainty)
 
 
 def _about_the_fit(fitted: Fit, query: Query) -> list[Note]:
@@ -393,6 +398,8 @@ def counterfactual_of(
         do = in_numbers(source, do)
     check_query(unit_query((), tuple(do), outcomes), graph)
     if isinstance(rows, Mapping) and not any(map(np.ndim, rows.values())):
+        if unidentified != "raise":
+            raise InputError(f"unidentified={unidentified!r} is for the rows of a table; for one unit leave it out")
         unit = in_numbers(source, rows) if isinstance(source, Fit) else rows
         question = one_unit(graph, unit, do, outcomes)
         if isinstance(source, Fit):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,8 +36,12 @@ class Data:
             raise InputError("a covariance needs its number of rows: --n 412, or n = 412 under [data]")
         if self.cov is None and (self.n is not None or self.means is not None):
             raise InputError("n and means go with a covariance; rows bring their own")
+        if self.cov is None and self.divisor != "n":
+            raise InputError("divisor goes with a covariance; sums over rows are divided by their number: leave it out")
         if self.cov is not None and (self.weights or self.sampling_weights or self.cluster or self.categories):
             raise InputError("weights, clusters and categories are columns of rows; a covariance has none")
+        if self.cov is not None and self.missing != "fiml":
+            raise InputError(f"missing {self.missing} is for rows; a covariance has no missing values: leave it out")
         if self.weights and self.sampling_weights:
             raise InputError("weights count rows and sampling weights are shares of a population; give one of them")
 
@@ -116,6 +120,15 @@ def _categories(given: list[str] | None) -> dict[str, str] | None:
         if sign != "=":
             raise InputError(f"--categories takes a column and its level, {column}={level}, not {column}{sign}{level}")
     return {column: level.strip('"') for column, _, level in pairs}
+
+
+def refuse_choices(args: argparse.Namespace) -> None:
+    """Raise if the words make a choice that belongs into the analysis file, which they name beside it."""
+    usual = {f.name: f.default for kind in (Data, Fitting, Uncertainty) for f in fields(kind)}
+    for name, value in vars(args).items():
+        if name in usual and value != usual[name]:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} has no meaning beside an analysis file, which says it itself: change the file")
 
 
 def _means(text: str | None) -> dict[str, float] | None:

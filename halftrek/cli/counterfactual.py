@@ -66,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.unit is not None and (args.rows is not None or args.out is not None):
         raise InputError("--unit is one unit, whose answer is printed; --rows and --out are for tables")
+    if args.unit is not None and args.unidentified != "raise":
+        raise InputError(f"--unidentified {args.unidentified} is for the rows of a table; with --unit leave it out")
     if args.unit is None and args.rows is None and args.cov is not None:
         raise InputError("say whose outcome is asked for: --unit x=0,y=2 or --rows FILE")
     _writer(args.out)

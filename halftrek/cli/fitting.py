@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.analysis import Analysis, Uncertainty, uncertainty_options
@@ -35,12 +36,20 @@ def parameters(fit: Fit, sure: Uncertainty) -> list[Parameter]:
 
     if sure.interval == "profile":
         raise InputError("--interval profile is for one question at a time: halftrek query GRAPH DATA QUESTION")
+    if sure.ends != "percentile":
+        raise InputError(f"--ends {sure.ends} is for one question at a time: halftrek query GRAPH DATA QUESTION")
     if sure == Uncertainty():
         return judged_parameters(fit)
     with late_bar("bootstrap"):
         return judged_parameters(
             fit, level=sure.level, interval=sure.interval, replicates=sure.replicates, random_state=sure.random_state
         )
+
+
+def parameters_beside(fit: Fit, sure: Uncertainty) -> list[Parameter]:
+    """Every parameter beside questions: with their interval, or where that is for questions alone, the usual one."""
+    known = replace(sure, interval=None) if sure.interval == "profile" else sure
+    return parameters(fit, replace(known, ends="percentile"))
 
 
 def effect_records(fit: Fit, sure: Uncertainty) -> list[dict[str, Any]]:

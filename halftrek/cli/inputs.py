@@ -26,15 +26,13 @@ def read_graph(source: str, folder: Path = _HERE) -> Graph:
 
     A file holds text, or what ``save`` wrote of a graph, a model, a fit or a verdict.
     """
-    from halftrek.syntax import parse_graph
-
     if source == STANDARD_INPUT:
-        return parse_graph(_decoded(sys.stdin.buffer.read(), "standard input"))
+        return _parsed(_decoded(sys.stdin.buffer.read(), "standard input"))
     if _is_file(folder / source):
         text = _decoded((folder / source).read_bytes(), source)
-        return _saved_graph(folder / source) if re.match(r'\s*\{\s*"', text) else parse_graph(text)
+        return _saved_graph(folder / source) if re.match(r'\s*\{\s*"', text) else _parsed(text)
     if not re.fullmatch(r"[\w./\\ -]+", source) or "--" in source:
-        return parse_graph(source)
+        return _parsed(source)
     named = find_entry(source)
     if named is not None:
         return named.graph
@@ -42,6 +40,16 @@ def read_graph(source: str, folder: Path = _HERE) -> Graph:
     if study is None:
         raise InputError(_neither_file_nor_name(source))
     return study.graph
+
+
+def _parsed(text: str) -> Graph:
+    """The graph of a text; what the text says and the graph does not hold is told on standard error."""
+    from halftrek.syntax import parse_graph
+
+    graph = parse_graph(text)
+    for note in graph.notes:
+        print(f"halftrek: note: {note.words('command line')}", file=sys.stderr)
+    return graph
 
 
 def _saved_graph(path: Path) -> Graph:

@@ -103,6 +103,8 @@ _ADVICE = (
     ('missing="drop"', "--missing drop"),
     ("missing='drop'", "--missing drop"),
     ("; give syntax=... if it is another", ""),
+    ('interval="delta"', "--interval delta"),
+    ('interval="bootstrap"', "--interval bootstrap"),
 )
 
 

@@ -38,13 +38,14 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the report."""
-    from halftrek.cli.analysis import analysis_of, uncertainty_options
+    from halftrek.cli.analysis import analysis_of, refuse_choices, uncertainty_options
     from halftrek.cli.analysis_file import keep_analysis, read_analysis
     from halftrek.cli.fitting import fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import refuse_existing, show, show_json
 
     if args.graph.endswith(".toml"):
+        refuse_choices(args)
         analysis = read_analysis(args.graph)
         analysis = replace(analysis, questions=(*analysis.questions, *(args.question or ())))
         named = analysis.output.report

@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(analysis.graph, analysis.folder)
     with fitting.fitted(analysis, graph) as result:
         record: dict[str, Any] = {"analysis": args.analysis, "graph": graph_record(result.graph)}
-        record["fit"] = fit_record(result)
+        rows = fitting.parameters_beside(result, analysis.uncertainty)
+        record["fit"] = fit_record(result, rows)
         record["questions"], texts = _answers(result, analysis)
         if analysis.output.effects:
             record["effects"] = fitting.effect_records(result, analysis.uncertainty)
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             texts.append(fitting.checks_text(record["checks"]))
         record["files"] = {name: str(path) for name, path in files.items()}
         if not args.json:
-            show("\n\n".join([summarize_fit(result), *texts]))
+            show("\n\n".join([summarize_fit(result, rows), *texts]))
         _write(result, analysis, files, record)
     if args.json:
         show_json(record)

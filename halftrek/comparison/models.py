@@ -138,8 +138,10 @@ def compare(
     Weights are Akaike weights. A model lies inside another if its edges do, or if the other reproduces its covariances
     near the estimates. Degrees of freedom count what data determine. ``robust``: tests from the spread over independent
     units (rows, or clusters), for data that are not normal; left out: where rows are in clusters. ``fitting`` are
-    options of ``ht.fit`` for graphs, such as ``cluster=``.
+    options of ``ht.fit`` for graphs, such as ``cluster=``. ``level`` is for the answers to ``query``.
     """
+    if query is None and level != 0.95:
+        raise InputError(f"level={level:g} is for the intervals of a question, and none is asked: leave it out")
     fits = _alike(_fits(models, data, fitting))
     by_units = all(counts_units(one, robust, "compare()") for one in fits.values())
     found = {name: measures_by_units(one)[0] if by_units else measures(one) for name, one in fits.items()}
@@ -166,6 +168,8 @@ def _fits(models: Mapping[str, Any], data: Any, fitting: Mapping[str, Any]) -> d
             fits[str(name)] = fit(read_graph(one), data, **fitting)
     if fitting and all(isinstance(one, Fit) for one in models.values()):
         raise InputError(f"{', '.join(fitting)} is for graphs that are fitted here, and all models are fits already")
+    if data is not None and all(isinstance(one, Fit) for one in models.values()):
+        raise InputError("data are for graphs, and all models are fitted already: leave data out")
     first, *others = fits
     for name in others:
         lone = sorted(set(fits[first].graph.observed) ^ set(fits[name].graph.observed))

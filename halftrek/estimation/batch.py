@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from halftrek.errors import DataError
 from halftrek.estimation.checks import well_posed
 from halftrek.estimation.district import Settings
-from halftrek.estimation.fit import LOG_2PI, select
+from halftrek.estimation.fit import LOG_2PI, MAX_ITER, select
 from halftrek.estimation.options import Intercepts, Noise, resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
@@ -104,7 +104,7 @@ def fit_batch(
     noise: Noise = "free",
     intercepts: Intercepts = "free",
     starts: int | None = None,
-    max_iter: int = 200,
+    max_iter: int = MAX_ITER,
     start: Floats | None = None,
 ) -> BatchFit:
     """Fit a graph to many moment sets: a list of ``Moments``, or arrays ``cov (b, p, p)``, ``mean (b, p)``, ``n``.
@@ -134,6 +134,8 @@ def _arrays(
 ) -> tuple[Floats, Floats, Floats]:
     p = len(graph.observed)
     if moments is not None:
+        if cov is not None or mean is not None or n is not None:
+            raise DataError("a list of moments brings cov, mean and n: leave these out")
         if not len(moments):
             raise DataError("there is no moment set to fit")
         chosen = [select(m, graph) for m in moments]

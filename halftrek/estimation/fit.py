@@ -12,13 +12,13 @@ import numpy as np
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.district import Settings
-from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
+from halftrek.estimation.options import Intercepts, Noise, Options, refuse_idle, resolve_options, with_coefficients
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.presented import Presented
 from halftrek.estimation.reports import reports_of
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall
-from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
+from halftrek.graph import Graph, did_you_mean
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments import Moments, Patterns, RowReader
 from halftrek.queries import TotalEffect
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from halftrek.inference.mediation import Mediation
     from halftrek.inference.profile import Profile
 
+MAX_ITER = 200  # steps of EM and of the second-order finish
 FEW_ROWS = 50  # below, even districts without bows may have several maxima
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -275,40 +276,48 @@ def fit(
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
     starts: int | None = None,
-    max_iter: int = 200,
-    finish: bool = True,
-    mask: Literal["edge", "ancestor"] = "edge",
+    max_iter: int | None = None,
+    finish: bool | None = None,
+    mask: Literal["edge", "ancestor"] | None = None,
     random_state: int = 0,
     start: Mapping[tuple[str, str], float] | None = None,
 ) -> Fit:
     """Maximum likelihood of the graph's model, given moments, or patterns of rows with missing values.
 
     - ``method="em"``: district by district, closed-form EM with a second-order finish (``finish=False``: EM alone);
-    - ``method="cgl-go"``: the paper's Algorithm 1, with ``mask`` and ``random_state``; noise variances are 1;
+      nothing is random, whatever the ``random_state``;
+    - ``method="cgl-go"``: the paper's Algorithm 1, with ``mask`` ("edge" or "ancestor", the paper's own; left out:
+      "edge") and ``random_state``; noise variances are 1;
     - ``noise``: ``"free"``, ``"unit"`` or ``{"x": 1.0}``; ``intercepts``: ``"free"``, ``"zero"`` or ``{"x": 0.0}``;
     - ``coefficients``: ``{"x -> y": 0.5}`` fixes, ``{"x -> y": "a", "z -> y": "a"}`` makes equal;
     - ``starts``: number of deterministic starts of each district that may have several maxima;
+    - ``max_iter``: at most so many steps (left out: 200, of "cgl-go" 5,000 rounds);
     - ``start``: coefficients ``{("x", "y"): 0.5}`` to begin one more start with.
+
+    An option that a method has no use for is refused.
     """
+    if max_iter is not None and max_iter < 1:
+        raise InputError(f"max_iter must be at least 1, not {max_iter}")
     if coefficients:
-        known = _overridden(graph.coefficients, coefficients)
-        graph = Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
+        graph = with_coefficients(graph, coefficients)
     if isinstance(moments, Patterns):
         moments = _chosen(moments, graph)
     if method == "cgl-go":
         if isinstance(moments, Patterns):
             raise InputError("method='cgl-go' needs complete rows; leave out the others with missing='drop'")
-        return _literal(graph, moments, noise, mask, random_state, max_iter, intercepts)
+        refuse_idle(method, starts=starts, finish=finish, start=start)
+        return _literal(graph, moments, noise, mask or "edge", random_state, max_iter, intercepts)
     if method != "em":
         raise InputError(f"method must be 'em' or 'cgl-go', not {method!r}")
+    refuse_idle(method, mask=mask)
     if starts is not None and starts < 1:
         raise InputError(f"starts must be at least 1, not {starts}")
-    if max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, not {max_iter}")
     options = resolve_options(graph, "free" if noise is None else noise, intercepts)
     names = graph.observed
     first = None if start is None else _matrix(names, start)
-    settings = Settings(starts, max_iter, finish, few_rows=_rows_of(moments) < FEW_ROWS, start=first)
+    settings = Settings(
+        starts, max_iter or MAX_ITER, finish is not False, few_rows=_rows_of(moments) < FEW_ROWS, start=first
+    )
     if isinstance(moments, Patterns):
         return _with_holes(graph, moments, options, settings)
     data = select(moments, graph)
@@ -357,17 +366,6 @@ def _matrix(names: tuple[str, ...], start: Mapping[tuple[str, str], float]) -> F
     return T
 
 
-def _overridden(known: Mapping[str, float | str], given: Mapping[str, float | str]) -> dict[str, float | str]:
-    """What is given for an edge replaces what the graph said of it, however the edge is written."""
-    merged = dict(known)
-    for key, value in given.items():
-        u, kind, v = parse_edge_key(key)
-        if kind == "<->":
-            merged.pop(edge_key(v, kind, u), None)
-        merged[edge_key(u, kind, v)] = value
-    return merged
-
-
 def select(moments: Moments, graph: Graph) -> Moments:
     """The moments of the graph's variables, in its order."""
     if moments.names == graph.observed:
@@ -397,10 +395,10 @@ def _literal(
     noise: Noise | None,
     mask: Literal["edge", "ancestor"],
     random_state: int,
-    max_iter: int,
+    max_iter: int | None,
     intercepts: Intercepts,
 ) -> Fit:
-    from halftrek.estimation.reference.cgl_go import cgl_go
+    from halftrek.estimation.reference.cgl_go import MAX_ROUNDS, cgl_go
 
     if noise not in (None, "unit"):
         raise InputError("method='cgl-go' is the paper's algorithm, which holds noise variances at 1: leave noise out")
@@ -409,13 +407,14 @@ def _literal(
     data = select(moments, graph)
     if not well_posed(data.cov[None], data.n)[0]:
         refuse_dependent(data, graph)
-    found = cgl_go(graph, data, mask=mask, random_state=random_state)
+    found = cgl_go(graph, data, mask=mask, random_state=random_state, max_iter=max_iter or MAX_ROUNDS)
     names = graph.observed
     model = CGLSCM(names, found.T, found.C, found.mu, np.eye(len(names)), tuple(graph.latents), graph)
     if found.converged:
         status = Status("converged", "converged: the literal algorithm no longer raises the likelihood.")
     else:
         status = Status(
-            "not converged", f"not converged: the literal algorithm stopped after {found.iterations} rounds."
+            "not converged",
+            f"not converged: the literal algorithm stopped after {found.iterations} rounds; raise max_iter.",
         )
     return Fit(graph, data, model, found.loglik, status, (), "cgl-go", resolve_options(graph, "unit", "free"))

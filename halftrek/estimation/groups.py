@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError
 from halftrek.estimation.batch import BatchFit, fit_batch
-from halftrek.estimation.fit import Fit, _overridden, fit
-from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options
+from halftrek.estimation.fit import MAX_ITER, Fit, fit
+from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options, with_coefficients
 from halftrek.graph import Graph
 from halftrek.moments import Moments, RowReader
 from halftrek.moments.check import ROUNDING
@@ -32,7 +32,7 @@ class GroupFits:
     batch: BatchFit
     options: Options
     starts: int | None = None
-    max_iter: int = 200
+    max_iter: int = MAX_ITER
     frame: str = ""
     rows: RowReader | None = None  # all rows, with the group of each as its cluster
 
@@ -142,13 +142,12 @@ def fit_groups(
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
     starts: int | None = None,
-    max_iter: int = 200,
+    max_iter: int = MAX_ITER,
     frame: str = "",
 ) -> GroupFits:
     """Fit a graph to the moments of every group, in the order of ``graph.observed``; each may fail alone."""
     if coefficients:
-        known = _overridden(graph.coefficients, coefficients)
-        graph = Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
+        graph = with_coefficients(graph, coefficients)
     options = resolve_options(graph, noise, intercepts)
     constant = np.asarray(constant_columns(groups).any(axis=1))
     cov = np.where(constant[:, None, None], 0.0, groups.cov) if constant.any() else groups.cov

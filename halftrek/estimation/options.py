@@ -1,4 +1,4 @@
-"""What a fit may hold fixed, resolved against the graph."""
+"""What a fit may hold fixed, resolved against the graph; options that a method has no use for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Literal
 
 from halftrek.errors import GraphError, InputError
-from halftrek.graph import Graph, did_you_mean
+from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
 
 Noise = Literal["free", "unit"] | Mapping[str, float]
 Intercepts = Literal["free", "zero"] | Mapping[str, float]
@@ -29,6 +29,25 @@ def resolve_options(graph: Graph, noise: Noise, intercepts: Intercepts) -> Optio
         if value <= 0.0:
             raise InputError(f"noise: the variance of {name!r} must be positive, not {value:g}")
     return Options(variances, _fixed(graph, intercepts, "intercepts", {"free": None, "zero": 0.0}))
+
+
+def with_coefficients(graph: Graph, given: Mapping[str, float | str]) -> Graph:
+    """The graph; what is given for an edge replaces what it said of that edge, however the edge is written."""
+    merged = dict(graph.coefficients)
+    for key, value in given.items():
+        u, kind, v = parse_edge_key(key)
+        if kind == "<->":
+            merged.pop(edge_key(v, kind, u), None)
+        merged[edge_key(u, kind, v)] = value
+    return Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, merged, notes=graph.notes)
+
+
+def refuse_idle(method: str, **given: object) -> None:
+    """Raise for an option that the method has no use for."""
+    other = "em" if method == "cgl-go" else "cgl-go"
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} has no meaning with method={method!r}: leave it out, or use method={other!r}")
 
 
 def _fixed(graph: Graph, given: object, what: str, words: dict[str, float | None]) -> tuple[tuple[str, float], ...]:

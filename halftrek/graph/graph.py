@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ from halftrek.graph.order import find_cycle, reachable, topological_sort
 if TYPE_CHECKING:
     import networkx
 
+    from halftrek.notes import Note
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
@@ -35,7 +37,8 @@ class Graph:
     - ``latents``: hidden root causes with their observed children, any number of them;
     - ``observed``: the measured variables; those named only in edges are added in order of appearance;
     - ``coefficients``: what is known of an edge, keyed by its text: ``{"x -> y": 0.5}`` fixes it,
-      ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal.
+      ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal;
+    - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way.
 
     A bidirected edge and a hidden cause of two variables are not the same model, see ``canonical`` and ``project``.
     """
@@ -45,6 +48,7 @@ class Graph:
     latents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     observed: tuple[str, ...] = ()
     coefficients: Mapping[str, Coefficient] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
     def __init__(
         self,
@@ -53,6 +57,8 @@ class Graph:
         latents: Mapping[str, Iterable[str]] | None = None,
         observed: Iterable[str] = (),
         coefficients: Mapping[str, Coefficient] | None = None,
+        *,
+        notes: Iterable[Note] = (),
     ) -> None:
         hidden = {check_name(u): children_of(u, kids) for u, kids in (latents or {}).items()}
         arrows = dict.fromkeys(pair_of(e, "directed") for e in directed)
@@ -76,6 +82,7 @@ class Graph:
             ("latents", MappingProxyType(hidden)),
             ("observed", names),
             ("coefficients", MappingProxyType(known)),
+            ("notes", tuple(notes)),
         ):
             object.__setattr__(self, attribute, value)
 
@@ -257,7 +264,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
-        return (Graph, state)
+        return (partial(Graph, notes=self.notes), state)
 
     def __len__(self) -> int:
         return len(self.observed)

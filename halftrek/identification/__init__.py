@@ -4,16 +4,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from halftrek.identification.adjustment import adjustment_set, adjustment_sets, front_door_set
+    from halftrek.identification.adjustment import (
+        adjustment_set,
+        adjustment_sets,
+        front_door_set,
+        single_door_sets,
+    )
     from halftrek.identification.advice import Change
     from halftrek.identification.branches import real_values
     from halftrek.identification.decision import every_effect, identify, identify_all, what_would_help
+    from halftrek.identification.listed_sets import AdjustmentSets
     from halftrek.identification.recipe import Recipe, solve
     from halftrek.identification.testable import Implications, implications
     from halftrek.identification.verdict import Verdict
     from halftrek.identification.witness import Witness
 
 __all__ = [
+    "AdjustmentSets",
     "Change",
     "Implications",
     "Recipe",
@@ -27,15 +34,17 @@ __all__ = [
     "identify_all",
     "implications",
     "real_values",
+    "single_door_sets",
     "solve",
     "what_would_help",
 ]
 
 _HOMES = {  # loaded when first used: most programs that import halftrek decide nothing at once
-    "adjustment": ("adjustment_set", "adjustment_sets", "front_door_set"),
+    "adjustment": ("adjustment_set", "adjustment_sets", "front_door_set", "single_door_sets"),
     "advice": ("Change",),
     "branches": ("real_values",),
     "decision": ("every_effect", "identify", "identify_all", "what_would_help"),
+    "listed_sets": ("AdjustmentSets",),
     "recipe": ("Recipe", "solve"),
     "testable": ("Implications", "implications"),
     "verdict": ("Verdict",),

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 
+from halftrek.errors import QueryError
 from halftrek.graph import Graph
 from halftrek.graph.separation import Walks
+from halftrek.graph.separators import minimal_separators
 
-_MOST_SUBSETS = 4096
 
-
-def adjustment_set(graph: Graph, causes: Iterable[str], outcomes: Iterable[str]) -> tuple[str, ...] | None:
+def adjustment_set(graph: Graph, causes: str | Iterable[str], outcomes: str | Iterable[str]) -> tuple[str, ...] | None:
     """A minimal set Z with ``P(y | do(x)) = Σ_z P(y | x, z) P(z)``, or None if there is none.
 
     Generalised adjustment (Shpitser et al. 2010, Perković et al. 2018), complete: Z holds no descendant of a variable
     on a directed path from x to y, and blocks all other paths. Sets without descendants of x (back-door) come first.
     """
-    xs, ys = tuple(causes), tuple(outcomes)
-    open_paths = _without_causal_start(graph, xs, ys)
+    xs, ys = _sides(causes, outcomes)
+    open_paths = Walks(graph, _causal_starts(graph, xs, ys))
     above = graph.ancestors((*xs, *ys))
     pool = above - forbidden(graph, xs, ys)
     for candidates in dict.fromkeys((pool - graph.descendants(xs), pool)):
@@ -32,21 +32,39 @@ def adjustment_set(graph: Graph, causes: Iterable[str], outcomes: Iterable[str])
     return None
 
 
-def adjustment_sets(graph: Graph, causes: Iterable[str], outcomes: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """All minimal adjustment sets, smallest first; at most some thousand subsets are looked at."""
-    xs, ys = tuple(causes), tuple(outcomes)
-    open_paths = _without_causal_start(graph, xs, ys)
-    pool = [v for v in graph.topological_order if v not in forbidden(graph, xs, ys)]
-    found: list[set[str]] = []
-    looked_at = 0
-    for size in range(len(pool) + 1):
-        for chosen in combinations(pool, size):
-            looked_at += 1
-            if looked_at > _MOST_SUBSETS:
-                return
-            if not any(f <= set(chosen) for f in found) and open_paths.separated(xs, ys, chosen):
-                found.append(set(chosen))
-                yield chosen
+def adjustment_sets(
+    graph: Graph, causes: str | Iterable[str], outcomes: str | Iterable[str]
+) -> Iterator[tuple[str, ...]]:
+    """All minimal adjustment sets, each once and with polynomial delay, those next to the causes first.
+
+    There may be exponentially many: take what you need with ``itertools.islice``.
+    """
+    xs, ys = _sides(causes, outcomes)
+    found = minimal_separators(graph, xs, ys, without=_causal_starts(graph, xs, ys), never=forbidden(graph, xs, ys))
+    return (_in_order(graph, chosen) for chosen in found)
+
+
+def single_door_sets(graph: Graph, cause: str, outcome: str) -> Iterator[tuple[str, ...]]:
+    """All minimal sets Z for which the slope of the cause in the regression of the outcome on it and Z is the arrow's.
+
+    Z separates the two where the arrow is missing (Pearl's single-door criterion); with polynomial delay.
+    """
+    found = minimal_separators(graph, *_sides(cause, outcome), without=[(cause, outcome)])
+    return (_in_order(graph, chosen) for chosen in found)
+
+
+def _sides(causes: str | Iterable[str], outcomes: str | Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    xs, ys = ((given,) if isinstance(given, str) else tuple(given) for given in (causes, outcomes))
+    if not xs or not ys:
+        raise QueryError("an adjustment needs at least one cause and one outcome")
+    both = [v for v in xs if v in ys]
+    if both:
+        raise QueryError(f"{both[0]!r} is a cause and an outcome; name it once")
+    return xs, ys
+
+
+def _in_order(graph: Graph, chosen: Collection[str]) -> tuple[str, ...]:
+    return tuple(v for v in graph.topological_order if v in chosen)
 
 
 def forbidden(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> frozenset[str]:
@@ -73,16 +91,17 @@ def _on_causal_paths(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str,
     return frozenset(down & up)
 
 
-def _without_causal_start(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> Walks:
-    """The graph without the first arrow of every directed path from the causes to the outcomes."""
+def _causal_starts(graph: Graph, causes: tuple[str, ...], outcomes: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The first arrow of every directed path from the causes to the outcomes."""
     between = _on_causal_paths(graph, causes, outcomes)
-    return Walks(graph, [(x, v) for x in causes for v in graph.children(x) if v in between])
+    return [(x, v) for x in causes for v in graph.children(x) if v in between]
 
 
 def front_door_set(graph: Graph, cause: str, outcome: str, *, largest: int = 3) -> tuple[str, ...] | None:
     """Mediators M with ``P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x')`` (Pearl 1995), smallest first.
 
-    M meets every directed path from x to y; nothing confounds x and M; x blocks all back doors from M to y.
+    M meets every directed path from x to y; nothing confounds x and M; x blocks all back doors from M to y. Sets of
+    more than ``largest`` mediators are not looked for.
     """
     between = _on_causal_paths(graph, (cause,), (outcome,)) - {outcome}
     if not between:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from halftrek.graph import Graph
+    from halftrek.identification.listed_sets import AdjustmentSets
     from halftrek.identification.nonparametric import Hedge
     from halftrek.identification.recipe import Recipe
     from halftrek.identification.witness import Witness
@@ -43,6 +45,17 @@ class Verdict:
     def identified(self) -> bool:
         """True only for the status "identified"."""
         return self.status == "identified"
+
+    @cached_property
+    def adjustment_sets(self) -> AdjustmentSets | None:
+        """All minimal sets of variables that it is enough to adjust for, smallest first; empty if there is none.
+
+        Of a direct effect: sets that make the slope of the cause the arrow's. None for a question that is not about
+        one such effect. At most 1,000 are listed, and ``complete`` says whether these are all.
+        """
+        from halftrek.identification.listed_sets import listed_sets
+
+        return listed_sets(self.graph, self.query)
 
     def explain(self) -> str:
         """The verdict in sentences."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from halftrek.errors import InputError
 from halftrek.inference.information import Kind
@@ -49,3 +49,18 @@ class How:
     def quantile(self) -> float:
         """The point of the standard normal that leaves half of what is not covered above it."""
         return NormalDist().inv_cdf(0.5 + self.level / 2.0)
+
+
+def asked(**options: Any) -> How:
+    """How, as a user asks for it: without an interval one is chosen, and an option of other intervals is refused."""
+    how = How(**{"interval": None, **options})
+    if how.information is not None and how.interval not in (None, "delta", "profile"):
+        raise InputError(
+            f'information has no meaning for the interval "{how.interval}": leave it out, or ask for interval="delta"'
+        )
+    if how.interval not in ("bootstrap", "parametric"):
+        for name, given, usual in (("replicates", how.replicates, How.replicates), ("ends", how.ends, How.ends)):
+            if given != usual:
+                what = f'for the interval "{how.interval}"' if how.interval else "where no interval is asked for"
+                raise InputError(f'{name} has no meaning {what}: leave it out, or ask for interval="bootstrap"')
+    return how

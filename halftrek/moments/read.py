@@ -68,6 +68,8 @@ def read_moments(
     given = one_kind(weights, sampling_weights)
     if isinstance(source, Moments):
         _refuse_for_moments(given, categories, "moments")
+        if missing == "drop":
+            raise DataError("moments have no rows to leave out any more; give missing where the rows are read")
         return source if names is None else source.select(names)
     known = resolve_categories(source, names, categories)
     names = names if isinstance(names, str) else expanded_names(names, known)

@@ -109,7 +109,7 @@ def variables_of(query: Query) -> tuple[str, ...]:
             return tuple(dict.fromkeys(w for v in all_variants(query) for w in names_in(v)))
 
 
-def terms_of(query: Composite) -> tuple[Query, ...]:
+def terms_of(query: Query) -> tuple[Query, ...]:
     """The numbers that a composite question is made of; of other questions, the question itself."""
     return tuple(leaves(query)) if isinstance(query, Arithmetic) else (query,)
 

@@ -34,6 +34,8 @@ def plot_convergence(
     if isinstance(traces, Fit):
         from halftrek.estimation.trace import likelihood_trace
 
+        if best is not None:
+            raise InputError("plot_convergence: a fit knows its maximum; leave best out")
         best, traces = traces.loglik, {"EM alone": likelihood_trace(traces)}
     several = traces if isinstance(traces, Mapping) else {"log-likelihood": traces}
     series = {label: np.asarray(values, dtype=float) for label, values in several.items()}
@@ -142,6 +144,8 @@ def plot_profile(
     ``values`` and ``deviance`` are numbers, or ``values`` is a profile that has both, with ``cut`` and ``estimate``.
     """
     if deviance is None:
+        if cut is not None or estimate is not None:
+            raise InputError("plot_profile: a profile has its cut and estimate; leave them out")
         profile, values = values, values.values
         deviance, cut, estimate = profile.deviance, profile.cut, profile.estimate
     x, y = np.asarray(values, dtype=float), np.asarray(deviance, dtype=float)

@@ -108,6 +108,8 @@ def plot_sensitivity(
     """Draws ``sensitivity(...)``, or one that is given as the first argument: the answer against the correlation
     of the two errors, with its interval, and the place where it reaches zero."""
     if isinstance(graph, Sensitivity):
+        if any(given is not None for given in (data, question, arc, values)) or level != 0.95:
+            raise InputError("plot_sensitivity: what is computed already takes no data, question, arc, values or level")
         found = graph
     elif data is None or question is None or arc is None:
         raise InputError('plot_sensitivity needs data, a question and arc=("x", "y")')

@@ -10,7 +10,7 @@ import numpy as np
 from halftrek.frames import as_frame as frame_of
 from halftrek.inference import Parameter
 from halftrek.inference.few_valued import kind_notes
-from halftrek.inference.how import How, Interval
+from halftrek.inference.how import Interval, asked
 from halftrek.inference.intervals import KINDS
 from halftrek.inference.rows_behind import data_notes
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
@@ -39,7 +39,9 @@ def parameter_table(
     as_frame: bool = True,
 ) -> Any:
     """All parameters as a tidy frame, or as a list of values."""
-    how = How(interval, level, information, replicates, random_state=random_state)
+    how = asked(
+        interval=interval, level=level, information=information, replicates=replicates, random_state=random_state
+    )
     return frame_of(judged_columns(fit, how), fit.frame) if as_frame else judged_parameters(fit, how)
 
 

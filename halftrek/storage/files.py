@@ -33,6 +33,8 @@ def save(value: Any, path: str | os.PathLike[str], *, rows: bool = False) -> Pat
 
     if type(value) not in names():
         raise InputError(f"a {type(value).__name__} cannot be saved; fits, models, answers, verdicts and graphs can")
+    if rows and not isinstance(value, Fit):
+        raise InputError(f"rows=True is for a fit, whose rows it saves; a {type(value).__name__} has none")
     content = encode(with_rows(value, rows) if isinstance(value, Fit) else value)
     head = {"format": FORMAT, "version": VERSION, "halftrek": __version__, "digest": _digest(content)}
     with whole_file(path) as unfinished:

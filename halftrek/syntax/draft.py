@@ -11,6 +11,7 @@ from typing import NoReturn
 from halftrek.errors import GraphError, GraphSyntaxError
 from halftrek.graph import Coefficient, Graph, check_name, edge_key
 from halftrek.graph.order import find_cycle
+from halftrek.notes import Note
 from halftrek.syntax.tokens import Token
 
 
@@ -85,8 +86,8 @@ class Draft:
             self._refuse(f"the coefficient {word!r} is not a finite number; write a number or another label", token)
         return number
 
-    def build(self) -> Graph:
-        """The graph; otherwise an error that points at the culprit."""
+    def build(self, notes: Iterable[Note] = ()) -> Graph:
+        """The graph with what there is to say of its reading; otherwise an error that points at the culprit."""
         if not self._met:
             raise GraphSyntaxError("the text names no variable; write for instance x -> y", self.text, 0, 1)
         for name, hidden in self._hidden.items():
@@ -110,7 +111,7 @@ class Draft:
             self._refuse("all variables are hidden; name at least one that is observed", next(iter(self._met.values())))
         latents: dict[str, list[str]] = {u: [] for u in self._hidden}
         arcs = [(e.u, e.v) for e in self._edges if e.kind == "<->"]
-        return Graph(arrows, arcs, latents, observed, known)
+        return Graph(arrows, arcs, latents, observed, known, notes=notes)
 
     def _check_ends(self, edge: Edge) -> None:
         if edge.u == edge.v:

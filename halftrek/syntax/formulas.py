@@ -28,7 +28,10 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a right side: ``0.5*x``, ``a*x``, ``NA*x``; without a name it is the intercept."""
+    """One term of a right side: ``0.5*x``, ``a*x``, ``NA*x``.
+
+    Without a name it is the intercept, or the 0 of ``f =~ 0``, a hidden cause without children.
+    """
 
     name: Token | None
     first: Token
@@ -47,8 +50,15 @@ class Formula:
     term: Term
 
 
-def parse_formulas(text: str) -> Iterator[Formula]:
-    """Every formula of the text, in order; definitions (``:=``) are passed over."""
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """``name := expression``, which says nothing of the graph."""
+
+    name: Token
+
+
+def parse_formulas(text: str) -> Iterator[Formula | Definition]:
+    """Every formula and definition of the text, in order."""
     cursor = Cursor(text, scan(text, _RULES, GraphSyntaxError, newlines=True), GraphSyntaxError)
     while True:
         cursor.skip("\n", ";")
@@ -62,7 +72,7 @@ def parse_formulas(text: str) -> Iterator[Formula]:
             )
 
 
-def _formula(cursor: Cursor) -> Iterator[Formula]:
+def _formula(cursor: Cursor) -> Iterator[Formula | Definition]:
     lefts = [_left(cursor)]
     while cursor.accept("+"):
         lefts.append(_left(cursor))
@@ -71,6 +81,7 @@ def _formula(cursor: Cursor) -> Iterator[Formula]:
         while not (cursor.done or cursor.sees("\n", ";")):
             if cursor.take().text in ("+", "-", "*", "/", "^", ",", "(", ":="):
                 cursor.skip("\n")
+        yield from map(Definition, lefts)
         return
     if not cursor.sees("~", "~~", "=~"):
         cursor.fail(
@@ -78,6 +89,11 @@ def _formula(cursor: Cursor) -> Iterator[Formula]:
             or f"a formula has one of the operators ~, ~~ and =~ after its left side, not {operator.shown()}"
         )
     cursor.take()
+    cursor.skip("\n")
+    if operator.text == "=~" and cursor.sees("0") and cursor.after.text in ("", "\n", ";"):
+        nothing = Term(None, cursor.here, cursor.take())
+        yield from (Formula(left, operator, nothing) for left in lefts)
+        return
     while True:
         cursor.skip("\n")
         term = _term(cursor)
@@ -119,11 +135,16 @@ def _term(cursor: Cursor) -> Term:
             if token.kind == "name" and token.text == "NA":
                 freed = True
             else:
-                label = token.word
+                label = _label(token)
         else:
             cursor.fail(f"a variable's name is needed here, not {token.shown()}")
         cursor.expect("*", "a '*' is needed between a modifier and its variable")
         cursor.skip("\n")
+
+
+def _label(token: Token) -> str:
+    """lavaan takes ``"a b"`` and ``"ab"`` for one label: it removes spaces also within quotes."""
+    return "".join(token.word.split())
 
 
 def _number(cursor: Cursor) -> float | None:
@@ -147,7 +168,7 @@ def _call(cursor: Cursor) -> str | None:
     if function.text == "start":
         return None
     if function.text == "label" and len(inside) == 1 and inside[0].kind in ("quoted", "name"):
-        return inside[0].word
+        return _label(inside[0])
     return cursor.fail(
         f"the modifier {function.text}() is not supported; a number, a label, NA, start() and label() are", function
     )

@@ -10,46 +10,34 @@
   hidden causes have unit variance and free loadings: the same model. Where loadings are fixed beyond the scale of f the
   text must say ``f ~~ 1*f`` (and ``NA*`` before the first loading), so that the numbers mean the same in both.
 - Factors covary in lavaan and are independent here, so that several of them need ``f1 ~~ 0*f2``.
-- ``:=`` defines nothing of the graph and is passed over. What would change the model and has no place in a graph
+- ``f =~ 0``: a hidden cause without children. ``f =~ a`` with one indicator needs ``a ~~ a`` where f has other
+  children: lavaan would fix the error of a at zero.
+- ``:=`` defines nothing of the graph and is left out. What would change the model and has no place in a graph
   (constraints, fixed variances and intercepts, groups) is refused.
+
+What is left out, or read in another way than ``sem()`` reads it, is said in the graph's ``notes``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import NoReturn
 
-from halftrek.errors import GraphSyntaxError
 from halftrek.graph import Coefficient, Graph
 from halftrek.syntax.draft import Draft
-from halftrek.syntax.formulas import Formula, Term, parse_formulas
+from halftrek.syntax.formulas import Definition, Formula, Term, parse_formulas
+from halftrek.syntax.lavaan_model import Arrow, Model, sorted_formulas
+from halftrek.syntax.lavaan_notes import reading_notes
 from halftrek.syntax.tokens import Token
-
-Arrow = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """The formulas of a text, sorted; a parameter that is said twice is merged into one."""
-
-    text: str
-    factors: dict[str, Token]
-    weights: dict[Arrow, Formula]
-    covariances: dict[frozenset[str], Formula]
-    variances: dict[str, Formula]
-    intercepts: dict[str, Formula]
-    label_uses: Counter[str]
-
-    def refuse(self, message: str, first: Token, last: Token | None = None) -> NoReturn:
-        raise GraphSyntaxError(message, self.text, first.start, (last or first).end)
 
 
 def parse(text: str) -> Graph:
     """The graph that the formulas describe."""
-    formulas = list(parse_formulas(text))
-    model = _sort(text, formulas)
+    said = list(parse_formulas(text))
+    formulas = [one for one in said if isinstance(one, Formula)]
+    model = sorted_formulas(text, formulas)
     draft = Draft(text)
     for formula in formulas:
         name = formula.term.name
@@ -61,73 +49,29 @@ def parse(text: str) -> Graph:
     known = _loading_coefficients(model)
     for arrow, formula in model.weights.items():
         term = formula.term
-        said = known[arrow] if arrow in known else _said(term)
+        weight = known[arrow] if arrow in known else _said(term)
         name = term.name or formula.left
         ends = (formula.left, name) if formula.operator.text == "=~" else (name, formula.left)
-        draft.connect(ends[0], "->", ends[1], said, span=(term.first, term.last))
+        draft.connect(ends[0], "->", ends[1], weight, span=(term.first, term.last))
     _connect_covariances(model, draft)
     _refuse_what_has_no_place(model)
-    graph = draft.build()
+    _refuse_errorless_indicators(model, known)
+    graph = draft.build(reading_notes(model, [one.name.word for one in said if isinstance(one, Definition)]))
     _refuse_covarying_factors(model)
     return graph
-
-
-def _sort(text: str, formulas: list[Formula]) -> _Model:
-    factors: dict[str, Token] = {}
-    for formula in formulas:
-        if formula.operator.text == "=~":
-            factors.setdefault(formula.left.word, formula.left)
-    model = _Model(text, factors, {}, {}, {}, {}, Counter())
-    for formula in formulas:
-        left, name = formula.left.word, formula.term.name
-        if name is None:
-            model.intercepts[left] = _merged(model, model.intercepts.get(left), formula)
-        elif formula.operator.text == "~~" and name.word == left:
-            model.variances[left] = _merged(model, model.variances.get(left), formula)
-        elif formula.operator.text == "~~":
-            pair = frozenset((left, name.word))
-            model.covariances[pair] = _merged(model, model.covariances.get(pair), formula)
-        else:
-            key = (left, name.word) if formula.operator.text == "=~" else (name.word, left)
-            model.weights[key] = _merged(model, model.weights.get(key), formula)
-    for kind in (model.weights, model.covariances, model.variances, model.intercepts):
-        model.label_uses.update(f.term.label for f in kind.values() if f.term.label is not None)
-    return model
-
-
-def _merged(model: _Model, before: Formula | None, formula: Formula) -> Formula:
-    """Modifiers of one parameter add up within a statement; said again elsewhere they must be the same."""
-    if before is None:
-        return formula
-    old, new = before.term, formula.term
-    if before.operator.text != formula.operator.text:
-        model.refuse(
-            f"this arrow was given before with {before.operator.text}; keep one of the two", new.first, new.last
-        )
-    for one, other in ((old.fixed, new.fixed), (old.label, new.label)):
-        apart = before.operator != formula.operator or (one is not None and other is not None)
-        if apart and one != other:
-            words = ["free" if said is None else str(said) for said in (one, other)]
-            model.refuse(f"this was given before as {words[0]} and is now {words[1]}; keep one", new.first, new.last)
-    term = replace(
-        new,
-        fixed=new.fixed if old.fixed is None else old.fixed,
-        label=old.label or new.label,
-        freed=old.freed or new.freed,
-    )
-    return replace(formula, term=term)
 
 
 def _said(term: Term) -> Coefficient | None:
     return term.label if term.fixed is None else term.fixed
 
 
-def _loading_coefficients(model: _Model) -> dict[Arrow, Coefficient | None]:
+def _loading_coefficients(model: Model) -> dict[Arrow, Coefficient | None]:
     """What is known of the arrows out of each factor, for a factor with unit variance."""
     known: dict[Arrow, Coefficient | None] = {}
     for factor in model.factors:
         out = {arrow: formula.term for arrow, formula in model.weights.items() if arrow[0] == factor}
-        first = next(arrow for arrow in out if model.weights[arrow].operator.text == "=~")
+        first = next((arrow for arrow in out if model.weights[arrow].operator.text == "=~"), None)
+        marker = None if first is None or out[first].fixed is not None or out[first].freed else first
         variance = model.variances[factor].term if factor in model.variances else None
         if variance is not None and variance.fixed not in (None, 1.0):
             model.refuse(
@@ -135,27 +79,25 @@ def _loading_coefficients(model: _Model) -> dict[Arrow, Coefficient | None]:
             )
         if variance is not None and variance.fixed == 1.0:
             known |= {arrow: _said(term) for arrow, term in out.items()}
-            start = out[first]
-            if start.fixed is None and not start.freed:
+            if marker is not None:
+                start = out[marker]
                 if start.label is not None:
                     model.refuse("lavaan fixes a first loading at 1; free it with NA*", start.first, start.last)
-                known[first] = 1.0
+                known[marker] = 1.0
         else:
-            known |= _scale_free(model, out, first)
+            if marker is not None:
+                out[marker] = replace(out[marker], fixed=1.0)
+            known |= _scale_free(model, factor, out)
     return known
 
 
-def _scale_free(model: _Model, out: dict[Arrow, Term], first: Arrow) -> dict[Arrow, Coefficient | None]:
+def _scale_free(model: Model, factor: str, out: dict[Arrow, Term]) -> dict[Arrow, Coefficient | None]:
     """A free variance makes only the ratios of loadings matter: fixed ones are equal, or nothing if there is one."""
-    factor = first[0]
-    start = out[first]
-    if start.fixed is None and not start.freed:
-        out = {**out, first: replace(start, fixed=1.0)}
     inside = Counter(term.label for term in out.values() if term.label is not None)
     scaled = {key: term for key, term in out.items() if term.fixed}
     values = {term.fixed for term in scaled.values()}
     if len(values) > 1:
-        culprit = next(term for term in scaled.values() if term is not scaled.get(first))
+        culprit = list(scaled.values())[1]
         model.refuse(
             f"hidden causes have unit variance here, and the fixed loadings of {factor!r} are relative to a free one; "
             f"write {factor} ~~ 1*{factor} and NA* before its first loading, and fix loadings on that scale",
@@ -172,7 +114,10 @@ def _scale_free(model: _Model, out: dict[Arrow, Term], first: Arrow) -> dict[Arr
             )
     labels = [term.label for term in scaled.values() if term.label is not None]
     if len(set(labels)) > 1:
-        model.refuse(f"the loadings {labels[0]!r} and {labels[1]!r} are both fixed; give them one label", start.first)
+        place = next(term for term in scaled.values() if term.label == labels[1])
+        model.refuse(
+            f"the loadings {labels[0]!r} and {labels[1]!r} are both fixed; give them one label", place.first, place.last
+        )
     common = labels[0] if labels else _fresh_label(f"{factor}_scale", model.label_uses)
     shared = common if len(scaled) > 1 or labels else None
     return {key: shared if key in scaled else _said(term) for key, term in out.items()}
@@ -184,7 +129,7 @@ def _fresh_label(label: str, taken: Counter[str]) -> str:
     return label
 
 
-def _connect_covariances(model: _Model, draft: Draft) -> None:
+def _connect_covariances(model: Model, draft: Draft) -> None:
     for pair, formula in model.covariances.items():
         term = formula.term
         if term.fixed == 0.0:
@@ -192,21 +137,14 @@ def _connect_covariances(model: _Model, draft: Draft) -> None:
         if pair <= set(model.factors):
             _refuse_factor_pair(model, *pair, place=(formula.left, term.last))
         draft.connect(formula.left, "<->", term.name or formula.left, _said(term), span=(formula.left, term.last))
-    effects = {v for _, v in model.weights}
     # as in lavaan: who is spoken of in a ~~ or ~ 1 is no mere covariate any more, and covaries only as written
     spoken = {*model.variances, *model.intercepts, *(v for pair in model.covariances for v in pair)}
-    exogenous = {
-        u: formula.term.name
-        for (u, _), formula in model.weights.items()
-        if formula.operator.text == "~" and u not in effects and u not in model.factors and u not in spoken
-    }
+    exogenous = {u: token for u, token in model.exogenous.items() if u not in spoken}
     for u, v in combinations(exogenous, 2):
-        left, right = exogenous[u], exogenous[v]
-        if frozenset((u, v)) not in model.covariances and left is not None and right is not None:
-            draft.connect(left, "<->", right)
+        draft.connect(exogenous[u], "<->", exogenous[v])
 
 
-def _refuse_what_has_no_place(model: _Model) -> None:
+def _refuse_what_has_no_place(model: Model) -> None:
     for kinds, what in ((model.variances, "variance"), (model.intercepts, "intercept")):
         for name, formula in kinds.items():
             term = formula.term
@@ -228,13 +166,36 @@ def _refuse_what_has_no_place(model: _Model) -> None:
                 )
 
 
-def _refuse_covarying_factors(model: _Model) -> None:
+def _refuse_errorless_indicators(model: Model, known: dict[Arrow, Coefficient | None]) -> None:
+    """``sem()`` gives the only indicator of a factor no error, unless the text speaks of its variance.
+
+    If the factor has no other child and is free to be as large as that error, then it stands for it: the same model.
+    """
+    loadings = [arrow for arrow, formula in model.weights.items() if formula.operator.text == "=~"]
+    indicators = Counter(factor for factor, _ in loadings)
+    factors = Counter(v for _, v in loadings)
+    for factor, v in loadings:
+        if indicators[factor] > 1 or factors[v] > 1 or v in model.variances:
+            continue
+        term = model.weights[factor, v].term
+        loading = known[factor, v]
+        free = loading is None or (isinstance(loading, str) and model.label_uses[loading] <= 1)
+        if not free or sum(u == factor for u, _ in model.weights) > 1:
+            model.refuse(
+                f"lavaan fixes the error of {v!r}, the only indicator of {factor!r}, at zero, and a graph has no place "
+                f"for that; write {v} ~~ {v} to free it, or {v} in place of {factor}",
+                term.first,
+                term.last,
+            )
+
+
+def _refuse_covarying_factors(model: Model) -> None:
     for f, g in combinations(model.factors, 2):
         if frozenset((f, g)) not in model.covariances:
             _refuse_factor_pair(model, f, g, place=(model.factors[g], model.factors[g]))
 
 
-def _refuse_factor_pair(model: _Model, f: str, g: str, *, place: tuple[Token, Token]) -> NoReturn:
+def _refuse_factor_pair(model: Model, f: str, g: str, *, place: tuple[Token, Token]) -> NoReturn:
     f, g = sorted((f, g), key=list(model.factors).index)
     model.refuse(
         f"lavaan lets the factors {f!r} and {g!r} covary; hidden causes that covary are not supported here. "

@@ -14,6 +14,7 @@ from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.effects import Effect
 from halftrek.inference.few_valued import probabilities
+from halftrek.inference.how import asked
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.kept import kept
 from halftrek.inference.row_needs import spread_left_out, weights_left_out
@@ -31,7 +32,7 @@ BUDGET = 0.2  # seconds to find the formula that names a weak instrument
 
 def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str, Any]:
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
-    how = How(**{"interval": None, **options}) if how is None else how
+    how = asked(**options) if how is None else how
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit)
     wrong = _misfit(fit, how)

@@ -130,7 +130,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     odd = 'x -> "a\\"b"\n# \x7f é 😀'
     whole = Analysis(
         graph=odd,
-        data=Data(cov="c.csv", n=412.0, means={"a b": 1.0, "é": -2.5}, divisor="n-1", missing="drop"),
+        data=Data(cov="c.csv", n=412.0, means={"a b": 1.0, "é": -2.5}, divisor="n-1"),
         questions=("x ~> y", 'P("a b" | do(x=1))'),
         fit=Fitting("cgl-go", "unit"),
         uncertainty=Uncertainty("bootstrap", 0.8, 50, "bca", 7),

@@ -193,6 +193,26 @@ def test_simulate_in_pieces_is_simulate_at_once(capsys: Capture, monkeypatch: py
     assert len(set(lines)) == 11
 
 
+def test_what_a_text_says_and_the_graph_does_not_hold_is_told_on_standard_error(capsys: Capture) -> None:
+    text = "m ~ a*x; y ~ b*x; ab := a*b"
+    assert main(["convert", text, "--to", "arrows"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "observed m, x, y\nx -> m [a]\nx -> y [b]\n"
+    first, second = shown.err.splitlines()
+    assert first.startswith("halftrek: note: what := defines is no part of a graph and was left out: ab.")
+    assert "halftrek effect GRAPH DATA" in first
+    assert "m ~~ y if they do, m ~~ 0*y if not" in second
+    assert main(["identify", text, "x ~> y", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["identified"]
+    assert shown.err.count("halftrek: note: ") == 2
+
+
+def test_names_that_lavaan_cannot_read_are_refused(capsys: Capture) -> None:
+    assert main(["convert", "'a b' -> c", "--to", "lavaan"]) == 2
+    assert "lavaan cannot read the variable 'a b'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("notation", ["arrows", "lavaan", "dagitty", "dot"])
 def test_convert_keeps_the_graph(notation: str, capsys: Capture) -> None:
     assert main(["convert", FRONT_DOOR, "--to", notation]) == 0

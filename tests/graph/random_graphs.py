@@ -65,3 +65,14 @@ def statements(names):
         for size in range(len(rest) + 1):
             for given in itertools.combinations(rest, size):
                 yield x, y, given
+
+
+def subsets(names):
+    """Every subset, smallest first."""
+    return itertools.chain.from_iterable(itertools.combinations(names, size) for size in range(len(names) + 1))
+
+
+def minimal(sets):
+    """Those that hold no other."""
+    found = [frozenset(s) for s in sets]
+    return {s for s in found if not any(other < s for other in found)}

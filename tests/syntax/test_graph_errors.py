@@ -107,6 +107,10 @@ def marked(text):
         ("y ~ start«(»a*x", "'\\(' is not closed"),
         ("y ~ «2»", "can only be the intercept"),
         ("f =~ «1»", "name is needed after =~"),
+        ("f =~ «0» + a", "number alone"),
+        ("f =~ «a»; y ~ f", "fixes the error of 'a', the only indicator of 'f', at zero"),
+        ("f =~ «0.5*a»; f ~~ 1*f", "write a ~~ a to free it"),
+        ("f =~ NA*a + «l*a»; f ~~ 1*f; y ~ l*x", "only indicator of 'f'"),
         ("y ~ x; «2» ~ y", "begins with a variable's name"),
     ],
 )

@@ -185,3 +185,61 @@ def test_bad_arguments():
         format_graph(FRONT_DOOR, "auto")
     with pytest.raises(InputError, match="not int"):
         parse_graph(3)
+
+
+def codes(text):
+    return [note.code for note in parse_graph(text).notes]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("y ~ x", []),
+        ("y ~ a*x; twice := 2*a", ["lavaan definitions"]),
+        ("m + y ~ x", ["lavaan outcomes"]),
+        ("m + y ~ x; m ~~ y", []),
+        ("m + y ~ x; y ~~ 0*m", []),
+        ("m ~ x; y ~ x + m", []),
+        ("f =~ a + b; y ~ f; w ~ f", ["lavaan outcomes"]),
+        ("f =~ a + b; a ~ x; y ~ x", []),  # lavaan lets indicators alone
+        ("i =~ 1*a + 1*b + 1*c", ["lavaan growth"]),
+        ("i =~ 1*a + 1*b; s =~ 0*a + 1*b; i ~~ 0*s", ["lavaan growth", "lavaan growth"]),
+        ("i =~ 1*a + 0.5*b; i ~~ 1*i", []),  # a hidden cause that is known, and no growth curve
+        ("i =~ 1*a + b + c", []),
+        ("f =~ a + b + c; f ~ 1", ["lavaan factor mean"]),
+        ("f =~ a + b + c; f ~ 0*1", []),
+    ],
+)
+def test_what_is_read_in_another_way_than_sem_reads_it_is_a_note(text, told):
+    assert codes(text) == told
+
+
+def test_notes_name_what_they_speak_of():
+    outcomes, definitions = (
+        parse_graph("y1 + y2 + y3 ~ b*x; y1 ~~ y2").notes[0],
+        parse_graph("y ~ b*x; one := b; two := 2*b").notes[0],
+    )
+    assert "y1, y3, y2" in str(outcomes)
+    assert "y1 ~~ y3 if they do, y1 ~~ 0*y3 if not" in str(outcomes)
+    assert "one, two" in str(definitions)
+    many = "; ".join(f"y{i} ~ x" for i in range(30))
+    assert "and 24 more" in str(parse_graph(many).notes[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "graph"),
+    [
+        ("f =~ 0; f ~~ 1*f; x ~~ x", Graph(latents={"f": []}, observed=["x"])),
+        ("f =~ 0\nx ~~ x", Graph(latents={"f": []}, observed=["x"])),
+        ("f =~ 0; f ~~ 1*f; y ~ 0.5*f; w ~ f", Graph(latents={"f": ["y", "w"]}, coefficients={"f -> y": 0.5})),
+        ("f =~ a; f ~~ f", Graph(latents={"f": ["a"]})),  # the error of a is zero in lavaan, and f stands for it
+        ("f =~ a; y ~ f; a ~~ a", Graph(latents={"f": ["a", "y"]})),
+        ("f =~ a; g =~ a + b; y ~ f; f ~~ 0*g", Graph(latents={"f": ["a", "y"], "g": ["a", "b"]})),
+        (
+            'y ~ "a b"*x + "ab"*z; x ~~ 0*z',
+            Graph([("x", "y"), ("z", "y")], coefficients={"x -> y": "ab", "z -> y": "ab"}),
+        ),
+    ],
+)
+def test_lavaan_corners(text, graph):
+    assert parse_graph(text) == graph

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halftrek.moments import Moments
 
 Mask = Literal["edge", "ancestor"]
+MAX_ROUNDS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,7 @@ def cgl_go(
     *,
     mask: Mask = "edge",
     random_state: int | np.random.Generator = 0,
-    max_iter: int = 5_000,
+    max_iter: int = MAX_ROUNDS,
     tol: float = 1e-6,
 ) -> CGLGoResult:
     """Fit a CGL-SCM with unit noise variances by the paper's EM with a gradient M-step.
@@ -84,6 +85,8 @@ def cgl_go(
     parameter moves by more than ``tol``.
     """
     _refuse_what_the_paper_does_not_know(graph, moments, mask)
+    if max_iter < 1:
+        raise InputError(f"max_iter must be at least 1, not {max_iter}")
     data = moments.select(graph.observed)
     T_mask, B_mask, C_mask = masks(graph)
     rng = np.random.default_rng(random_state)

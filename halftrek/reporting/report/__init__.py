@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import InputError, OutputError
 from halftrek.inference import How
-from halftrek.inference.how import Ends, Interval
+from halftrek.inference.how import Ends, Interval, asked
 from halftrek.inference.information import Kind
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.files import whole_file
@@ -52,7 +52,10 @@ def write_report(
     overwrite: bool = True,
 ) -> Path:
     """Writes the report, whole or not at all, and gives its path."""
-    how = How(interval, level, information, replicates, ends, random_state)
+    how = asked(
+        interval=interval, level=level, information=information, replicates=replicates, ends=ends,
+        random_state=random_state,
+    )  # fmt: skip
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")

@@ -1,0 +1,30 @@
+"""What the text of a graph says and the graph does not hold: a warning where it is read, and a note of the graph."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+
+
+def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_read(tmp_path):
+    text = "m ~ a*x\ny ~ b*x\nab := a*b"
+    (tmp_path / "model.lavaan").write_text(text)
+    for read in (
+        lambda: ht.graph(text),
+        lambda: ht.graph(tmp_path / "model.lavaan"),
+        lambda: ht.identify(text, "x ~> y").graph,
+        lambda: ht.fit(text, cov=np.eye(3), n=10).graph,
+    ):
+        with pytest.warns(ht.HalftrekWarning) as told:
+            graph = read()
+        assert [note.code for note in graph.notes] == ["lavaan definitions", "lavaan outcomes"]
+        assert [str(one.message) for one in told] == [str(note) for note in graph.notes]
+        assert {one.filename for one in told} == {__file__}
+        assert graph == ht.Graph([("x", "m"), ("x", "y")], coefficients={"x -> m": "a", "x -> y": "b"})
+        assert pickle.loads(pickle.dumps(graph)).notes == graph.notes
+        assert ht.graph(graph) is graph  # said once
+        ht.save(graph, tmp_path / "graph.json")
+        assert ht.load(tmp_path / "graph.json").notes == graph.notes
+    assert ht.graph("x -> y").notes == ()
