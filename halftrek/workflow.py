@@ -311,7 +311,7 @@ def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
 def measures_of(fitted: Fit, robust: bool | RobustTest | None = None) -> dict[str, Any]:
     """How well the fitted model reproduces the moments; ``robust`` adds tests that do not need normal data.
 
-    Left out, test and indices are those that suit the rows: of rows in clusters they count the clusters.
+    Left out, test and indices are those that suit the rows: they count clusters and sampling weights, if there are any.
     """
     if robust is None:
         suited, words = usual_measures(fitted)

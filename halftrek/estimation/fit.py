@@ -196,7 +196,7 @@ class Fit(Presented):
     def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] | None = None) -> dict[str, Any]:
         """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more; ``test`` says which test it is.
 
-        Left out, ``robust`` suits the rows: where these are in clusters, test and indices count the clusters. False:
+        Left out, ``robust`` suits the rows: test and indices count their clusters and sampling weights, if any. False:
         as if rows were independent and normal. Otherwise the scaled test and the indices that hold for data that are
         not normal are added, by Yuan and Bentler (True) or by Satorra and Bentler; they need the rows.
         """

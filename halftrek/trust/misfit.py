@@ -29,6 +29,7 @@ from halftrek.inference.measures import Measures, measures, tail
 from halftrek.inference.robust import is_clustered
 from halftrek.inference.robust_fit import measures_by_units, usual_measures
 from halftrek.inference.row_needs import needs_rows
+from halftrek.inference.rows_behind import has_rows, sampled
 from halftrek.model import Floats, Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate, variables_of
@@ -69,6 +70,8 @@ def rejected(fit: Fit, query: Query | None = None) -> Misfit | None:
 def misfit(fit: Fit) -> Misfit | None:
     """The overall test of a fit; None where there is nothing to test, or too few rows to test it."""
     if not fit.converged or fit.method != "em" or not _restrictions(fit):
+        return None
+    if sampled(fit) is not None and not has_rows(fit):  # what the weights do to the test, only rows can say
         return None
     try:
         found = _suited_measures(fit)

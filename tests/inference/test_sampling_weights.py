@@ -76,7 +76,7 @@ def test_nothing_moves_when_all_weights_are_multiplied(case: str) -> None:
     assert other.loglik == pytest.approx(one.loglik, rel=1e-12)
     for question in QUESTIONS:
         for interval in (None, "bootstrap"):
-            a, b = (f.query(question, interval=interval, replicates=50) for f in (one, other))
+            a, b = (f.query(question, interval=interval, replicates=20) for f in (one, other))
             assert b.value == pytest.approx(a.value, rel=1e-9)
             assert b.se == pytest.approx(a.se, rel=1e-6)
     a, b = (f.measures(robust=True) for f in (one, other))
@@ -111,7 +111,7 @@ def test_errors_equal_the_textbook(name: str) -> None:
 
 def test_the_bootstrap_draws_rows_and_not_weights() -> None:
     """A row is drawn as often as any other, and the replicates vary as much as the sandwich says."""
-    for case, replicates in (("plain", 800), ("cluster", 800), ("fiml", 200)):
+    for case, replicates in (("plain", 800), ("cluster", 800), ("fiml", 120)):
         found = fitted(case)
         drawn = found.query("m ~> y", interval="bootstrap", replicates=replicates)
         assert drawn.se == pytest.approx(found.query("m ~> y").se, rel=0.2)
@@ -133,7 +133,7 @@ def test_ends_corrected_for_acceleration_know_the_weights() -> None:
 
 
 def test_the_default_is_robust_and_others_say_what_they_leave_out() -> None:
-    found = fitted("plain")
+    found = ht.fit(f"{GRAPH}; x -> y; z -> m", ROWS, sampling_weights="w")  # all edges: nothing to contradict
     answer = found.query("x ~> y")
     assert answer.estimate is not None
     assert answer.estimate.kind == "robust"
@@ -161,7 +161,40 @@ def test_without_rows_the_interval_says_so(tmp_path: Path) -> None:
         assert any("without the rows" in w for w in answer.warnings)
     whole = ht.load(fitted("fiml").save(tmp_path / "fit.json", rows=True))
     assert whole.query("x ~> y").se == pytest.approx(fitted("fiml").query("x ~> y").se, rel=1e-9)
-    assert not whole.query("x ~> y", replicates=20, interval="bootstrap").warnings[1:]
+    drawn = whole.query("x ~> y", replicates=20, interval="bootstrap")
+    assert not any(note.code.startswith("sampling weights") for note in drawn.notes)
+
+
+def test_checks_count_the_weights() -> None:
+    """Tests, measures, residuals, indices and comparisons come from the rows, whatever the unit of weights."""
+    one, other = fitted("plain"), fitted("plain", 1e5)
+    assert "rows with sampling weights" in one.measures()["test"]
+    for name in ("chi2", "pvalue", "cfi", "rmsea"):
+        assert other.measures()[name] == pytest.approx(one.measures()[name], rel=1e-6), name
+    assert one.measures()["chi2"] < fitted("plain").measures(robust=False)["chi2"]
+    for table in ("tests", "residuals", "modifications"):
+        first, second = (getattr(f, table)().select_dtypes("number").fillna(0.0) for f in (one, other))
+        np.testing.assert_allclose(second, first, rtol=1e-5, atol=1e-9)
+    smaller = [ht.fit("x -> m -> y; x -> z", ROWS, sampling_weights=k * ROWS["w"]) for k in (1.0, 1e5)]
+    tests = [ht.compare({"small": s, "large": f}).tests for s, f in zip(smaller, (one, other), strict=True)]
+    assert tests[0]["p"].tolist() == pytest.approx(tests[1]["p"].tolist(), rel=1e-6)
+    with pytest.warns(UserWarning, match="sampling weights and are not at hand"):
+        ht.fit(GRAPH, read_moments(ROWS, list("xzmy"), sampling_weights="w")).measures()
+
+
+def test_a_true_model_is_rejected_as_often_as_promised() -> None:
+    """Weights that vary a lot: 150 samples of 150 rows, at 5 percent; without regard to weights it is far more."""
+    rng = np.random.default_rng(2)
+    rejected = {"weights counted": 0, "not": 0}
+    for _ in range(150):
+        x = rng.normal(size=150)
+        m = x + rng.normal(size=150)
+        y = m + rng.normal(size=150)
+        found = ht.fit("x -> m -> y", np.column_stack([x, m, y]), sampling_weights=rng.exponential(size=150) ** 2)
+        rejected["weights counted"] += found.measures()["pvalue"] < 0.05
+        rejected["not"] += found.measures(robust=False)["pvalue"] < 0.05
+    assert rejected["not"] > 40
+    assert 1 < rejected["weights counted"] < 16
 
 
 def test_groups() -> None:
