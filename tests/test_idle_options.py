@@ -55,7 +55,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "a list of moments brings cov, mean and n": lambda: fit_batch(ht.graph(TEXT), [MOMENTS], n=60),
     "syntax='lavaan' goes with text, not with a Graph": lambda: ht.graph(ht.graph(TEXT), syntax="lavaan"),
     "syntax='dot' goes with text, not with a DiGraph": lambda: ht.graph(nx.DiGraph([("x", "y")]), syntax="dot"),
-    'replicates has no meaning for the interval "delta"': lambda: FIT.query("x -> y", replicates=50),
+    'replicates has no meaning for the interval "delta"': lambda: FIT.query("x -> y", interval="delta", replicates=50),
+    "replicates has no meaning where no interval is asked for": lambda: FIT.query("x -> y", replicates=50),
     'ends has no meaning for the interval "profile"': lambda: FIT.query("x -> y", interval="profile", ends="bca"),
     'information has no meaning for the interval "robust"': lambda: FIT.effect(
         "x", "y", interval="robust", information="observed"
@@ -63,12 +64,12 @@ REFUSED: dict[str, Callable[[], Any]] = {
     'information has no meaning for the interval "bootstrap"': lambda: FIT.effects(
         interval="bootstrap", information="expected"
     ),
-    'replicates has no meaning for the interval "robust"': lambda: IN_CLUSTERS.params(replicates=20),
+    "replicates has no meaning where no interval is asked for: leave": lambda: IN_CLUSTERS.params(replicates=20),
     'information has no meaning for the interval "parametric"': lambda: FIT.params(
         interval="parametric", information="observed"
     ),
-    'replicates has no meaning for the interval "delta": leave': lambda: FIT.mediation("z", "y", replicates=20),
-    'ends has no meaning for the interval "delta"': lambda: FIT.report("none.html", ends="bca"),
+    'replicates has no meaning for the interval "t"': lambda: FIT.mediation("z", "y", interval="t", replicates=20),
+    'ends has no meaning for the interval "robust"': lambda: FIT.report("none.html", interval="robust", ends="bca"),
     "unidentified='nan' is for the rows of a table": lambda: FIT.counterfactual(
         UNIT, {"x": 1}, "y", unidentified="nan"
     ),
