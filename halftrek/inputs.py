@@ -48,13 +48,13 @@ def read_data(
     chosen: Graph,
     data: Any,
     *,
-    cov: Any,
-    n: float | None,
-    mean: ArrayLike | None,
-    names: Sequence[str] | None,
-    divisor: Literal["n", "n-1"],
-    weights: Any,
-    missing: Literal["fiml", "drop", "error"],
+    cov: Any = None,
+    n: float | None = None,
+    mean: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    divisor: Literal["n", "n-1"] = "n",
+    weights: Any = None,
+    missing: Literal["fiml", "drop", "error"] = "fiml",
 ) -> Moments | Patterns:
     """The moments of the graph's variables, from rows of any kind or from a covariance; patterns if rows have holes."""
     if missing not in ("fiml", "drop", "error"):
