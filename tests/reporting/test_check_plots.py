@@ -126,7 +126,7 @@ def test_sensitivity_of_the_bow_is_the_formula() -> None:
 
 
 def test_sensitivity_with_missing_values_uses_what_rows_have() -> None:
-    """x is missing where y is large: with cov(errors) = c the effect is (s_xy - c) / s_xx of the unrestricted maximum."""
+    """x is missing where y is large: with cov(errors) = c the effect is (s_xy - c) / s_xx of the best moments."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=400)
     y = x + rng.normal(size=400)
