@@ -170,7 +170,8 @@ def _refuse_covariance(data: Any) -> None:
             values = np.asarray(data, dtype=float)
         except (TypeError, ValueError):
             return
-        if np.isfinite(values).all() and np.allclose(values, values.T, rtol=1e-6, atol=1e-12):
+        sd = np.sqrt(np.maximum(np.diag(values), 0.0))
+        if np.isfinite(values).all() and (np.abs(values - values.T) <= 1e-6 * np.outer(sd, sd)).all() and sd.all():
             raise DataError(
                 "the data are a square symmetric matrix, a covariance by its looks: give it as "
                 "ht.fit(graph, cov=matrix, n=number_of_rows)"

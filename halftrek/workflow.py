@@ -244,7 +244,7 @@ def _needs_means(query: Query, model: CGLSCM) -> bool:
     """True if the answer moves with the means of variables, not with effects and covariances alone."""
     if isinstance(query, Interventional | Counterfactual | Distribution):
         return True
-    return isinstance(query, Composite) and bool(np.abs(linearize(query, model).values[0].mean).max() > 1e-12)
+    return isinstance(query, Composite) and bool(linearize(query, model).values[0].mean.any())
 
 
 def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
