@@ -57,8 +57,7 @@ def read_data(
     missing: Literal["fiml", "drop", "error"] = "fiml",
 ) -> Moments | Patterns:
     """The moments of the graph's variables, from rows of any kind or from a covariance; patterns if rows have holes."""
-    if missing not in ("fiml", "drop", "error"):
-        raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
+    _refuse_missing(missing)
     if (data is None) == (cov is None):
         raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
     if isinstance(data, Moments | Patterns) and names is None and weights is None and n is None and mean is None:
@@ -78,6 +77,11 @@ def read_data(
     if missing == "fiml" or isinstance(data, Patterns):
         return read_patterns(data, columns, weights=weights)
     return read_moments(data, columns, weights=weights, missing=missing)
+
+
+def _refuse_missing(missing: str) -> None:
+    if missing not in ("fiml", "drop", "error"):
+        raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
 
 
 def read_rows(
@@ -103,22 +107,23 @@ def read_rows(
 
 def is_grouped(data: Any) -> bool:
     """True for moments by group."""
-    return isinstance(data, Mapping) and bool(data) and all(isinstance(m, Moments) for m in data.values())
+    return isinstance(data, Mapping) and bool(data) and all(isinstance(m, Moments | Patterns) for m in data.values())
 
 
 def read_grouped(
     chosen: Graph, data: Any, *, by: Any, weights: Any, missing: Literal["error", "drop", "fiml"]
 ) -> GroupMoments:
-    """The moments of the graph's variables for each group."""
+    """The moments of the graph's variables for each group; patterns for those whose rows have holes."""
     from halftrek.moments.groups import read_groups, stack_groups
 
+    _refuse_missing(missing)
     if is_grouped(data):
         if by is not None or weights is not None:
             raise DataError("moments by group say their groups and weights themselves: leave out by and weights")
         return stack_groups(data, chosen.observed)
     if data is None or isinstance(data, Moments | Patterns):
         raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
-    return read_groups(data, by, chosen.observed, weights=weights, missing="error" if missing == "error" else "drop")
+    return read_groups(data, by, chosen.observed, weights=weights, missing=missing)
 
 
 def refuse_with_groups(**given: Any) -> None:

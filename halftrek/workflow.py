@@ -160,16 +160,17 @@ def fit_groups(
     *,
     by: Any = None,
     weights: Any = None,
-    missing: Literal["fiml", "drop", "error"] = "drop",
+    missing: Literal["fiml", "drop", "error"] = "fiml",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
     starts: int | None = None,
     max_iter: int = 200,
 ) -> GroupFits:
-    """Fit the graph's model to every group of rows, in one array program; rows with missing values are left out.
+    """Fit the graph's model to every group of rows: complete groups in one array program, others one by one.
 
-    ``by`` is a column of the data or one label for each row; without it ``data`` are moments by group.
+    ``by`` is a column of the data or one label for each row; without it ``data`` are moments by group. ``missing`` is
+    as in ``fit``: full information in each group that has holes, unless rows with holes are left out or refused.
     """
     from halftrek.estimation.groups import fit_groups as fit_each
 

@@ -92,7 +92,11 @@ def compare_tables(before, after, unit, *, loose: float = 0.0) -> None:
             continue
         a, b = before[column].to_numpy(float), after[column].to_numpy(float)
         factor = unit(before) if column in own else 1.0
-        size = np.abs(a) + (error if column in own - {"se"} else 0.0) + (2.0 if column == "z" else 0.01 if column == "p" else loose)
+        size = (
+            np.abs(a)
+            + (error if column in own - {"se"} else 0.0)
+            + (2.0 if column == "z" else 0.01 if column == "p" else loose)
+        )
         assert_close(b / factor, a, size, 2 * CLOSE, column)
 
 
@@ -177,10 +181,12 @@ def test_random_graphs_follow_the_units():
         units = Units.wild(data, seed=seed)
         before, after = ht.fit(graph, data), ht.fit(graph, units.rows(data))
         assert after.status.code == before.status.code
-        for u, v in [(u, v) for u in graph.observed for v in sorted(graph.descendants(u) - {u})]:
-            if ht.identify(graph, f"{u} ~> {v}").identified:
+        pairs = [(u, v) for u in graph.observed for v in sorted(graph.descendants(u)) if u != v]
+        for cause, effect in pairs:
+            if ht.identify(graph, f"{cause} ~> {effect}").identified:
                 asked += 1
-                compare_answers(units, f"{v}/{u}", before.effect(u, v), after.effect(u, v))
+                both = (fit.effect(cause, effect) for fit in (before, after))
+                compare_answers(units, f"{effect}/{cause}", *both)
         compare_measures(units, before, after)
     assert asked > 20
 
@@ -190,7 +196,7 @@ def test_random_graphs_follow_the_units():
 
 def compare_measures(units: Units, before: Fit, after: Fit) -> None:
     a, b = before.measures(), after.measures()
-    seen = {v: ROWS for v in units.scale}
+    seen = dict.fromkeys(units.scale, ROWS)
     if before.patterns is not None:
         seen = dict(zip(before.patterns.names, before.patterns.rows @ before.patterns.observed, strict=True))
     jacobian = sum(seen[v] * np.log(s) for v, s in units.scale.items())

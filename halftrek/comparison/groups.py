@@ -12,12 +12,13 @@ from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
 from halftrek.estimation.groups import PIECE, GroupFits
 from halftrek.frames import as_frame
 from halftrek.identification import identify
-from halftrek.inference.batch import batch_estimate
 from halftrek.inference.batch_gradients import BATCHED
+from halftrek.inference.group_estimates import group_estimate, sample_of
 from halftrek.inference.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.inference.multiplicity import holm
 from halftrek.inputs import read_question
 from halftrek.model import Floats
+from halftrek.notes import Note
 from halftrek.queries import Counterfactual, Interventional, Query, check_query
 from halftrek.workflow import answer
 
@@ -31,7 +32,8 @@ def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any
     query = _asked(fits, question)
     outcomes = _outcomes(query)
     status = list(fits.status)
-    values, errors, variances, ends = _estimates(fits, query, status, level)
+    notes = [group_notes(fits, i) for i in range(len(fits))]
+    values, errors, variances, ends = _estimates(fits, query, status, notes, level)
     k = len(outcomes) or 1
     columns: dict[str, list[Any]] = {"group": [key for key in fits.keys for _ in range(k)]}
     if outcomes:
@@ -47,6 +49,7 @@ def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any
     columns["n"] = np.repeat(fits.groups.n, k).tolist()
     columns["dropped"] = np.repeat(fits.groups.dropped, k).tolist()
     columns["status"] = [text for text in status for _ in range(k)]
+    columns["note"] = ["; ".join(note.short for note in some) for some in notes for _ in range(k)]
     return as_frame(columns, fits.frame)
 
 
@@ -73,6 +76,25 @@ def compare_groups(
     return as_frame(columns, fits.frame)
 
 
+def group_notes(fits: GroupFits, i: int) -> list[Note]:
+    """What to know of a group before trusting any answer of it."""
+    found = []
+    if i in fits.holed:
+        patterns = fits.holed[i].patterns
+        assert patterns is not None
+        rows = int(patterns.rows.sum())
+        found.append(Note("group with holes", {"incomplete": patterns.incomplete, "rows": rows}))
+        found += [Note("group pair apart", {"first": u, "second": v}) for u, v in patterns.apart[:1]]
+    if fits.groups.dropped[i]:
+        found.append(Note("rows left out", {"rows": int(fits.groups.dropped[i])}))
+    code = str(fits.batch.code[i])
+    if code in ("no finite maximum", "not converged"):
+        found.append(Note("group without maximum", {"code": code}))
+    if code == "boundary":
+        found.append(Note("group at boundary"))
+    return found
+
+
 def _asked(fits: GroupFits, question: Any) -> Query:
     query = read_question(question)
     check_query(query, fits.graph)
@@ -89,15 +111,19 @@ def _outcomes(query: Query) -> list[str]:
     return [str(v) for v in query.outcomes] if isinstance(query, Counterfactual) else []
 
 
-def _estimates(fits: GroupFits, query: Query, status: list[str], level: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Values, errors, variances, ends of intervals; nan for groups without. ``status`` is completed."""
+def _estimates(
+    fits: GroupFits, query: Query, status: list[str], notes: list[list[Note]], level: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Values, errors, variances, ends of intervals; nan for groups without. ``status`` and ``notes`` are completed."""
     rows = fits.fitted
     if isinstance(query, BATCHED):
         k, v = len(_outcomes(query)) or 1, len(_outcomes(query))
         values, errors, variances = (np.full((len(fits), size), np.nan) for size in (k, k, v))
         for start in range(0, len(rows), PIECE):
             some = rows[start : start + PIECE]
-            found = batch_estimate(fits.batch.take(some), fits.options, query, fits.groups.n[some])
+            sample = sample_of(fits, some)
+            found = group_estimate(sample, fits.options, query)
+            # HOOK: group_support(sample, fits.options, found) has the degrees of freedom behind each of these errors
             values[some], errors[some], variances[some] = found.values, found.errors, found.variances
         reach = NormalDist().inv_cdf(0.5 + level / 2.0) * errors
         ends = np.stack([values - reach, values + reach], axis=2)
@@ -106,6 +132,7 @@ def _estimates(fits: GroupFits, query: Query, status: list[str], level: float) -
     for i in rows[np.isnan(errors[rows]).any(axis=1)]:
         if "; " not in status[i]:
             status[i] = f"{status[i]}; {NO_INFORMATION}"
+            notes[i].append(Note("no information"))
     return values, errors, variances, ends
 
 

@@ -280,10 +280,10 @@ def total_effects(T: ArrayLike) -> Floats:
     while steps < 2 * size:
         power = power @ power
         if not power.any():
-            return total
+            return np.asarray(total)
         total = total + total @ power
         steps *= 2
-    return np.asarray(np.linalg.inv(identity - T))  # a cycle
+    return np.asarray(np.linalg.inv(identity - np.asarray(T)))  # a cycle
 
 
 def direct_effects(B: ArrayLike) -> Floats:

@@ -133,10 +133,16 @@ class Patterns:
                 raise DataError(f"the data have no column {v!r}.{did_you_mean(v, self.names)}")
         at = [where[v] for v in names]
         sums = PatternSums(len(at))
-        for k in range(len(self)):
-            squares = self.n[k] * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
-            sums.merge(self.observed[k, at], int(self.rows[k]), float(self.n[k]), self.mean[k, at], squares)
+        self.merge_into(sums, at)
         return patterns_of(tuple(names), sums, self.empty)
+
+    def merge_into(self, sums: PatternSums, at: Sequence[int], less: Floats | float = 0.0) -> None:
+        """Add the rows, with some columns less a constant each, to others."""
+        for k in range(len(self)):
+            observed = self.observed[k, at]
+            squares = self.n[k] * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
+            mean = np.where(observed, self.mean[k, at] - less, 0.0)
+            sums.merge(observed, int(self.rows[k]), float(self.n[k]), mean, squares)
 
     def __repr__(self) -> str:
         return f"Patterns(rows={int(self.rows.sum())}, incomplete={self.incomplete}, patterns={len(self)})"
@@ -168,6 +174,19 @@ def patterns_of(names: tuple[str, ...], sums: PatternSums, empty: int = 0) -> Mo
         culprit = names[int(np.argmax(~np.isfinite(found.available[1])))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
     return found
+
+
+def put_together(parts: Sequence[Moments | Patterns], means: Floats) -> Moments | Patterns:
+    """The rows of several groups as one, each less the mean of its group (one line of ``means``)."""
+    names = parts[0].names
+    sums = PatternSums(len(names))
+    for part, mean in zip(parts, means, strict=True):
+        if isinstance(part, Patterns):
+            part.merge_into(sums, range(len(names)), mean)
+        else:
+            rows = max(2, round(part.n))  # how many there are matters only where there is one
+            sums.merge(np.ones(len(names), dtype=bool), rows, part.n, part.mean - mean, part.n * part.cov)
+    return patterns_of(names, sums)
 
 
 def _refuse_thin(names: tuple[str, ...], observed: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:

@@ -229,8 +229,6 @@ def _across_worlds(worlds: Worlds, a: Floats, w: Floats, *, mean: bool) -> Gradi
     ]
     means = np.zeros(len(model.names))
     if mean:
-        parts += [
-            np.outer(added(home.after.mean, -model.mean), home.reach(sums)) for home, sums in worlds.probe(a)
-        ]
+        parts += [np.outer(added(home.after.mean, -model.mean), home.reach(sums)) for home, sums in worlds.probe(a)]
         means = added(Ea, -mapped(model.T, Ea))
     return Gradient(added(np.zeros_like(model.T), *parts), (np.outer(Ea, Ew) + np.outer(Ew, Ea)) / 2.0, means)

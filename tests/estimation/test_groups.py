@@ -164,7 +164,7 @@ def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
 def test_rows_with_holes_are_left_out_and_counted():
     frame = table(FRONT_DOOR, groups=2)
     frame.loc[frame.index[frame["segment"] == "g1"][:7], "m"] = np.nan
-    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    fits = ht.fit(FRONT_DOOR, frame, by="segment", missing="drop")
     assert fits.groups.dropped.tolist() == [0, 7]
     assert repr(fits).endswith("0 could not be fitted, 7 rows with missing values left out>")
     assert fits.query("x ~> y")["dropped"].tolist() == [0, 7]
