@@ -129,7 +129,7 @@ def test_drawn_and_profiled_intervals_follow_the_units(interval):
     units = Units.wild(data, seed=4)
     plain = Units.none(data)
     before, after = ht.fit(GRAPHS["front door"], data), ht.fit(GRAPHS["front door"], units.rows(data))
-    chosen = QUESTIONS["front door"][::6] if interval == "profile" else QUESTIONS["front door"]
+    chosen = QUESTIONS["front door"][:6:5] if interval == "profile" else QUESTIONS["front door"]
     for question, unit in chosen:
         asked = [
             fit.query(u.text(question), interval=interval, replicates=20)
@@ -171,9 +171,9 @@ def test_what_is_certain_has_no_error_in_any_units(question):
 def test_random_graphs_follow_the_units():
     rng = np.random.default_rng(8)
     asked = 0
-    for seed in range(10):
+    for seed in range(8):
         graph = random_graph(
-            int(rng.integers(3, 6)), n_bidirected=int(rng.integers(0, 3)), n_latents=seed % 2, latent_children=3,
+            int(rng.integers(3, 5)), n_bidirected=int(rng.integers(0, 3)), n_latents=int(seed == 3), latent_children=3,
             random_state=seed,
         )  # fmt: skip
         model = random_model(graph, random_state=seed)
@@ -188,7 +188,7 @@ def test_random_graphs_follow_the_units():
                 both = (fit.effect(cause, effect) for fit in (before, after))
                 compare_answers(units, f"{effect}/{cause}", *both)
         compare_measures(units, before, after)
-    assert asked > 20
+    assert asked > 15
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -290,7 +290,11 @@ def test_comparisons_and_sensitivity_follow_the_units():
         models = {"all": graph, "less": "w -> x; x -> m -> y; x <-> y; y", "other": "x -> m -> y; w -> {x, y}; m <-> x"}
         compared = [ht.compare(models, rows, "x ~> y") for rows in tables]
         compare_tables(compared[0].tests, compared[1].tests, lambda _: 1.0, loose=0.1)
-        curves = [sensitivity(graph, rows, "x ~> y", arc=("w", "y")) for rows in tables]
+        at = (-0.3, 0.0, 0.3)
+        curves = [
+            sensitivity(graph, rows, "x ~> y", arc=("w", "y"), values=[c * u.factor("w*y") for c in at])
+            for rows, u in zip(tables, (Units.none(data), units), strict=True)
+        ]
         assert_close(curves[1].correlation, curves[0].correlation, 1.0, CLOSE)
         assert_close(curves[1].estimates / units.factor("y/x"), curves[0].estimates, 1.0, 1e-5)
 
@@ -313,7 +317,7 @@ def test_groups_follow_the_units(holes):
     plain = Units.none(data)
     by = np.repeat(["a", "b", "c"], ROWS // 3)
     before, after = (ht.fit(GRAPHS["front door"], u.rows(data), by=by) for u in (plain, units))
-    for question, unit in QUESTIONS["front door"][: 8 if holes else 16]:
+    for question, unit in QUESTIONS["front door"][:8]:
         moves, unit = unit.startswith("+"), unit.removeprefix("+")
         factor, shift = units.factor(unit), units.shift[unit] if moves else 0.0
         a, b = before.query(plain.text(question)), after.query(units.text(question))
