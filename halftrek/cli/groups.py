@@ -26,7 +26,7 @@ def run_groups(args: argparse.Namespace, analysis: Analysis, graph: Graph, quest
         del options["cluster"]
         fits = workflow.fit_groups(graph, by=args.by, noise=analysis.fit.noise, **options)
     level = analysis.uncertainty.level
-    records = rows_of(fits.query(question, level=level))
+    records = rows_of(fits.query(question, level=level, interval="delta" if args.interval else None))
     if args.json:
         text = str(read_question(question))
         show_json({"query": text, "by": args.by, "level": level, "groups": [_plain(r) for r in records]})

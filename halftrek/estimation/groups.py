@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,21 +71,23 @@ class GroupFits:
     def _place(self) -> dict[Any, int]:
         return {key: i for i, key in enumerate(self.keys)}
 
-    def query(self, question: Any, *, level: float = 0.95) -> Any:
+    def query(self, question: Any, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
         """A tidy frame, one row for each group and outcome: group outcome estimate se low high n dropped status note.
 
         ``n`` counts the rows that were used, ``dropped`` those that were left out (with ``missing="fiml"`` rows without
-        any value). Standard errors come from the expected information, those of groups with missing values from the
-        observed one. ``note`` says what to know of a group before trusting its row. Raises NotIdentifiedError if the
-        graph does not allow an answer.
+        any value). Intervals are from the information: where a group has few rows with residual degrees of freedom and
+        Student's t, unless ``interval="delta"`` asks for large samples. ``note`` says what to know of a group before
+        trusting its row. Raises NotIdentifiedError if the graph does not allow an answer.
         """
         from halftrek.comparison import answer_groups
 
-        return answer_groups(self, question, level=level)
+        return answer_groups(self, question, level=level, interval=interval)
 
-    def effect(self, cause: str, effect: str | None = None, *, level: float = 0.95) -> Any:
+    def effect(
+        self, cause: str, effect: str | None = None, *, level: float = 0.95, interval: Literal["delta"] | None = None
+    ) -> Any:
         """The total effect of ``cause`` on ``effect`` in each group, or the effect along ``"x -> m -> y"``."""
-        return self.query(cause if effect is None else TotalEffect(cause, effect), level=level)
+        return self.query(cause if effect is None else TotalEffect(cause, effect), level=level, interval=interval)
 
     def invariance(
         self, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation import BatchFit
-from halftrek.estimation.block import State, directions, evaluate, fisher
+from halftrek.estimation.block import State, directions, evaluate, fisher, hessian
 from halftrek.estimation.district import make_problem
 from halftrek.estimation.em import parameters_of
 from halftrek.estimation.options import Options
@@ -41,8 +41,13 @@ class BatchEstimate:
     shares: Floats
 
 
-def batch_estimate(batch: BatchFit, options: Options, query: Query, n: Floats) -> BatchEstimate:
-    """The answers of all models, none of which may have failed."""
+def batch_estimate(
+    batch: BatchFit, options: Options, query: Query, n: Floats, *, moments: tuple[Floats, Floats] | None = None
+) -> BatchEstimate:
+    """The answers of all models, none of which may have failed, by the expected information.
+
+    With ``moments``, the covariances and means that the models were fitted to, by the observed one.
+    """
     found = answers(batch, query)
     slopes = (*found.value_slopes, *found.variance_slopes)
     by_intercept = [mapped(batch.B, s.mean) for s in slopes]  # means are those of the errors, m = B'(mu + e)
@@ -50,7 +55,7 @@ def batch_estimate(batch: BatchFit, options: Options, query: Query, n: Floats) -
     for s, h in zip(slopes, by_intercept, strict=True):
         used |= s.T.any(axis=(0, 1)) | s.omega.any(axis=(0, 1)) | h.any(axis=0)
     districts, spread = [], [np.zeros((0, len(slopes), len(batch)))]
-    for block in batch_information(batch, options, touching=used):
+    for block in batch_information(batch, options, touching=used, moments=moments):
         districts.append(block.task.variables)
         spread.append(
             np.array([_added(batch, options, block, s, h) for s, h in zip(slopes, by_intercept, strict=True)])[None]
@@ -79,7 +84,7 @@ def _added(batch: BatchFit, options: Options, block: BatchInformation, slope: Sl
 
 @dataclass(frozen=True, eq=False)
 class BatchInformation:
-    """Expected information per row about one district's free parameters, on the scale of correlations."""
+    """Information per row about one district's free parameters, on the scale of correlations."""
 
     task: Task
     state: State
@@ -123,11 +128,18 @@ class BatchInformation:
 
 
 def batch_information(
-    batch: BatchFit, options: Options, *, touching: NDArray[np.bool_] | None = None
+    batch: BatchFit,
+    options: Options,
+    *,
+    touching: NDArray[np.bool_] | None = None,
+    moments: tuple[Floats, Floats] | None = None,
 ) -> Iterator[BatchInformation]:
-    """The expected information of every district (or of those with a variable in ``touching``) for each model."""
+    """The information of every district (or of those with a variable in ``touching``) for each model.
+
+    Expected, or with the ``moments`` that the models were fitted to observed.
+    """
     plan = make_plan(batch.graph, batch.names, options, raw=bool(options.intercepts))
-    centred, about_origin = sources_of(plan, batch.cov, batch.mean)
+    centred, about_origin = sources_of(plan, *((batch.cov, batch.mean) if moments is None else moments))
     for task in plan.every_task:
         if touching is not None and not touching[list(task.variables)].any():
             continue
@@ -136,7 +148,8 @@ def batch_information(
         full = _fitted(plan, task, batch, scale)
         free = full if problem.link is None else full[:, [_first(c) for c in problem.link[0].T]]
         state = evaluate(problem, free)
-        yield BatchInformation(task, state, scale, 0.5 * fisher(state), plan.constant)
+        matrix = fisher(state) if moments is None else hessian(state)
+        yield BatchInformation(task, state, scale, 0.5 * matrix, plan.constant)
 
 
 def _fitted(plan: Plan, task: Task, batch: BatchFit, scale: Floats) -> Floats:

@@ -88,21 +88,21 @@ def equal_answers(
     """Cochran's Q of the answers to a question, one test for each outcome in ``what``."""
     rows = usable_groups(fits)
     sample = sample_of(fits, rows)
-    found = group_estimate(sample, fits.options, query)
+    values, errors = group_estimate(sample, fits.options, query)
     drawn: list[Drawn | None] = [None] * len(what)
     if calibrate:
         again = redraw(fits, sample, random_state)
-        new = group_estimate(again.sample, fits.options, query)
-        gaps = np.where(np.isfinite(found.errors[again.group]), new.values - found.values[again.group], np.nan)
+        new_values, new_errors = group_estimate(again.sample, fits.options, query)
+        gaps = np.where(np.isfinite(errors[again.group]), new_values - values[again.group], np.nan)
         drawn = [
             *summed(
-                [cochran(gaps[time, k], new.errors[time, k])[:2] for k in range(len(what))] for time in again.times()
+                [cochran(gaps[time, k], new_errors[time, k])[:2] for k in range(len(what))] for time in again.times()
             )
         ]
     tests = []
     for k, (text, d) in enumerate(zip(what, drawn, strict=True)):
-        statistic, df, groups = cochran(found.values[:, k], found.errors[:, k])
-        note = _untold(fits, rows, has_error(found.values[:, k], found.errors[:, k]))
+        statistic, df, groups = cochran(values[:, k], errors[:, k])
+        note = _untold(fits, rows, has_error(values[:, k], errors[:, k]))
         tests.append(_test(f"{text} equal", "Cochran's Q", statistic, df, groups, d, note))
     return tests
 

@@ -10,17 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import t as student
 
 import halftrek as ht
-from halftrek.errors import DataError
+from halftrek.errors import DataError, InputError
 from halftrek.estimation.pooling import pooled_fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.group_estimates import group_estimate, group_support, sample_of
+from halftrek.inference.group_estimates import sample_of
 from halftrek.moments.groups import stack_groups
 from halftrek.moments.likelihood import best_mean, loglik
 from halftrek.moments.patterns import put_together
-from halftrek.queries import TotalEffect
 from halftrek.simulation import random_model
 
 pd = pytest.importorskip("pandas")
@@ -68,9 +66,10 @@ def fits(frame) -> ht.GroupFits:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_group_is_as_if_fitted_alone(frame, fits, question):
     assert sorted(fits.holed) == [1, 2]
-    found = fits.query(question, level=0.9)
+    found = fits.query(question, level=0.9, interval="delta")
     for key, rows in frame.groupby("segment"):
-        answer = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)]).query(question, level=0.9)
+        alone = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)])
+        answer = alone.query(question, level=0.9, interval="delta")
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
         assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-5)
@@ -91,12 +90,13 @@ def test_every_group_is_as_if_fitted_alone(frame, fits, question):
 def test_options_hold_in_every_group(graph, options):
     frame = table(graph, groups=2)
     fits = ht.fit(graph, frame, by="segment", **options)
-    found = fits.effect("x", "y").set_index("group")
+    found = fits.effect("x", "y", interval="delta").set_index("group")
     for key, rows in frame.groupby("segment"):
         alone = ht.fit(graph, rows[list(graph.observed)], **options)
+        answer = alone.effect("x", "y", interval="delta")
         assert fits.batch.loglik[fits.keys.index(key)] == pytest.approx(alone.loglik, abs=1e-5)
-        assert found.loc[key, "estimate"] == pytest.approx(alone.effect("x", "y").value, abs=1e-5)
-        assert found.loc[key, "se"] == pytest.approx(alone.effect("x", "y").se, rel=1e-4)
+        assert found.loc[key, "estimate"] == pytest.approx(answer.value, abs=1e-5)
+        assert found.loc[key, "se"] == pytest.approx(answer.se, rel=1e-4)
 
 
 def test_the_table_says_what_is_missing(frame, fits):
@@ -169,7 +169,7 @@ def test_pairs_that_no_row_has_both_of_are_named():
     first = holes & (frame.groupby("segment").cumcount() < 40)
     frame.loc[first, "w"] = np.nan
     frame.loc[holes & ~first, "m"] = np.nan
-    note = ht.fit(FRONT_DOOR, frame, by="segment").effect("x", "y")["note"][1]
+    note = ht.fit(FRONT_DOOR, frame, by="segment").effect("x", "y", interval="delta")["note"][1]
     assert note == "85 of 85 rows incomplete; no row has both m and w"
 
 
@@ -200,7 +200,7 @@ def test_lavaan_by_month():
     graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
     fits = ht.fit(graph, str(CASES / "s21_fiml_airquality.csv"), by="Month")
     assert fits.batch.loglik.sum() == pytest.approx(expected["loglik"], abs=1e-4)
-    tables = {e: fits.query(e).set_index("group") for e in {c["effect"] for c in expected["coefficients"]}}
+    tables = {e: fits.query(e, interval="delta").set_index("group") for e in {c["effect"] for c in expected["coefficients"]}}
     for row in expected["coefficients"]:
         assert tables[row["effect"]].loc[row["group"], "estimate"] == pytest.approx(row["est"], rel=1e-4, abs=1e-5)
         assert tables[row["effect"]].loc[row["group"], "se"] == pytest.approx(row["se"], rel=1e-3)
@@ -284,33 +284,33 @@ def test_p_values_allow_for_few_rows():
     assert one["groups"] == 12
 
 
-# -- how many rows are behind it -------------------------------------------------------------------
+# -- few rows --------------------------------------------------------------------------------------
 
 
-def test_degrees_of_freedom_behind_each_answer():
-    """300 groups of 6 rows: quantiles of t with these degrees of freedom cover what they promise."""
+@pytest.mark.parametrize("question", ["x ~> y", "P(y, m | do(x=2), w=0.5)", "P(y_{x=1} | x=0, w=0.3)"])
+def test_few_rows_get_the_interval_of_one_fit(question):
+    """Student's t with the observed information, as for each group alone; large samples on request."""
+    frame = table(rows=14, share=0.06, seed=2)
+    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    assert sorted(fits.holed) == [1, 2]
+    found = fits.query(question)
+    for key, rows in frame.groupby("segment"):
+        answer = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)]).query(question, interval="t")
+        mine = found[found["group"] == key]
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-4)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(answer.interval), rel=1e-4)
+        assert mine["note"].str.contains("degrees of freedom").all()
+    with pytest.raises(InputError, match="is for one group"):
+        fits.query(question, interval="robust")
+
+
+def test_many_small_groups_are_covered():
+    """300 groups of 6 rows."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     y = 0.5 * x + rng.normal(size=(300, 6))
     fits = ht.fit("x -> y", {"x": x.ravel(), "y": y.ravel()}, by=np.repeat(np.arange(300), 6))
-    sample = sample_of(fits, fits.fitted)
-    found = group_estimate(sample, fits.options, TotalEffect("x", "y"))
-    behind = group_support(sample, fits.options, found)
-    at = int(behind.variance[:, 0].sum(axis=0).argmax())
-    free, error = behind.free[:, 0, at], found.errors[:, 0]
-    assert (free == 4).all()
-    assert error**2 == pytest.approx(behind.variance[:, 0].sum(axis=1))
-    gap = np.abs(found.values[:, 0] - 0.5)
-    assert (gap < 1.96 * error).mean() < 0.85
-    assert 0.92 < (gap < student.ppf(0.975, free) * error * np.sqrt(6.0 / free)).mean() < 0.98
-
-
-def test_rows_that_inform_are_those_with_the_variables(frame, fits):
-    sample = sample_of(fits, fits.fitted)
-    found = group_estimate(sample, fits.options, TotalEffect("x", "m"))
-    behind = group_support(sample, fits.options, found)
-    at = int(behind.variance[:, 0].sum(axis=0).argmax())
-    seen = [rows[["x", "m"]].notna().all(axis=1).sum() for _, rows in frame.groupby("segment")]
-    assert behind.rows[:, 0, at].tolist() == seen
-    assert behind.parameters[at] == 2
-    assert found.errors[:, 0] ** 2 == pytest.approx(behind.variance[:, 0].sum(axis=1), rel=0.05)
+    for interval, low, high in ((None, 0.92, 0.98), ("delta", 0.75, 0.86)):
+        found = fits.effect("x", "y", interval=interval)
+        assert low < ((np.array(found["low"]) < 0.5) & (np.array(found["high"]) > 0.5)).mean() < high
+    assert set(fits.effect("x", "y")["note"]) == {"t with 4 degrees of freedom"}
