@@ -13,6 +13,9 @@ import pytest
 
 import halftrek as ht
 from halftrek.estimation import Fit
+from halftrek.inference.strength import strengths
+from halftrek.queries import DirectEffect
+from halftrek.queries.gradients import linearize
 from halftrek.reporting import sensitivity
 from halftrek.simulation import random_graph, random_model
 from tests.units import Units, assert_close, without_numbers
@@ -43,6 +46,8 @@ QUESTIONS = {  # question, unit of the answer; with a "+" the answer moves with 
     ],
     "factor": [("x ~> y", "y/x"), ("P(y | do(x=@x:1))", "+y"), ("P(x | a=@a:1, b=@b:0)", "+x"), ("Corr[a, y]", "1")],
 }  # fmt: skip
+
+DRAWN = ("P(y_{x=@x:0} < @y:0.5 | x=@x:1, y > @y:0.5)",)  # a thousand fits where values are missing
 
 
 def rows_of(name: str, holes: bool) -> dict[str, np.ndarray]:
@@ -114,11 +119,15 @@ def test_large_numbers_have_errors():
     assert large.interval[0] < large.value < large.interval[1]
 
 
-@pytest.mark.parametrize("interval", [None, "robust"])
+@pytest.mark.parametrize("interval", [None, "t", "robust", "sandwich"])
 def test_answers_follow_the_units(pair, interval):
     name, units, before, after = pair
     plain = Units.none(units.scale)
+    holes = before.patterns is not None
+    interval = "delta" if interval == "sandwich" and holes else interval  # which needs moments of complete rows
     for question, unit in QUESTIONS[name]:
+        if holes and interval is None and question in DRAWN:
+            continue
         asked = (fit.query(u.text(question), interval=interval) for u, fit in ((plain, before), (units, after)))
         compare_answers(units, unit, *asked)
 
@@ -140,6 +149,32 @@ def test_drawn_and_profiled_intervals_follow_the_units(interval):
         curves = [fit.profile("x ~> y", points=5) for fit in (before, after)]
         assert_close(curves[1].values / units.factor("y/x"), curves[0].values, abs(curves[0].values), 10 * CLOSE)
         assert_close(curves[1].deviance, curves[0].deviance, curves[0].deviance + 0.01, 1e-3)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_what_data_contradict_does_not_depend_on_units(holes):
+    data = rows_of("front door", holes)
+    units = Units.wild(data, seed=11)
+    wrong = "w; x -> m -> y"
+    before, after = (ht.fit(wrong, u.rows(data)) for u in (Units.none(data), units))
+    for question, unit in (("x ~> y", "y/x"), ("m ~> y", "y/m"), ("P(y | do(x=@x:1))", "+y")):
+        asked = [fit.query(u.text(question)) for u, fit in ((Units.none(data), before), (units, after))]
+        compare_answers(units, unit, *asked, tolerance=10 * CLOSE)
+        assert [n.code for n in asked[0].notes] == [n.code for n in asked[1].notes]
+        assert any(n.level == "doubt" for n in asked[0].notes)
+
+
+def test_weak_instruments_are_weak_in_any_units():
+    data = rows_of("instrument", holes=True)
+    data["x"] = data["x"] + 40.0 * np.random.default_rng(1).normal(size=ROWS)
+    units = Units.wild(data, seed=7)
+    fits = [ht.fit(GRAPHS["instrument"], u.rows(data)) for u in (Units.none(data), units)]
+    strong = []
+    for fit in fits:
+        edges = [linearize(DirectEffect(u, v), fit.model).values[0] for u, v in fit.graph.directed]
+        strong.append(strengths(fit, edges))
+    assert np.isfinite(strong[0]).any()
+    assert_close(strong[1], strong[0], strong[0], 1e-4)
 
 
 def test_a_small_step_of_a_large_variable_is_not_lost_in_the_means():
@@ -185,7 +220,7 @@ def test_random_graphs_follow_the_units():
         for cause, effect in pairs:
             if ht.identify(graph, f"{cause} ~> {effect}").identified:
                 asked += 1
-                both = (fit.effect(cause, effect) for fit in (before, after))
+                both = (fit.effect(cause, effect, interval="delta") for fit in (before, after))
                 compare_answers(units, f"{effect}/{cause}", *both)
         compare_measures(units, before, after)
     assert asked > 15
@@ -203,8 +238,9 @@ def compare_measures(units: Units, before: Fit, after: Fit) -> None:
     for key, times in (("loglik", 1.0), ("saturated_loglik", 1.0), ("aic", -2.0), ("bic", -2.0)):
         assert_close(b[key] + times * jacobian, a[key], abs(a[key]) + abs(jacobian), 1e-9, key)
     for key in a.keys() - {"loglik", "saturated_loglik", "aic", "bic"}:
-        assert (a[key] is None) == (b[key] is None)
-        if a[key] is not None:
+        if a[key] is None or isinstance(a[key], str):
+            assert a[key] == b[key]
+        else:
             assert_close(b[key], a[key], abs(a[key]) + 0.1, CLOSE, key)
 
 

@@ -200,7 +200,9 @@ def test_lavaan_by_month():
     graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
     fits = ht.fit(graph, str(CASES / "s21_fiml_airquality.csv"), by="Month")
     assert fits.batch.loglik.sum() == pytest.approx(expected["loglik"], abs=1e-4)
-    tables = {e: fits.query(e, interval="delta").set_index("group") for e in {c["effect"] for c in expected["coefficients"]}}
+    tables = {
+        e: fits.query(e, interval="delta").set_index("group") for e in {c["effect"] for c in expected["coefficients"]}
+    }
     for row in expected["coefficients"]:
         assert tables[row["effect"]].loc[row["group"], "estimate"] == pytest.approx(row["est"], rel=1e-4, abs=1e-5)
         assert tables[row["effect"]].loc[row["group"], "se"] == pytest.approx(row["se"], rel=1e-3)
