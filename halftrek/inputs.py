@@ -73,19 +73,18 @@ def read_data(
     chosen: Graph,
     data: Any,
     *,
-    cov: Any,
-    n: float | None,
-    mean: ArrayLike | None,
-    names: Sequence[str] | None,
-    divisor: Literal["n", "n-1"],
-    weights: Any,
-    missing: Literal["fiml", "drop", "error"],
+    cov: Any = None,
+    n: float | None = None,
+    mean: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    divisor: Literal["n", "n-1"] = "n",
+    weights: Any = None,
+    missing: Literal["fiml", "drop", "error"] = "fiml",
     sampling_weights: Any = None,
     categories: Categories = (),
 ) -> Moments | Patterns:
     """The moments of the graph's variables, from rows of any kind or from a covariance; patterns if rows have holes."""
-    if missing not in ("fiml", "drop", "error"):
-        raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
+    _refuse_missing(missing)
     if (data is None) == (cov is None):
         raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
     weighted = weights is not None or sampling_weights is not None
@@ -135,6 +134,11 @@ def _refuse_idle(data: Any, *, n: Any, mean: Any, divisor: str, weighted: bool, 
             raise DataError(f"missing={missing!r} goes with rows, and there are none any more: leave it out")
 
 
+def _refuse_missing(missing: str) -> None:
+    if missing not in ("fiml", "drop", "error"):
+        raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
+
+
 def read_rows(
     chosen: Graph,
     data: Any,
@@ -168,7 +172,7 @@ def read_rows(
 
 def is_grouped(data: Any) -> bool:
     """True for moments by group."""
-    return isinstance(data, Mapping) and bool(data) and all(isinstance(m, Moments) for m in data.values())
+    return isinstance(data, Mapping) and bool(data) and all(isinstance(m, Moments | Patterns) for m in data.values())
 
 
 def read_grouped(
@@ -181,9 +185,10 @@ def read_grouped(
     sampling_weights: Any = None,
     categories: Categories = (),
 ) -> tuple[GroupMoments, RowReader | None]:
-    """The moments of the graph's variables for each group, and how to read their rows again."""
+    """What each group has (moments, or patterns where rows have holes), and how to read its rows again."""
     from halftrek.moments.groups import group_reader, read_groups, stack_groups
 
+    _refuse_missing(missing)
     if is_grouped(data):
         if by is not None or weights is not None or sampling_weights is not None:
             raise DataError("moments by group say their groups and weights themselves: leave out by and weights")
@@ -194,7 +199,7 @@ def read_grouped(
         data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories
     )
     reader.refuse_spent()
-    return read_groups(reader, missing="error" if missing == "error" else "drop"), reader
+    return read_groups(reader, missing=missing), reader
 
 
 def refuse_with_groups(**given: Any) -> None:
@@ -246,7 +251,8 @@ def _refuse_covariance(data: Any) -> None:
             values = np.asarray(data, dtype=float)
         except (TypeError, ValueError):
             return
-        if np.isfinite(values).all() and np.allclose(values, values.T, rtol=1e-6, atol=1e-12):
+        sd = np.sqrt(np.maximum(np.diag(values), 0.0))
+        if np.isfinite(values).all() and (np.abs(values - values.T) <= 1e-6 * np.outer(sd, sd)).all() and sd.all():
             raise DataError(
                 "the data are a square symmetric matrix, a covariance by its looks: give it as "
                 "ht.fit(graph, cov=matrix, n=number_of_rows)"

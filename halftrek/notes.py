@@ -417,6 +417,25 @@ _WORDS: dict[str, Words] = {
         "{factor} ~ 1 frees the mean of a hidden cause; it is zero here, the intercepts of its children are free",
         short="mean of a hidden cause is zero",
     ),
+    # groups
+    "group with holes": Words(
+        "{incomplete:,} of {rows:,} rows are incomplete and count for the values that they have (full-information "
+        "maximum likelihood, which assumes missing at random)",
+        "{incomplete:,} of {rows:,} rows incomplete",
+        "note",
+    ),
+    "group pair apart": Words(
+        "no row has both {first} and {second}: how they covary is known through the model alone",
+        "no row has both {first} and {second}",
+    ),
+    "group without maximum": Words(
+        "the likelihood of this group reached no maximum ({code}): do not trust its row", "no maximum reached", "doubt"
+    ),
+    "group at boundary": Words(
+        "a noise variance of this group is estimated at zero; intervals there are not reliable",
+        "a noise variance is zero",
+        "doubt",
+    ),
 }
 
 

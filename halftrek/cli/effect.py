@@ -55,6 +55,7 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str], *, count:
     add_fit(parser)
     add_files(parser)
     add_data(parser, words)
+    parser.add_argument("--by", metavar="COLUMN", help="one model for each group of rows: the answers as a table")
     parser.add_argument("question", metavar="QUESTION", nargs=count, help=help)
     parser.add_argument("--crude", action="store_true", help="also what the rows say without the graph")
     add_uncertainty(parser)
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.analysis import analysis_of, uncertainty_options
     from halftrek.cli.analysis_file import keep_analysis
     from halftrek.cli.fitting import fitted
+    from halftrek.cli.groups import run_groups
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
     from halftrek.reporting.records import answer_record, fit_record
@@ -81,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
     early = not analysis.data.categories  # which nodes a category has, the data say
     if early and not (verdict := identify(graph, question)).identified:
         return _not_identified(verdict, args.json)
+    if args.by is not None:
+        return run_groups(args, analysis, graph, question)
     with fitted(analysis, graph) as result:
         if not early and not (verdict := identify(result.graph, question)).identified:
             return _not_identified(verdict, args.json)
@@ -118,6 +122,8 @@ def _run_all(args: argparse.Namespace) -> int:
         raise InputError("give either a question or --all")
     if args.crude:
         raise InputError("--crude goes with one question, not with --all")
+    if args.by is not None:
+        raise InputError("--all cannot be used with --by; ask one question at a time")
     args.effects = True  # for the analysis file
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)

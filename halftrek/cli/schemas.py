@@ -116,7 +116,17 @@ _FIT_KEYS = {
     "districts": _list(_DISTRICT),
 }
 _FIT = _object(_FIT_KEYS, {"effects": _EFFECTS, "checks": _CHECKS})
-_EITHER = {"anyOf": [_ANSWER_OF_FIT, _VERDICT]}
+_GROUP = _object(
+    {
+        "group": {"type": ["string", "number"]},
+        **dict.fromkeys(("estimate", "se", "low", "high", "n", "dropped"), _NUMBER),
+        "status": _TEXT,
+        "note": _TEXT,
+    },
+    {"outcome": _TEXT, "variance": _NUMBER},
+)
+_BY_GROUP = _object({"query": _TEXT, "by": _TEXT, "level": _NUMBER, "groups": _list(_GROUP)})
+_EITHER = {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP]}
 
 SCHEMAS: dict[str, Schema] = {
     "demo": _object(
@@ -149,7 +159,7 @@ SCHEMAS: dict[str, Schema] = {
     "identify": {"anyOf": [_VERDICT, _object({"graph": _GRAPH, "verdicts": _list(_VERDICT)})]},
     "fit": _FIT,
     "query": _EITHER,
-    "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _object({"level": _NUMBER, "effects": _EFFECTS})]},
+    "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP, _object({"level": _NUMBER, "effects": _EFFECTS})]},
     "counterfactual": {
         "anyOf": [
             _object(

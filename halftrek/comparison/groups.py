@@ -2,58 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from statistics import NormalDist
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
 from halftrek.estimation import Fit
-from halftrek.estimation.groups import PIECE, GroupFits
+from halftrek.estimation.groups import GroupFits
 from halftrek.frames import as_frame
 from halftrek.identification import identify
-from halftrek.inference.batch import batch_estimate
+from halftrek.inference import How, estimate
 from halftrek.inference.batch_gradients import BATCHED
 from halftrek.inference.few_valued import refuse_few_valued
 from halftrek.inference.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.inference.multiplicity import holm
-from halftrek.inference.robust import robust_errors
 from halftrek.inference.row_needs import left_out, needs_rows
 from halftrek.inputs import read_question
-from halftrek.model import Floats
-from halftrek.notes import in_short
-from halftrek.queries import Counterfactual, Interventional, Query, check_query
+from halftrek.notes import Note, in_short, note
+from halftrek.queries import Counterfactual, Interventional, Query, check_query, evaluate
+from halftrek.trust.groups import GroupAnswers, judged_groups
 from halftrek.workflow import answer
 
 NO_INFORMATION = "the data of this group carry no information about the answer"
+SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in words for groups, or in their status
 
 
-def answer_groups(fits: GroupFits, question: Any, *, level: float = 0.95) -> Any:
+def answer_groups(
+    fits: GroupFits, question: Any, *, level: float = 0.95, interval: Literal["delta"] | None = None
+) -> Any:
     """One row for each group and outcome."""
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
+    if interval not in ("delta", None):
+        raise InputError(f'interval={interval!r} is for one group, see fits[key].query; "delta" is for all')
+    how = How(interval, level)
     query = _asked(fits, question)
     if len(fits.fitted):
         refuse_few_valued(_first(fits), query)
     outcomes = _outcomes(query)
     status = list(fits.status)
-    values, errors, variances, ends = _estimates(fits, query, status, level)
+    found = _estimates(fits, query, status, how)
     k = len(outcomes) or 1
     columns: dict[str, list[Any]] = {"group": [key for key in fits.keys for _ in range(k)]}
     if outcomes:
         columns["outcome"] = outcomes * len(fits)
     columns |= {
-        "estimate": values.ravel().tolist(),
-        "se": errors.ravel().tolist(),
-        "low": ends[..., 0].ravel().tolist(),
-        "high": ends[..., 1].ravel().tolist(),
+        "estimate": found.values.ravel().tolist(),
+        "se": found.errors.ravel().tolist(),
+        "low": found.ends[..., 0].ravel().tolist(),
+        "high": found.ends[..., 1].ravel().tolist(),
     }
-    if variances.shape[1]:
-        columns["variance"] = variances.ravel().tolist()
+    if found.variances.shape[1]:
+        columns["variance"] = found.variances.ravel().tolist()
     columns["n"] = np.repeat(fits.groups.n, k).tolist()
     columns["dropped"] = np.repeat(fits.groups.dropped, k).tolist()
     columns["status"] = [text for text in status for _ in range(k)]
+    notes = [in_short([*group_notes(fits, i), *found.notes[i]]) for i in range(len(fits))]
+    columns["note"] = [text for text in notes for _ in range(k)]
     return as_frame(columns, fits.frame)
 
 
@@ -86,6 +90,24 @@ def compare_groups(
     return as_frame(columns, fits.frame)
 
 
+def group_notes(fits: GroupFits, i: int) -> list[Note]:
+    """What to know of a group before trusting any answer of it."""
+    found = []
+    if i in fits.holed:
+        patterns = fits.holed[i].patterns
+        assert patterns is not None
+        found.append(note("group with holes", incomplete=patterns.incomplete, rows=int(patterns.rows.sum())))
+        found += [note("group pair apart", first=u, second=v) for u, v in patterns.apart[:1]]
+    if fits.groups.dropped[i]:
+        found.append(note("rows left out", rows=int(fits.groups.dropped[i])))
+    code = str(fits.batch.code[i])
+    if code in ("no finite maximum", "not converged"):
+        found.append(note("group without maximum", code=code))
+    if code == "boundary":
+        found.append(note("group at boundary"))
+    return found
+
+
 def _asked(fits: GroupFits, question: Any) -> Query:
     query = read_question(question)
     check_query(query, fits.graph)
@@ -102,30 +124,23 @@ def _outcomes(query: Query) -> list[str]:
     return [str(v) for v in query.outcomes] if isinstance(query, Counterfactual) else []
 
 
-def _estimates(fits: GroupFits, query: Query, status: list[str], level: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Values, errors, variances, ends of intervals; nan for groups without. ``status`` is completed."""
-    rows = fits.fitted
+def _estimates(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
+    """The answers of all groups; ``status`` is completed for those that have none."""
     if isinstance(query, BATCHED):
-        k, v = len(_outcomes(query)) or 1, len(_outcomes(query))
-        values, errors, variances = (np.full((len(fits), size), np.nan) for size in (k, k, v))
-        for start in range(0, len(rows), PIECE):
-            some = rows[start : start + PIECE]
-            found = batch_estimate(fits.batch.take(some), fits.options, query, fits.groups.n[some])
-            values[some], errors[some], variances[some] = found.values, found.errors, found.variances
-        _by_rows(fits, query, errors, status)
-        reach = NormalDist().inv_cdf(0.5 + level / 2.0) * errors
-        ends = np.stack([values - reach, values + reach], axis=2)
+        found = judged_groups(fits, query, len(_outcomes(query)), how)
+        _by_rows(fits, query, found, status, how)
     else:
-        values, errors, variances, ends = _one_by_one(fits, query, status, level)
-    for i in rows[np.isnan(errors[rows]).any(axis=1)]:
+        found = _one_by_one(fits, query, status, how)
+    rows = fits.fitted
+    for i in rows[np.isnan(found.errors[rows]).any(axis=1)]:
         if "; " not in status[i]:
             status[i] = f"{status[i]}; {NO_INFORMATION}"
-    return values, errors, variances, ends
+    return found
 
 
-def _by_rows(fits: GroupFits, query: Query, errors: Floats, status: list[str]) -> None:
+def _by_rows(fits: GroupFits, query: Query, found: GroupAnswers, status: list[str], how: How) -> None:
     """Errors from the rows where weights or a 0/1 outcome ask for it; a word in ``status`` where they cannot be had."""
-    if not len(fits.fitted):
+    if not len(fits.fitted) or how.interval is not None:
         return
     first = _first(fits)
     wanted = needs_rows(first, query)
@@ -134,7 +149,9 @@ def _by_rows(fits: GroupFits, query: Query, errors: Floats, status: list[str]) -
         if lost:
             status[i] = f"{status[i]}; {lost}"
         elif wanted:
-            errors[i] = robust_errors(fits[fits.keys[int(i)]], query)[0]
+            one = fits[fits.keys[int(i)]]
+            sure = estimate(one, query, evaluate(query, one.model), replace(how, interval="robust"))
+            found.errors[i], found.ends[i] = sure.errors, sure.intervals
 
 
 def _first(fits: GroupFits) -> Fit:
@@ -142,19 +159,18 @@ def _first(fits: GroupFits) -> Fit:
     return fits[fits.keys[int(fits.fitted[0])]]
 
 
-def _one_by_one(
-    fits: GroupFits, query: Query, status: list[str], level: float
-) -> tuple[Floats, Floats, Floats, Floats]:
+def _one_by_one(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
     """Questions that are made of others: through the fit of each group."""
-    values, errors, ends = (np.full((len(fits), *size), np.nan) for size in ((1,), (1,), (1, 2)))
+    answers = GroupAnswers.empty(len(fits), 1, 0)
     for i in fits.fitted:
         try:
-            found = answer(fits[fits.keys[i]], query, level=level)
+            found = answer(fits[fits.keys[i]], query, level=how.level, interval=how.interval)
         except NotIdentifiedError:
             raise
         except HalftrekError as error:
             status[i] = f"{status[i]}; {error}"
             continue
-        values[i], errors[i] = np.asarray(found.value, dtype=float), np.asarray(found.se, dtype=float)
-        ends[i] = np.asarray(found.interval, dtype=float)
-    return values, errors, np.zeros((len(fits), 0)), ends
+        answers.values[i], answers.errors[i] = np.asarray(found.value, dtype=float), np.asarray(found.se, dtype=float)
+        answers.ends[i, 0] = np.asarray(found.interval, dtype=float)
+        answers.notes[i].extend(n for n in found.notes if n.code not in SAID_OF_GROUPS)
+    return answers

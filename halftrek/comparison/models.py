@@ -17,6 +17,7 @@ from halftrek.inference import Measures, measures
 from halftrek.inference.robust import counts_units
 from halftrek.inference.robust_fit import measures_by_units, ratio_mixture
 from halftrek.inputs import read_graph, read_question
+from halftrek.moments import Moments, Patterns
 from halftrek.notes import Note
 from halftrek.queries import Query, check_query
 from halftrek.reporting.tables import Cell, number, paragraph, table
@@ -199,18 +200,29 @@ def _alike(fits: dict[str, Fit]) -> dict[str, Fit]:
 
 def _different_data(fits: Mapping[str, Fit]) -> tuple[str, ...]:
     first, *others = fits.values()
+    if all(_same_data(first, one) for one in others):
+        return ()
+    return ("the models were fitted to different data; likelihoods, AIC and BIC cannot be compared",)
+
+
+def _same_data(first: Fit, second: Fit) -> bool:
+    """Up to rounding and the order of variables; with holes by pattern, for each fit completes rows in its own way."""
     names = first.graph.observed
-    a = first.moments.select(names)
-    for one in others:
-        b = one.moments.select(names)
-        same = a.n == b.n and (one.patterns is None) == (first.patterns is None)
-        scale = np.sqrt(np.diag(a.cov))
-        if same and first.patterns is None:
-            same = np.allclose(a.cov / np.outer(scale, scale), b.cov / np.outer(scale, scale), atol=1e-8, rtol=0)
-            same &= bool(np.allclose(a.mean / scale, b.mean / scale, atol=1e-8, rtol=1e-8))
-        if not same:
-            return ("the models were fitted to different data; likelihoods, AIC and BIC cannot be compared",)
-    return ()
+    a, b = ((f.moments if f.patterns is None else f.patterns).select(names) for f in (first, second))
+    if isinstance(a, Patterns) and isinstance(b, Patterns):
+        if not (np.array_equal(a.observed, b.observed) and np.array_equal(a.rows, b.rows)):
+            return False
+        variance = a.available[1]
+    elif isinstance(a, Moments) and isinstance(b, Moments):
+        variance = np.diag(a.cov)
+    else:
+        return False
+    scale = np.sqrt(variance)
+    return (
+        bool(np.allclose(a.n, b.n, rtol=1e-9, atol=0.0))
+        and bool(np.allclose(a.cov / np.outer(scale, scale), b.cov / np.outer(scale, scale), atol=1e-8, rtol=0.0))
+        and bool(np.allclose(a.mean / scale, b.mean / scale, atol=1e-8, rtol=1e-8))
+    )
 
 
 def _compared(found: Mapping[str, Measures]) -> tuple[Compared, ...]:

@@ -48,7 +48,8 @@ def _reproduced(small: Fit, large: Fit, seed: int) -> bool:
     step = theta * 0.1 * rng.standard_normal(space.size)
     for shrink in (1.0, 0.3, 0.1):
         mean, cov = space.moments(theta + shrink * step)
-        if np.linalg.eigvalsh(cov)[0] > 1e-8 * np.trace(cov):
+        sd = np.sqrt(np.diag(cov))
+        if np.linalg.eigvalsh(cov / np.outer(sd, sd))[0] > 1e-8 * len(cov):
             break
     else:
         return False

@@ -17,7 +17,7 @@ from halftrek.estimation.options import Intercepts, Noise, resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.graph import Graph
-from halftrek.model import CGLSCM, Floats
+from halftrek.model import CGLSCM, Floats, total_effects
 from halftrek.moments import Moments
 
 
@@ -53,7 +53,7 @@ class BatchFit:
         """Total effects."""
         failed = np.asarray(np.isnan(self.T).any(axis=(1, 2)))
         safe = np.where(failed[:, None, None], 0.0, self.T)
-        total = np.linalg.inv(np.eye(len(self.names)) - safe)
+        total = total_effects(safe)
         total[failed] = np.nan
         return total
 

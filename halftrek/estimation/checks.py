@@ -13,6 +13,7 @@ from halftrek.graph import Graph
 from halftrek.model import Floats
 from halftrek.model.kernels import cholesky, quiet
 from halftrek.moments import Moments
+from halftrek.moments.check import ROUNDING
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
 WIDE = 300  # variables, from which factoring the whole covariance is no longer cheap
@@ -103,7 +104,7 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
         bad = names[int(np.argmax(~np.isfinite(cov).all(axis=0)))]
         raise DataError(f"the covariance of {bad!r} is not finite; remove or repair its missing and infinite values")
     for v in names:
-        if cov[at[v], at[v]] <= 1e-24 * (1.0 + moments.mean[at[v]] ** 2):
+        if cov[at[v], at[v]] <= (ROUNDING * moments.mean[at[v]]) ** 2:
             raise DataError(f"{v!r} is constant, so it has no effect and no cause here; take it out of the graph")
     for members in graph.districts:
         local = [*members, *(u for v in members for u in graph.parents(v))]

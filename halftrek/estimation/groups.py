@@ -1,11 +1,13 @@
-"""One model for each group of rows, all fitted in one array program."""
+"""One model for each group of rows: complete groups in one array program, groups with holes by full information."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from halftrek.estimation.batch import BatchFit, fit_batch
 from halftrek.estimation.fit import MAX_ITER, Fit, fit
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options, with_coefficients
 from halftrek.graph import Graph
-from halftrek.moments import Moments, RowReader
+from halftrek.moments import RowReader
 from halftrek.moments.check import ROUNDING
 from halftrek.moments.groups import GroupMoments, rows_by_group
 from halftrek.queries import TotalEffect
@@ -25,7 +27,10 @@ PIECE = 10_000  # groups that are fitted at a time, to bound memory
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupFits:
-    """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each."""
+    """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.
+
+    ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.
+    """
 
     graph: Graph
     groups: GroupMoments
@@ -35,6 +40,8 @@ class GroupFits:
     max_iter: int = MAX_ITER
     frame: str = ""
     rows: RowReader | None = None  # all rows, with the group of each as its cluster
+    holed: Mapping[int, Fit] = field(default_factory=dict)
+    failed: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[Any, ...]:
@@ -45,8 +52,7 @@ class GroupFits:
     def status(self) -> tuple[str, ...]:
         """How the fit of each group ended, and why one could not be fitted."""
         return tuple(
-            f"failed: {why_not(self.groups, i)}" if code == "failed" else str(code)
-            for i, code in enumerate(self.batch.code)
+            f"failed: {self._why_not(i)}" if code == "failed" else str(code) for i, code in enumerate(self.batch.code)
         )
 
     @property
@@ -60,6 +66,9 @@ class GroupFits:
         rows = int(self.groups.dropped.sum())
         return f"{rows:,} row{'' if rows == 1 else 's'} with missing values left out" if rows else ""
 
+    def _why_not(self, i: int) -> str:
+        return self.failed.get(i) or why_not(self.groups, i)
+
     @cached_property
     def _rows(self) -> dict[Any, RowReader]:
         return {} if self.rows is None else rows_by_group(self.rows, self.groups)
@@ -68,20 +77,23 @@ class GroupFits:
     def _place(self) -> dict[Any, int]:
         return {key: i for i, key in enumerate(self.keys)}
 
-    def query(self, question: Any, *, level: float = 0.95) -> Any:
-        """A tidy frame, one row for each group and outcome: group outcome estimate se low high n dropped status.
+    def query(self, question: Any, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
+        """A tidy frame, one row for each group and outcome: group outcome estimate se low high n dropped status note.
 
-        ``dropped`` counts the rows with missing values, which were left out. Standard errors come from the expected
-        information. Raises NotIdentifiedError if the graph does not allow an
-        answer.
+        ``n`` counts the rows that were used, ``dropped`` those that were left out (with ``missing="fiml"`` rows without
+        any value). Intervals are from the information: where a group has few rows with residual degrees of freedom and
+        Student's t, unless ``interval="delta"`` asks for large samples. ``note`` says what to know of a group before
+        trusting its row. Raises NotIdentifiedError if the graph does not allow an answer.
         """
         from halftrek.comparison import answer_groups
 
-        return answer_groups(self, question, level=level)
+        return answer_groups(self, question, level=level, interval=interval)
 
-    def effect(self, cause: str, effect: str | None = None, *, level: float = 0.95) -> Any:
+    def effect(
+        self, cause: str, effect: str | None = None, *, level: float = 0.95, interval: Literal["delta"] | None = None
+    ) -> Any:
         """The total effect of ``cause`` on ``effect`` in each group, or the effect along ``"x -> m -> y"``."""
-        return self.query(cause if effect is None else TotalEffect(cause, effect), level=level)
+        return self.query(cause if effect is None else TotalEffect(cause, effect), level=level, interval=interval)
 
     def invariance(
         self, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
@@ -104,7 +116,9 @@ class GroupFits:
             shown = ", ".join(map(repr, self.keys[:6])) + (", ..." if len(self) > 6 else "")
             raise DataError(f"there is no group {key!r}; groups are {shown}")
         if self.batch.code[i] == "failed":
-            raise DataError(f"group {key!r} could not be fitted: {why_not(self.groups, i)}")
+            raise DataError(f"group {key!r} could not be fitted: {self._why_not(i)}")
+        if i in self.holed:
+            return replace(self.holed[i], frame=self.frame, rows=self._rows.get(key))
         names = self.batch.names
         start = {(u, v): float(self.batch.T[i, names.index(u), names.index(v)]) for u, v in self.graph.directed}
         found = fit(
@@ -118,6 +132,12 @@ class GroupFits:
         )
         return replace(found, frame=self.frame, rows=self._rows.get(key))
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fits as JSON; ``ht.load`` gives them back to the last bit."""
+        from halftrek.storage import save
+
+        return save(replace(self, rows=None), path)
+
     def __contains__(self, key: object) -> bool:
         return key in self._place
 
@@ -130,8 +150,10 @@ class GroupFits:
     def __repr__(self) -> str:
         good, all_of_them = int(self.batch.converged.sum()), len(self)
         failed = all_of_them - len(self.fitted)
-        counts = f"{all_of_them} groups: {good} converged, {failed} could not be fitted"
-        return f"<GroupFits of {counts}{', ' if self.left_out else ''}{self.left_out}>"
+        counts = [f"{all_of_them} groups: {good} converged", f"{failed} could not be fitted"]
+        if self.holed:
+            counts.append(f"{len(self.holed)} with missing values")
+        return f"<GroupFits of {', '.join([*counts, *([self.left_out] if self.left_out else [])])}>"
 
 
 def fit_groups(
@@ -145,12 +167,13 @@ def fit_groups(
     max_iter: int = MAX_ITER,
     frame: str = "",
 ) -> GroupFits:
-    """Fit a graph to the moments of every group, in the order of ``graph.observed``; each may fail alone."""
+    """Fit a graph to what every group has, in the order of ``graph.observed``; each may fail alone."""
     if coefficients:
         graph = with_coefficients(graph, coefficients)
     options = resolve_options(graph, noise, intercepts)
-    constant = np.asarray(constant_columns(groups).any(axis=1))
-    cov = np.where(constant[:, None, None], 0.0, groups.cov) if constant.any() else groups.cov
+    unusable = np.asarray(constant_columns(groups).any(axis=1))
+    unusable[[*groups.patterns, *groups.troubles]] = True  # not in one program with the others
+    cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
     parts = [
         fit_batch(
             graph, cov=cov[k : k + PIECE], mean=groups.mean[k : k + PIECE], n=groups.n[k : k + PIECE],
@@ -158,7 +181,28 @@ def fit_groups(
         )
         for k in range(0, len(groups), PIECE)
     ]  # fmt: skip
-    return GroupFits(graph, groups, _joined(parts), options, starts, max_iter, frame)
+    holed: dict[int, Fit] = {}
+    failed = dict(groups.troubles)
+    for i, patterns in groups.patterns.items():
+        try:
+            holed[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
+        except DataError as error:
+            failed[i] = str(error)
+    together = placed(_joined(parts), holed)
+    return GroupFits(graph, groups, together, options, starts, max_iter, frame, holed=holed, failed=failed)
+
+
+def placed(batch: BatchFit, fits: Mapping[int, Fit]) -> BatchFit:
+    """The batch with some models from fits of their own."""
+    if not fits:
+        return batch
+    at = list(fits)
+    whole = {name: getattr(batch, name).copy() for name in ("T", "C", "W", "mu", "loglik", "code")}
+    for name in ("T", "C", "W", "mu"):
+        whole[name][at] = np.stack([getattr(one.model, name) for one in fits.values()])
+    whole["loglik"][at] = [one.loglik for one in fits.values()]
+    whole["code"][at] = [one.status.code for one in fits.values()]
+    return replace(batch, **whole)
 
 
 def _joined(parts: list[BatchFit]) -> BatchFit:
@@ -185,10 +229,3 @@ def why_not(groups: GroupMoments, i: int) -> str:
     if constant.any():
         return f"{', '.join(v for v, flat in zip(groups.names, constant, strict=True) if flat)} constant"
     return "its variables are collinear"
-
-
-def pooled_within(fits: GroupFits, rows: NDArray[np.intp]) -> Moments:
-    """The covariance within groups, pooled: what is left when every group has means of its own."""
-    n = fits.groups.n[rows]
-    cov = np.einsum("g,gij->ij", n / n.sum(), fits.groups.cov[rows])
-    return Moments(fits.groups.names, float(n.sum()), np.zeros(len(fits.groups.names)), cov)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation.space import Space
-from halftrek.model import Floats
+from halftrek.model import Floats, total_effects
 from halftrek.moments import Patterns
 from halftrek.moments.likelihood import Slice, Slope, slices, slope
 
@@ -51,7 +51,7 @@ def evaluate(space: Space, patterns: Patterns, theta: Floats) -> Point | None:
 def pulled(space: Space, found: Slope, theta: Floats) -> Floats:
     """Derivatives in mean and covariance as derivatives in the parameters."""
     T, W, C, mu = space.arrays(theta)
-    B = np.linalg.inv(np.eye(len(space.names)) - T)
+    B = total_effects(T)
     cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
     shift = B @ found.mean
     inside = found.cov @ B.T
@@ -118,7 +118,7 @@ def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, ND
     """For each entry of T, W, C and mu: u, w, m, and the parameter that it belongs to."""
     T, W, C, mu = space.arrays(theta)
     p = len(space.names)
-    B = np.linalg.inv(np.eye(p) - T)
+    B = total_effects(T)
     cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
     u, v, a = space.T_at.T
     i, j, b = space.W_at.T
@@ -138,7 +138,7 @@ def _bending(space: Space, point: Point) -> Floats:
     ``X = B G B'`` and ``h = B g`` are the slopes in Omega and mu; a step in ``T[k, l]`` moves B by ``B[:, k] B[l]``.
     """
     T, W, C, mu = space.arrays(point.theta)
-    B = np.linalg.inv(np.eye(len(space.names)) - T)
+    B = total_effects(T)
     cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
     h, Y = B @ point.slope.mean, cov @ point.slope.cov @ B.T
     X = B @ point.slope.cov @ B.T

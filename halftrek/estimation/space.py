@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.graph import Graph
-from halftrek.model import CGLSCM, Floats
+from halftrek.model import CGLSCM, Floats, total_effects
 from halftrek.queries.gradients import Gradient
 
 Ints = NDArray[np.intp]
@@ -57,7 +57,7 @@ class Space:
     def moments(self, theta: Numbers) -> tuple[Numbers, Numbers]:
         """Implied mean and covariance."""
         T, W, C, mu = self.arrays(theta)
-        B = np.linalg.inv(np.eye(len(self.names)) - T)
+        B = total_effects(T)
         return mu @ B, B.T @ (W + C.T @ C) @ B
 
     def vector(self, model: CGLSCM) -> Floats:
@@ -72,7 +72,7 @@ class Space:
     def pull(self, gradient: Gradient, theta: Floats) -> Floats:
         """A gradient in coefficients, error covariances and means as one in the parameters."""
         T, _, C, mu = self.arrays(theta)
-        B = np.linalg.inv(np.eye(len(self.names)) - T)
+        B = total_effects(T)
         slope = B @ gradient.mean
         return self.collect(gradient.T + np.outer(mu @ B, slope), gradient.omega, slope, C)
 
@@ -89,7 +89,7 @@ class Space:
     def jacobian(self, theta: Floats) -> tuple[Floats, Floats]:
         """Derivatives of the implied mean ``(size, p)`` and covariance ``(size, p, p)``."""
         T, W, C, mu = self.arrays(theta)
-        B = np.linalg.inv(np.eye(len(self.names)) - T)
+        B = total_effects(T)
         cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
         p = len(self.names)
         dmean, half = np.zeros((self.size, p)), np.zeros((self.size, p, p))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 
 import numpy as np
@@ -45,12 +45,26 @@ def real_values(
     members = part.topological_order
     at = [order.index(v) for v in members]
     rng = np.random.default_rng(random_state)
+    sd = np.sqrt(np.diag(sigma)) if not graph.coefficients else np.ones(len(order))  # held values have units
+    unit = dict(zip(order, sd.tolist(), strict=True))
+    standard: list[Array] = []
     found: list[tuple[float, ...]] = []
-    for point in _solutions(part, members, sigma[np.ix_(at, at)], rng):
-        answer = tuple(float(v) for v in functionals(query, point).values)
-        if not any(np.allclose(answer, other, rtol=1e-5, atol=1e-7) for other in found):
-            found.append(answer)
+    for point in _solutions(part, members, (sigma / np.outer(sd, sd))[np.ix_(at, at)], rng):
+        answer = functionals(query, point).values
+        if not any(np.allclose(answer, other, rtol=1e-5, atol=1e-7) for other in standard):
+            standard.append(answer)
+            found.append(tuple(float(v) for v in functionals(query, _in_units(point, unit)).values))
     return sorted(found)
+
+
+def _in_units(point: Point, unit: Mapping[str, float]) -> Point:
+    """A model of standardized variables in the units that they have."""
+    values = point.values.copy()
+    for e in point.parameters.entries:
+        if e.parameter is not None:
+            source = {"direct": 1.0 / unit.get(e.source, 1.0), "loading": 1.0}.get(e.kind, unit.get(e.source, 1.0))
+            values[e.parameter] = point.values[e.parameter] * unit[e.target] * source
+    return Point(point.parameters, point.field, values)
 
 
 def find_branches(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation import BatchFit
-from halftrek.estimation.block import State, directions, evaluate, fisher
+from halftrek.estimation.block import State, directions, evaluate, fisher, hessian
 from halftrek.estimation.district import make_problem
 from halftrek.estimation.em import parameters_of
 from halftrek.estimation.options import Options
@@ -22,50 +22,69 @@ from halftrek.inference.batch_gradients import Slopes, answers
 from halftrek.inference.information import FLAT, LEAK
 from halftrek.model import Floats
 from halftrek.queries import Query
+from halftrek.queries.derivatives import mapped
 
 
 @dataclass(frozen=True, eq=False)
 class BatchEstimate:
-    """One line for each model: values (an effect, or the mean of each outcome), variances of outcomes, their errors."""
+    """One line for each model: values (an effect, or the mean of each outcome), variances of outcomes, their errors.
+
+    ``shares`` ``(model, value, district)`` is what each district of ``districts`` (places of its variables) adds to the
+    square of a value's error.
+    """
 
     values: Floats
     errors: Floats
     variances: Floats
     variance_errors: Floats
+    districts: tuple[tuple[int, ...], ...]
+    shares: Floats
 
 
-def batch_estimate(batch: BatchFit, options: Options, query: Query, n: Floats) -> BatchEstimate:
-    """The answers of all models, none of which may have failed."""
+def batch_estimate(
+    batch: BatchFit, options: Options, query: Query, n: Floats, *, moments: tuple[Floats, Floats] | None = None
+) -> BatchEstimate:
+    """The answers of all models, none of which may have failed, by the expected information.
+
+    With ``moments``, the covariances and means that the models were fitted to, by the observed one.
+    """
     found = answers(batch, query)
     slopes = (*found.value_slopes, *found.variance_slopes)
+    by_intercept = [mapped(batch.B, s.mean) for s in slopes]  # means are those of the errors, m = B'(mu + e)
     used = np.zeros(len(batch.names), dtype=bool)
-    for s in slopes:
-        used |= s.T.any(axis=(0, 1)) | s.omega.any(axis=(0, 1)) | s.mean.any(axis=0)
-        if options.intercepts:  # means move with the intercepts of all ancestors
-            used |= (batch.B @ s.mean[:, :, None])[:, :, 0].any(axis=0)
-    spread = np.zeros((len(slopes), len(batch)))
-    moved = [_move_means(batch, options, s, spread[k]) for k, s in enumerate(slopes)]
-    for block in batch_information(batch, options, touching=used):
-        for k, (s, intercepts) in enumerate(moved):
-            spread[k] += block.spread(block.pull(s, intercepts))
-    errors = np.sqrt(spread / n).T
+    for s, h in zip(slopes, by_intercept, strict=True):
+        used |= s.T.any(axis=(0, 1)) | s.omega.any(axis=(0, 1)) | h.any(axis=0)
+    districts, spread = [], [np.zeros((0, len(slopes), len(batch)))]
+    for block in batch_information(batch, options, touching=used, moments=moments):
+        districts.append(block.task.variables)
+        spread.append(
+            np.array([_added(batch, options, block, s, h) for s, h in zip(slopes, by_intercept, strict=True)])[None]
+        )
+    shares = np.concatenate(spread).T / n[:, None, None]
+    errors = np.sqrt(shares.sum(axis=2))
     k = found.values.shape[1]
-    return BatchEstimate(found.values, errors[:, :k], found.variances, errors[:, k:])
+    return BatchEstimate(
+        found.values, errors[:, :k], found.variances, errors[:, k:], tuple(districts), shares[:, :k]
+    )  # fmt: skip
 
 
-def _move_means(batch: BatchFit, options: Options, slope: Slopes, spread: Floats) -> tuple[Slopes, Floats]:
-    """Free means add their own variance; with held intercepts they move with the parameters (see ``delta``)."""
-    if not options.intercepts:
-        spread += (slope.mean * (batch.cov @ slope.mean[:, :, None])[:, :, 0]).sum(axis=1)
-        return slope, np.zeros_like(slope.mean)
-    intercepts = (batch.B @ slope.mean[:, :, None])[:, :, 0]
-    shift = batch.mean[:, :, None] * intercepts[:, None, :]
-    return Slopes(slope.T + shift, slope.omega, np.zeros_like(slope.mean)), intercepts
+def _added(batch: BatchFit, options: Options, block: BatchInformation, slope: Slopes, by_intercept: Floats) -> Floats:
+    """What a district adds to the variance, times n, of a number with this gradient.
+
+    Free means add their own variance; with held intercepts they move with the parameters (see ``delta``).
+    """
+    if options.intercepts:
+        shift = batch.mean[:, :, None] * by_intercept[:, None, :]
+        return block.spread(block.pull(Slopes(slope.T + shift, slope.omega, slope.mean), by_intercept))
+    at = np.array(block.task.variables, dtype=np.intp)
+    own = by_intercept[:, at]
+    means = (own * (batch.omega[:, at[:, None], at] @ own[:, :, None])[:, :, 0]).sum(axis=1)
+    return np.asarray(means + block.spread(block.pull(slope, np.zeros_like(by_intercept))))
 
 
 @dataclass(frozen=True, eq=False)
 class BatchInformation:
-    """Expected information per row about one district's free parameters, on the scale of correlations."""
+    """Information per row about one district's free parameters, on the scale of correlations."""
 
     task: Task
     state: State
@@ -109,11 +128,18 @@ class BatchInformation:
 
 
 def batch_information(
-    batch: BatchFit, options: Options, *, touching: NDArray[np.bool_] | None = None
+    batch: BatchFit,
+    options: Options,
+    *,
+    touching: NDArray[np.bool_] | None = None,
+    moments: tuple[Floats, Floats] | None = None,
 ) -> Iterator[BatchInformation]:
-    """The expected information of every district (or of those with a variable in ``touching``) for each model."""
+    """The information of every district (or of those with a variable in ``touching``) for each model.
+
+    Expected, or with the ``moments`` that the models were fitted to observed.
+    """
     plan = make_plan(batch.graph, batch.names, options, raw=bool(options.intercepts))
-    centred, about_origin = sources_of(plan, batch.cov, batch.mean)
+    centred, about_origin = sources_of(plan, *((batch.cov, batch.mean) if moments is None else moments))
     for task in plan.every_task:
         if touching is not None and not touching[list(task.variables)].any():
             continue
@@ -122,7 +148,8 @@ def batch_information(
         full = _fitted(plan, task, batch, scale)
         free = full if problem.link is None else full[:, [_first(c) for c in problem.link[0].T]]
         state = evaluate(problem, free)
-        yield BatchInformation(task, state, scale, 0.5 * fisher(state), plan.constant)
+        matrix = fisher(state) if moments is None else hessian(state)
+        yield BatchInformation(task, state, scale, 0.5 * matrix, plan.constant)
 
 
 def _fitted(plan: Plan, task: Task, batch: BatchFit, scale: Floats) -> Floats:

@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from halftrek.estimation import BatchFit
-from halftrek.model import Floats, Gaussian
+from halftrek.model import Floats, Gaussian, total_effects
+from halftrek.model.gaussian import pseudo_inverse
 from halftrek.queries import (
     Counterfactual,
     DirectEffect,
@@ -21,6 +22,7 @@ from halftrek.queries import (
     TotalEffect,
     evaluate,
 )
+from halftrek.queries.derivatives import added, mapped
 from halftrek.queries.gradients import linearize
 
 BATCHED = (
@@ -106,7 +108,7 @@ def _interventional(batch: BatchFit, query: Interventional) -> Answers:
     on = [place[v] for v in query.given]
     seen = np.array([0.0 if x is None else float(x) for x in query.given.values()])
     world = _world(batch, held)
-    inverse = np.linalg.pinv(world.cov[:, np.array(on)[:, None], on], hermitian=True) if on else np.zeros((b, 0, 0))
+    inverse = pseudo_inverse(world.cov[:, np.array(on, dtype=np.intp)[:, None], on])
     weight = np.zeros((b, p))
     weight[:, on] = (inverse @ (seen - world.mean[:, on])[:, :, None])[:, :, 0]
     values, variances, value_slopes, variance_slopes = [], [], [], []
@@ -140,21 +142,21 @@ def _world(batch: BatchFit, held: dict[int, float]) -> _World:
         omega[:, v] = omega[:, :, v] = 0.0
         mu[:, v] = x
         free[v] = 0.0
-    B = np.linalg.inv(np.eye(len(batch.names)) - T) if held else batch.B
+    B = total_effects(T) if held else batch.B
     return _World(B, B.transpose(0, 2, 1) @ omega @ B, (mu[:, None, :] @ B)[:, 0], free)
 
 
 def _bilinear(batch: BatchFit, world: _World, a: Floats, w: Floats, *, mean: bool) -> Slopes:
     """Gradient of ``a'mean + a'Sigma w`` (or of ``a'Sigma w`` alone) of the world after do()."""
-    Ba, Bw = ((world.B @ x[:, :, None])[:, :, 0] * world.free for x in (a, w))
-    Sa, Sw = ((world.cov @ x[:, :, None])[:, :, 0] for x in (a, w))
-    T = Sw[:, :, None] * Ba[:, None, :] + Sa[:, :, None] * Bw[:, None, :]
+    Ba, Bw = (mapped(world.B, x) * world.free for x in (a, w))
+    Sa, Sw = (mapped(world.cov, x) for x in (a, w))
+    T = added(Sw[:, :, None] * Ba[:, None, :], Sa[:, :, None] * Bw[:, None, :])
     omega = Ba[:, :, None] * Bw[:, None, :]
     omega = (omega + omega.transpose(0, 2, 1)) / 2.0
     means = np.zeros_like(a)
     if mean:
-        T = T + (world.mean - batch.mean)[:, :, None] * Ba[:, None, :]
-        means = Ba - (batch.T @ Ba[:, :, None])[:, :, 0]
+        T = added(T, added(world.mean, -batch.mean)[:, :, None] * Ba[:, None, :])
+        means = added(Ba, -mapped(batch.T, Ba))
     return Slopes(T, omega, means)
 
 

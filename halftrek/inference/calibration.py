@@ -8,19 +8,26 @@ itself drawn, the corrected statistic is referred to the F distribution.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation import BatchFit, fit_batch
-from halftrek.estimation.groups import GroupFits
-from halftrek.model import Floats
+from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation.fiml import refit_incomplete
+from halftrek.estimation.groups import GroupFits, placed
+from halftrek.estimation.plan import make_plan
+from halftrek.estimation.status import Status
+from halftrek.inference.group_estimates import Sample
+from halftrek.inference.holed_draws import draw_patterns
+from halftrek.model import CGLSCM, Floats
+from halftrek.moments import Moments, Patterns
 
 Ints = NDArray[np.intp]
 
-DRAWN = 1000  # groups to draw at least, all replicates together
+DRAWN = 1000  # groups to draw at least, all replicates together ...
+HOLED_DRAWN = 120  # ... and where some have missing values, for which each is a search of its own
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,12 @@ class Redrawn:
     """Fits to data drawn again for every group, several times over.
 
     ``group`` says which group each fit is of, ``time`` in which replicate; fits that reached no maximum are left out.
+    ``mean`` and ``cov`` are what complete groups were drawn to have.
     """
 
-    batch: BatchFit
+    sample: Sample
+    mean: Floats
     cov: Floats
-    n: Floats
     group: Ints
     time: Ints
 
@@ -60,19 +68,79 @@ class Redrawn:
         ends = np.r_[0, np.flatnonzero(np.diff(self.time)) + 1, len(self.time)]
         return (slice(int(a), int(b)) for a, b in pairwise(ends))
 
+    def data(self, places: slice) -> list[Moments | Patterns]:
+        """What some of the groups were drawn to have."""
+        found: list[Moments | Patterns] = []
+        for i in range(places.start, places.stop):
+            patterns = self.sample.holed[i].patterns if i in self.sample.holed else None
+            if patterns is None:
+                n = float(self.sample.n[i])
+                found.append(Moments(self.sample.batch.names, n, self.mean[i], self.cov[i]))
+            else:
+                found.append(patterns)
+        return found
 
-def redraw(fits: GroupFits, cov: Floats, mean: Floats, n: Floats, seed: int) -> Redrawn:
-    """Draw moments of all groups from these models, and fit them, so often that there are some thousand."""
-    groups = len(n)
-    times = -(-DRAWN // groups)
+
+def redraw(fits: GroupFits, sample: Sample, seed: int, *, alike: CGLSCM | None = None) -> Redrawn:
+    """Draw the data of all groups from their models, or all from one, and fit them, so often that there are many."""
+    groups = len(sample.n)
+    times = -(-(HOLED_DRAWN if sample.holed else DRAWN) // groups)
     group, time = np.tile(np.arange(groups), times), np.repeat(np.arange(times), groups)
-    drawn, means = draw_moments(cov[group], mean[group], n[group], np.random.default_rng(seed))
-    found = fit_batch(
-        fits.graph, cov=drawn, mean=means, n=n[group], noise=dict(fits.options.noise),
+    whole = np.flatnonzero(~np.isin(group, list(sample.holed)))
+    mean, cov = np.zeros((len(group), len(sample.batch.names))), np.zeros((len(group), *sample.batch.cov.shape[1:]))
+    n, own = sample.n[group], group[whole]
+    found = sample.batch.take(np.zeros(len(group), dtype=np.intp))  # to be overwritten, each by its own
+    if len(whole):
+        drawn_from = (sample.batch.cov[own], sample.batch.mean[own])
+        if alike is not None:
+            drawn_from = np.broadcast_to(alike.cov, (len(own), *alike.cov.shape)), np.zeros_like(mean[whole])
+        cov[whole], mean[whole] = draw_moments(*drawn_from, n[whole], np.random.default_rng(seed))
+        found = _written(found, whole, _fitted(fits, cov[whole], mean[whole], n[whole]))
+    holed = {
+        place: fit
+        for i in sample.holed
+        for place, fit in zip(i + groups * np.arange(times), _holed(fits, sample, i, times, seed, alike), strict=True)
+    }
+    found = placed(found, {int(place): fit for place, fit in holed.items() if fit is not None})
+    lost = np.isin(np.arange(len(group)), [place for place, fit in holed.items() if fit is None])
+    good = np.flatnonzero(found.converged & ~lost)
+    where = {int(place): i for i, place in enumerate(good)} if holed else {}
+    kept = {where[int(place)]: fit for place, fit in holed.items() if fit is not None and int(place) in where}
+    return Redrawn(Sample(found.take(good), n[good], kept), mean[good], cov[good], group[good], time[good])
+
+
+def _fitted(fits: GroupFits, cov: Floats, mean: Floats, n: Floats) -> BatchFit:
+    return fit_batch(
+        fits.graph, cov=cov, mean=mean, n=n, noise=dict(fits.options.noise),
         intercepts=dict(fits.options.intercepts), starts=fits.starts, max_iter=fits.max_iter,
     )  # fmt: skip
-    good = np.flatnonzero(found.converged)
-    return Redrawn(found.take(good), drawn[good], n[group][good], group[good], time[good])
+
+
+def _written(batch: BatchFit, rows: Ints, some: BatchFit) -> BatchFit:
+    """The batch with some of its models written over."""
+    if len(rows) == len(batch):
+        return some
+    whole = {name: getattr(batch, name).copy() for name in ("T", "C", "W", "mu", "loglik", "code")}
+    for name, values in whole.items():
+        values[rows] = getattr(some, name)
+    return replace(batch, **whole)
+
+
+def _holed(
+    fits: GroupFits, sample: Sample, i: int, times: int, seed: int, alike: CGLSCM | None
+) -> Iterator[Fit | None]:
+    """Fits to rows drawn from the model of a group (or from another), with the holes of that group."""
+    source = sample.holed[i] if alike is None else replace(sample.holed[i], model=alike)
+    plan = make_plan(fits.graph, source.model.names, fits.options)
+    for patterns in draw_patterns(source, "parametric", times, seed + i):
+        end = refit_incomplete(fits.graph, plan, patterns, fits.options, source.model)
+        if end is None:
+            yield None
+            continue
+        model, loglik = end
+        moments = Moments(model.names, patterns.total, model.mean, model.cov)
+        status = Status("converged", "")
+        yield Fit(fits.graph, moments, model, loglik, status, options=fits.options, patterns=patterns)
 
 
 def draw_moments(cov: Floats, mean: Floats, n: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -118,6 +118,8 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
     text = _independent(x, y, given)
     at = [moments.names.index(v) for v in (x, y, *given)]
     cov = moments.cov[np.ix_(at, at)]
+    sd = np.sqrt(np.diag(cov))
+    cov = cov / np.outer(sd, sd)  # what counts as dependent must not depend on units
     left = cov[:2, :2]
     if given:
         left = left - cov[:2, 2:] @ np.linalg.lstsq(cov[2:, 2:], cov[2:, :2], rcond=None)[0]

@@ -19,6 +19,7 @@ from halftrek.inference.influence import forms_covariance, influence
 from halftrek.inference.information import FLAT, LEAK, DistrictInformation, Kind, district_information
 from halftrek.inference.robust import cluster_correction, contributions, rows_needed
 from halftrek.model import Floats
+from halftrek.queries.counterfactual import covariance_root
 from halftrek.queries.gradients import Gradient
 
 
@@ -203,7 +204,7 @@ def _from_districts(fit: Fit, pieces: list[Slopes], information: Kind, level: fl
     told_parts, free, open_parts = [np.zeros((len(means), 0))], [np.zeros(0)], []
     for k, block in enumerate(blocks):
         pulled, own = np.concatenate([part[1][k] for part in parts]), list(block.task.variables)
-        told = means[:, own] @ _root(fit.model.omega[np.ix_(own, own)])
+        told = means[:, own] @ covariance_root(fit.model.omega[np.ix_(own, own)]).T
         if pulled.any():
             inside, untold, whole = _resolved(block, pulled)
             told = np.concatenate([told, inside], axis=1)
@@ -263,7 +264,7 @@ def moment_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats,
     forms = [influence(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     covariance = forms_covariance(forms, fit.moments.cov)
     lost = np.isnan(np.diag(covariance))
-    told = _root(np.where(lost[:, None] | lost, 0.0, covariance)) / np.sqrt(fit.n)
+    told = covariance_root(np.where(lost[:, None] | lost, 0.0, covariance)).T / np.sqrt(fit.n)
     whole = np.eye(len(told))
     return told, ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
 
@@ -308,8 +309,3 @@ def _resolved(block: DistrictInformation, pulled: Floats) -> tuple[Floats, Float
     along = (pulled / scale) @ vectors
     told = values > FLAT * values[-1]
     return along[:, told] / np.sqrt(values[told]), along[:, ~told], along
-
-
-def _root(cov: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(cov)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

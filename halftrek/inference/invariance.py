@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.errors import DataError
-from halftrek.estimation import BatchFit, fit_batch
+from halftrek.estimation import Fit, fit_batch
 from halftrek.estimation import fit as fit_model
-from halftrek.estimation.groups import GroupFits, pooled_within
+from halftrek.estimation.groups import GroupFits
+from halftrek.estimation.pooling import pooled_fit, pooled_within
 from halftrek.identification import identify
-from halftrek.inference.batch import BatchInformation, batch_estimate, batch_information
 from halftrek.inference.calibration import Drawn, redraw, summed
 from halftrek.inference.dimension import told_parameters
-from halftrek.inference.information import FLAT, LEAK
+from halftrek.inference.group_coefficients import Part, coefficients_of_all, has_error
+from halftrek.inference.group_estimates import Sample, group_estimate, sample_of
 from halftrek.model import Floats
+from halftrek.moments import Moments, Patterns
 from halftrek.queries import DirectEffect, Query
 
 Kind = Literal["likelihood ratio", "Wald", "Cochran's Q"]
@@ -47,16 +49,16 @@ def invariance_tests(fits: GroupFits, *, calibrate: bool = True, random_state: i
     """Everything equal (means are each group's own), all coefficients equal, and each coefficient."""
     rows = usable_groups(fits)
     tests = [] if fits.options.intercepts else [_all_equal(fits, rows, calibrate, random_state)]
-    batch, n = fits.batch.take(rows), fits.groups.n[rows]
-    parts = [part.only(_asked(fits, part)) for part in _coefficients_of_all(fits, batch, batch.T, n)]
+    sample = sample_of(fits, rows)
+    parts = [part.only(_asked(fits, part)) for part in coefficients_of_all(fits, sample, sample.batch.T)]
     names = [name for part in parts for name in part.names]
     if not names:
         return tests
     found = _coefficient_tests(parts, slice(None))
     drawn: list[Drawn | None] = [None] * len(found)
     if calibrate:
-        again = redraw(fits, batch.cov, batch.mean, n, random_state)
-        gaps = _coefficients_of_all(fits, again.batch, again.batch.T - batch.T[again.group], again.n)
+        again = redraw(fits, sample, random_state)
+        gaps = coefficients_of_all(fits, again.sample, again.sample.batch.T - sample.batch.T[again.group])
         alike = [new.only(old.names).within(old.told[again.group]) for new, old in zip(gaps, parts, strict=True)]
         drawn = [*summed(_coefficient_tests(alike, time) for time in again.times())]
     words = ["all coefficients equal", *(f"{name} equal" for name in names)]
@@ -85,22 +87,22 @@ def equal_answers(
 ) -> list[Invariance]:
     """Cochran's Q of the answers to a question, one test for each outcome in ``what``."""
     rows = usable_groups(fits)
-    batch, n = fits.batch.take(rows), fits.groups.n[rows]
-    found = batch_estimate(batch, fits.options, query, n)
+    sample = sample_of(fits, rows)
+    values, errors = group_estimate(sample, fits.options, query)
     drawn: list[Drawn | None] = [None] * len(what)
     if calibrate:
-        again = redraw(fits, batch.cov, batch.mean, n, random_state)
-        new = batch_estimate(again.batch, fits.options, query, again.n)
-        gaps = np.where(np.isfinite(found.errors[again.group]), new.values - found.values[again.group], np.nan)
+        again = redraw(fits, sample, random_state)
+        new_values, new_errors = group_estimate(again.sample, fits.options, query)
+        gaps = np.where(np.isfinite(errors[again.group]), new_values - values[again.group], np.nan)
         drawn = [
             *summed(
-                [cochran(gaps[time, k], new.errors[time, k])[:2] for k in range(len(what))] for time in again.times()
+                [cochran(gaps[time, k], new_errors[time, k])[:2] for k in range(len(what))] for time in again.times()
             )
         ]
     tests = []
     for k, (text, d) in enumerate(zip(what, drawn, strict=True)):
-        statistic, df, groups = cochran(found.values[:, k], found.errors[:, k])
-        note = _untold(fits, rows, _has_error(found.values[:, k], found.errors[:, k]))
+        statistic, df, groups = cochran(values[:, k], errors[:, k])
+        note = _untold(fits, rows, has_error(values[:, k], errors[:, k]))
         tests.append(_test(f"{text} equal", "Cochran's Q", statistic, df, groups, d, note))
     return tests
 
@@ -110,17 +112,13 @@ def cochran(values: Floats, errors: Floats) -> tuple[float, float, int]:
 
     Groups without a standard error are left out; of fewer than two there is nothing to compare, and no df.
     """
-    told = _has_error(values, errors)
+    told = has_error(values, errors)
     count = int(told.sum())
     if count < 2:
         return 0.0, 0.0, count
     weight = 1.0 / errors[told] ** 2
     middle = (weight @ values[told]) / weight.sum()
     return float(weight @ (values[told] - middle) ** 2), count - 1.0, count
-
-
-def _has_error(values: Floats, errors: Floats) -> NDArray[np.bool_]:
-    return np.asarray(np.isfinite(values) & np.isfinite(errors) & (errors > 0.0))
 
 
 def equal_vectors(values: Floats, spread: Floats, told: NDArray[np.bool_]) -> tuple[float, float]:
@@ -139,13 +137,17 @@ def equal_vectors(values: Floats, spread: Floats, told: NDArray[np.bool_]) -> tu
 
 
 def _all_equal(fits: GroupFits, rows: NDArray[np.intp], calibrate: bool, random_state: int) -> Invariance:
-    pooled = fit_model(
-        fits.graph, pooled_within(fits, rows), noise=dict(fits.options.noise), starts=fits.starts,
-        max_iter=fits.max_iter,
-    )  # fmt: skip
+    sample = sample_of(fits, rows)
+    if sample.holed:
+        pooled = pooled_fit(fits, [fits.groups[int(i)] for i in rows])
+    else:
+        pooled = fit_model(
+            fits.graph, pooled_within(fits, rows), noise=dict(fits.options.noise), starts=fits.starts,
+            max_iter=fits.max_iter,
+        )  # fmt: skip
     rank = told_parameters(pooled)
     statistic = max(0.0, 2.0 * (float(fits.batch.loglik[rows].sum()) - pooled.loglik))
-    drawn = _draw_all_equal(fits, pooled.model.cov, fits.groups.n[rows], rank, random_state) if calibrate else None
+    drawn = _draw_all_equal(fits, sample, pooled, rank, random_state) if calibrate else None
     return _test(
         "everything equal",
         "likelihood ratio",
@@ -157,42 +159,36 @@ def _all_equal(fits: GroupFits, rows: NDArray[np.intp], calibrate: bool, random_
     )
 
 
-def _draw_all_equal(fits: GroupFits, cov: Floats, n: Floats, rank: int, random_state: int) -> Drawn:
+def _draw_all_equal(fits: GroupFits, sample: Sample, pooled: Fit, rank: int, random_state: int) -> Drawn:
     """The likelihood ratio in data of groups that are alike."""
-    same = np.broadcast_to(cov, (len(n), *cov.shape))
-    again = redraw(fits, same, np.zeros(same.shape[:2]), n, random_state)
+    again = redraw(fits, sample, random_state, alike=pooled.model)
     times = list(again.times())
-    if not len(again.n):
+    n = again.sample.n
+    if not len(n):
         return Drawn(0.0, 0.0)
-    total = np.array([again.n[time].sum() for time in times])
-    mixed = np.stack([np.einsum("g,gij->ij", again.n[time], again.cov[time]) for time in times])
-    together = fit_batch(
-        fits.graph, cov=mixed / total[:, None, None], n=total, noise=dict(fits.options.noise), starts=fits.starts,
-        max_iter=fits.max_iter,
-    )  # fmt: skip
+    if sample.holed:
+        together = np.array([_pooled_loglik(fits, again.data(time)) for time in times])
+    else:
+        total = np.array([n[time].sum() for time in times])
+        mixed = np.stack([np.einsum("g,gij->ij", n[time], again.cov[time]) for time in times])
+        together = fit_batch(
+            fits.graph, cov=mixed / total[:, None, None], n=total, noise=dict(fits.options.noise), starts=fits.starts,
+            max_iter=fits.max_iter,
+        ).loglik  # fmt: skip
     size = np.array([time.stop - time.start for time in times])
-    apart = np.array([again.batch.loglik[time].sum() for time in times])
-    return Drawn(float(2.0 * (apart - together.loglik).sum()), float((size - 1.0).sum() * rank))
+    apart = np.array([again.sample.batch.loglik[time].sum() for time in times])
+    told = np.isfinite(together)
+    return Drawn(float(2.0 * (apart - together)[told].sum()), float((size - 1.0)[told].sum() * rank))
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A district's coefficients: names, values by group, covariances by group, and which ones each group tells."""
-
-    names: list[str]
-    values: Floats
-    spread: Floats
-    told: NDArray[np.bool_]
-
-    def only(self, names: list[str]) -> _Part:
-        keep = [self.names.index(name) for name in names]
-        return _Part(names, self.values[:, keep], self.spread[:, keep][:, :, keep], self.told[:, keep])
-
-    def within(self, told: NDArray[np.bool_]) -> _Part:
-        return replace(self, told=self.told & told)
+def _pooled_loglik(fits: GroupFits, data: list[Moments | Patterns]) -> float:
+    try:
+        return pooled_fit(fits, data).loglik
+    except DataError:  # drawn data that no model can be fitted to
+        return float("nan")
 
 
-def _asked(fits: GroupFits, part: _Part) -> list[str]:
+def _asked(fits: GroupFits, part: Part) -> list[str]:
     """Coefficients that every group tells, and those that some do not although the graph determines them."""
     return [
         name
@@ -201,12 +197,7 @@ def _asked(fits: GroupFits, part: _Part) -> list[str]:
     ]
 
 
-def _coefficients_of_all(fits: GroupFits, batch: BatchFit, values: Floats, n: Floats) -> list[_Part]:
-    """The coefficients of each district; ``values`` stand where T does."""
-    return [_coefficients(block, fits, values, n) for block in batch_information(batch, fits.options)]
-
-
-def _coefficient_tests(parts: list[_Part], groups: slice) -> list[tuple[float, float]]:
+def _coefficient_tests(parts: list[Part], groups: slice) -> list[tuple[float, float]]:
     """All coefficients together, then each."""
     each: list[tuple[float, float]] = []
     statistic, df = 0.0, 0.0
@@ -217,36 +208,6 @@ def _coefficient_tests(parts: list[_Part], groups: slice) -> list[tuple[float, f
         errors = np.sqrt(np.where(told, np.diagonal(spread, axis1=1, axis2=2), np.nan))
         each += [cochran(values[:, a], errors[:, a])[:2] for a in range(len(part.names))]
     return [(statistic, df), *each]
-
-
-def _coefficients(block: BatchInformation, fits: GroupFits, T: Floats, n: Floats) -> _Part:
-    """A district's coefficients, one for each label, with covariances."""
-    task, shape, m = block.task, block.task.shape, block.task.shape.slots
-    own, link = block.scale[:, m:], block.state.problem.link
-    names, entries, probes, seen = [], [], [], set()
-    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
-        if not 0 <= slot < T.shape[1]:
-            continue
-        tie = None if task.ties is None else task.ties[a]
-        if isinstance(tie, float) or (tie is not None and tie in seen):
-            continue
-        seen.add(tie)
-        probe = np.zeros((len(own), shape.parameters))
-        probe[:, a] = own[:, j] / block.scale[:, a]
-        probes.append(probe if link is None else (probe[:, None, :] @ link)[:, 0])
-        v = task.variables[j]
-        entries.append((slot, v))
-        names.append(f"{fits.batch.names[slot]} -> {fits.batch.names[v]}")
-    if not names:
-        return _Part([], np.zeros((len(T), 0)), np.zeros((len(T), 0, 0)), np.zeros((len(T), 0), dtype=bool))
-    values, vectors, scale = block.spectrum()
-    along = np.stack(probes, axis=1) / scale[:, None, :] @ vectors
-    strong = (values > FLAT * values[:, -1:])[:, None, :]
-    lost = np.abs(np.where(strong, 0.0, along)).max(axis=2) > LEAK * np.abs(along).max(axis=2)
-    weighted = np.where(strong, along / np.sqrt(np.where(strong, values[:, None, :], 1.0)), 0.0)
-    spread = weighted @ weighted.transpose(0, 2, 1) / n[:, None, None]
-    chosen = np.stack([T[:, slot, v] for slot, v in entries], axis=1)
-    return _Part(names, chosen, spread, ~lost & _has_error(chosen, np.diagonal(spread, axis1=1, axis2=2)))
 
 
 def _test(

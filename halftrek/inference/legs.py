@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from halftrek.graph import Graph
-from halftrek.model import CGLSCM, Floats
+from halftrek.model import CGLSCM, Floats, total_effects
 from halftrek.queries import DirectEffect, PathEffect, Query, ThroughEffect, TotalEffect
 
 
@@ -126,7 +126,7 @@ class Weights:
         if around not in self._inverses:
             T = self.model.T.copy()
             T[:, [self.place[v] for v in around]] = 0.0
-            self._inverses[around] = np.linalg.inv(np.eye(len(T)) - T)
+            self._inverses[around] = total_effects(T)
         return self._inverses[around]
 
     def value(self, one: Leg) -> float:
@@ -191,7 +191,7 @@ class ManyWeights:
         if one.around not in self._inverses:
             T = self.T.copy()
             T[:, :, [self.names.index(v) for v in one.around]] = 0.0
-            self._inverses[one.around] = np.linalg.inv(np.eye(len(self.names)) - T)
+            self._inverses[one.around] = total_effects(T)
         return np.asarray(self._inverses[one.around][:, i, j])
 
     def estimate(self, effect: PathSum) -> Floats:

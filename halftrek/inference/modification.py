@@ -91,6 +91,9 @@ def _rows(fit: Fit, freed: Relaxation, kind: Kind | None, by_units: bool, doubtf
         found = unit_tests(fit, freed.score, Centred(freed.rows, freed.score))
         mi, p, test = found.t**2, found.p, "robust score"
     sd, noise = np.sqrt(np.diag(fit.model.cov)), np.sqrt(error_variances(fit))
+    if doubtful:  # an error variance that data do not tell is no unit
+        unknown = loose_parameters(fit.graph, fit.options)
+        noise = np.where([(name, "~~", name) in unknown for name in fit.model.names], np.nan, noise)
     u, v = freed.edges.first, freed.edges.second
     std = freed.change * np.where(freed.edges.arrow, sd[u] / sd[v], 1.0 / (noise[u] * noise[v]))
     for k, edge in enumerate(freed.edges.named(fit.model.names)):

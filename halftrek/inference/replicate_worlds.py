@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from halftrek.estimation import BatchFit
-from halftrek.model import Floats
+from halftrek.model import Floats, total_effects
 from halftrek.queries import Counterfactual, Potential
 from halftrek.queries.terms import Distribution, Probability, Quantile, Statistic, case_of, sums_of
 from halftrek.queries.variants import Event, Sum, single
@@ -131,7 +131,7 @@ def _effects(T: Floats, held: list[int]) -> Floats:
     """Total effects where some variables no longer listen to their causes."""
     cut = T.copy()
     cut[:, :, held] = 0.0
-    return np.asarray(np.linalg.inv(np.eye(T.shape[1]) - cut))
+    return total_effects(cut)
 
 
 def ancestral(batch: BatchFit, variables: Iterable[str]) -> tuple[list[str], Floats, Floats, Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 from halftrek.errors import QueryError
 from halftrek.estimation import BatchFit
 from halftrek.inference.replicate_worlds import ancestral, counterfactual_moments, distribution_moments, term_values
-from halftrek.model import Floats, Gaussian
+from halftrek.model import Floats, Gaussian, total_effects
 from halftrek.queries import (
     Counterfactual,
     DirectEffect,
@@ -86,7 +86,7 @@ def _along(matrices: Floats, names: Sequence[str], steps: Sequence[str]) -> Floa
 
 def _total(batch: BatchFit, stations: Sequence[str]) -> Floats:
     names, T, _, _ = ancestral(batch, stations)
-    return _along(np.linalg.inv(np.eye(len(names)) - T), names, stations)
+    return _along(total_effects(T), names, stations)
 
 
 def _one_by_one(batch: BatchFit, query: Query) -> tuple[Floats, Floats]:

@@ -17,6 +17,7 @@ from halftrek.inference.delta import with_intercepts
 from halftrek.inference.incomplete import pattern_information
 from halftrek.inference.information import DistrictInformation, district_information
 from halftrek.model import Floats
+from halftrek.model.gaussian import pseudo_inverse
 from halftrek.queries.gradients import Gradient
 
 SHARE = 0.01  # of an answer's variance that a district has to have to count
@@ -63,14 +64,16 @@ def _seen_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
     coefficients[space.T_at[:, 2]] = True
     pulled = np.array([np.where(coefficients, known.pull(g), 0.0) for g in gradients])
     full = np.array([known.spread(line) for line in pulled])
-    alone = _variances(known.matrix[np.ix_(coefficients, coefficients)], pulled[:, coefficients])
+    beside = coefficients.copy()
+    beside[space.mu_at[:, 2]] = True  # intercepts are estimated too, or the zeros of variables would matter
+    alone = _variances(known.matrix[np.ix_(beside, beside)], pulled[:, beside])
     return _as_strength(_ratios(full, alone), fit.n)
 
 
 def _variances(matrix: Floats, pulled: Floats) -> Floats:
     if not pulled.any():
         return np.zeros(len(pulled))
-    return np.asarray((pulled @ np.linalg.pinv(matrix, hermitian=True) * pulled).sum(axis=1))
+    return np.asarray((pulled @ pseudo_inverse(matrix) * pulled).sum(axis=1))
 
 
 def _ratios(full: Floats, alone: Floats) -> Floats:

@@ -13,7 +13,7 @@ from halftrek.estimation.space import make_space
 from halftrek.graph import Graph
 from halftrek.inference.incomplete import PatternInformation
 from halftrek.inference.saturated import covariance_error
-from halftrek.model import CGLSCM, Floats
+from halftrek.model import CGLSCM, Floats, total_effects
 from halftrek.moments import Moments
 
 MANY = 24  # variables beyond which tetrads are not searched: their number grows with the fourth power
@@ -66,7 +66,7 @@ def random_correlation(graph: Graph, names: tuple[str, ...], seed: int) -> Float
     T, W, C, _ = space.arrays(theta)
     inside = W - np.diag(np.diag(W))
     np.fill_diagonal(W, np.abs(inside).sum(axis=0) + 1.0 + rng.uniform(0.0, 1.0, len(W)))
-    B = np.linalg.inv(np.eye(len(names)) - T)
+    B = total_effects(T)
     cov = B.T @ (W + C.T @ C) @ B
     sd = np.sqrt(np.diag(cov))
     return np.asarray(cov / np.outer(sd, sd))

@@ -242,6 +242,5 @@ def _warn_of_trouble(fit: Fit, variables: set[str]) -> None:
 
 
 def _warn_without_means(fit: Fit, gradients: list[list[Gradient]]) -> None:
-    used = [np.abs(line[0].mean).max() for line in gradients]  # by rounding where means cancel
-    if not fit.moments.has_mean and max(used) > 1e-9:
+    if not fit.moments.has_mean and any(line[0].mean.any() for line in gradients):
         warnings.warn(str(note("no means, rows")), stacklevel=5)

@@ -15,6 +15,8 @@ from halftrek.model.rows import Rows
 
 Floats = NDArray[Any]  # of floats; numpy types linear algebra too loosely to say so
 
+APART = 1e6  # ratio of variances up to which a decomposition keeps enough digits of the smaller
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
@@ -57,25 +59,26 @@ class Gaussian:
         gap = np.array([float(v) for v in values.values()]) - self.mean[at]
         cross = self.cov[np.ix_(rest, at)]
         spread = self.cov[np.ix_(at, at)]
-        scale = np.sqrt(np.maximum(np.diag(spread), 0.0))
-        scale[scale == 0.0] = 1.0
-        inverse = np.linalg.pinv(spread / np.outer(scale, scale), rcond=1e-14, hermitian=True)
-        impossible = np.abs(gap / scale - (spread / np.outer(scale, scale)) @ (inverse @ (gap / scale))) > 1e-8
+        inverse = pseudo_inverse(spread)
+        size = np.sqrt(np.maximum(np.diag(spread), 0.0))
+        size = np.where(size > 0.0, size, np.maximum(np.abs(self.mean[at]), np.abs(self.mean[at] + gap)))
+        impossible = np.abs(gap - spread @ (inverse @ gap)) > 1e-8 * size
         if impossible.any():
             culprit = list(values)[int(np.argmax(impossible))]
             raise QueryError(
                 f"{culprit!r} cannot have the value {values[culprit]!r} here: it is fixed by the intervention "
                 f"and the other values. Leave it out of the condition"
             )
-        slope = (cross / scale) @ inverse / scale
+        slope = cross @ inverse
         cov = self.cov[np.ix_(rest, rest)] - slope @ cross.T
         return Gaussian(tuple(self.names[i] for i in rest), self.mean[rest] + slope @ gap, (cov + cov.T) / 2.0)
 
     def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> Rows:
         """``n`` rows, columns in the order of ``names``."""
         rng = np.random.default_rng(random_state)
-        values, vectors = np.linalg.eigh(self.cov)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        units = spread_units(np.diag(self.cov))
+        values, vectors = np.linalg.eigh(self.cov / np.outer(units, units))
+        root = units[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
         return Rows(self.mean + rng.standard_normal((n, len(self.names))) @ root.T, self.names)
 
     def _places(self, names: tuple[str, ...]) -> list[int]:
@@ -89,6 +92,25 @@ class Gaussian:
         if len(self.names) == 1:
             return f"{self.names[0]} ~ N({self.mean[0]:.6g}, {self.cov[0, 0]:.6g})"
         return f"Gaussian(names={self.names}, mean={self.mean}, cov=\n{self.cov})"
+
+
+def pseudo_inverse(cov: Floats) -> Floats:
+    """The inverse of a covariance, or of a stack of them; zero along what does not vary, whatever the units."""
+    scale = np.sqrt(np.maximum(np.diagonal(cov, axis1=-2, axis2=-1), 0.0))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    units = scale[..., :, None] * scale[..., None, :]
+    return np.asarray(np.linalg.pinv(cov / units, rcond=1e-14, hermitian=True) / units) if cov.size else cov
+
+
+def spread_units(variances: Floats) -> Floats:
+    """What to measure variables in before their covariance is decomposed.
+
+    The units they have, unless variances differ so much that the smallest would drown in the rounding of the largest.
+    """
+    there = variances[variances > 0.0]
+    if not len(there) or there.max() <= APART * there.min():
+        return np.ones(len(variances))
+    return np.asarray(np.sqrt(np.where(variances > 0.0, variances, 1.0)))
 
 
 def frozen(array: ArrayLike) -> Floats:

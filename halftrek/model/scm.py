@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from halftrek.errors import ModelError, QueryError
 from halftrek.graph import Graph, did_you_mean, parse_edge_key
-from halftrek.model.gaussian import Floats, Gaussian, frozen
-from halftrek.model.kernels import inverse
+from halftrek.model.gaussian import Floats, Gaussian, frozen, spread_units
 from halftrek.model.rows import Rows
 
 if TYPE_CHECKING:
@@ -92,7 +91,8 @@ class CGLSCM:
         W = np.diag(noise)
         for (i, j), value in _pairs_of(omega, list(names)).items():
             W[i, j] = W[j, i] = value
-        if np.linalg.eigvalsh(W)[0] < -1e-10 * max(1.0, float(noise.max(initial=0.0))):
+        units = np.sqrt(np.where(noise > 0.0, noise, 1.0))
+        if np.linalg.eigvalsh(W / np.outer(units, units))[0] < -1e-10 or W[noise == 0.0].any():
             raise ModelError(
                 "the error covariances are too large for the noise variances: their matrix is not positive definite"
             )
@@ -267,9 +267,23 @@ class GLSCM:
 
 
 def total_effects(T: ArrayLike) -> Floats:
-    """``B = I + T + T² + … = (I - T)^-1``."""
-    direct = np.asarray(T, dtype=float)
-    return inverse(np.eye(len(direct)) - direct)
+    """``B = I + T + T² + … = (I - T)^-1``, of one matrix or of a stack of them.
+
+    For an acyclic T the sum ends, and ``(I + T)(I + T²)(I + T⁴) …`` has all of it in a few products. Every entry is a
+    sum over paths, so its digits do not depend on the units of other variables, as those of an inverse do.
+    """
+    power = np.asarray(T)
+    power = power if power.dtype.kind == "c" else power.astype(float, copy=False)
+    size = power.shape[-1]
+    identity = np.eye(size)
+    total, steps = identity + power, 2
+    while steps < 2 * size:
+        power = power @ power
+        if not power.any():
+            return np.asarray(total)
+        total = total + total @ power
+        steps *= 2
+    return np.asarray(np.linalg.inv(identity - np.asarray(T)))  # a cycle
 
 
 def direct_effects(B: ArrayLike) -> Floats:
@@ -300,8 +314,9 @@ def cgl_edge(B: ArrayLike, graph: Graph, names: Sequence[str] | None = None) -> 
 def _root(W: Floats) -> Floats:
     if not np.count_nonzero(W - np.diag(np.diag(W))):
         return np.asarray(np.diag(np.sqrt(np.maximum(np.diag(W), 0.0))))
-    values, vectors = np.linalg.eigh(W)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    units = spread_units(np.diag(W))
+    values, vectors = np.linalg.eigh(W / np.outer(units, units))
+    return np.asarray(units[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _pairs_of(omega: Any, names: list[str]) -> dict[tuple[int, int], float]:
@@ -314,7 +329,7 @@ def _pairs_of(omega: Any, names: list[str]) -> dict[tuple[int, int], float]:
             raise ModelError(f"omega names a pair of variables that the model does not have: {error}") from None
     matrix = np.asarray(omega, dtype=float)
     p = len(names)
-    if matrix.shape != (p, p) or not np.allclose(matrix, matrix.T):
+    if matrix.shape != (p, p) or not np.allclose(matrix, matrix.T, rtol=1e-5, atol=0.0):
         raise ModelError(f"omega must be a symmetric matrix of the shape {(p, p)}")
     return {(i, j): float(matrix[i, j]) for i in range(p) for j in range(i) if matrix[i, j] != 0.0}
 

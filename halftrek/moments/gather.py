@@ -39,12 +39,12 @@ class PatternSums:
         self._waiting.append((table, weights))
         self._size += table.size
         if self._size > BUFFER:
-            self._flush()
+            self.flush()
 
     @property
     def parts(self) -> dict[bytes, Part]:
         """The patterns so far."""
-        self._flush()
+        self.flush()
         return self._parts
 
     def merge(self, observed: Flags, rows: int, n: float, mean: Floats, squares: Floats | None) -> None:
@@ -67,7 +67,8 @@ class PatternSums:
                 spread += part
         self._parts[key] = Part(observed, old.rows + rows, total, old.mean + gap * (n / total), spread)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Sum up the rows that wait."""
         if not self._waiting:
             return
         table = np.concatenate([rows for rows, _ in self._waiting])

@@ -1,9 +1,9 @@
-"""Moments by group in one pass over the rows: arrays with one entry for each group."""
+"""Moments by group in one pass over the rows: arrays with one entry for each group, patterns where rows have holes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal
 
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from halftrek.errors import DataError
 from halftrek.moments.categories import Categories
+from halftrek.moments.gather import PatternSums
 from halftrek.moments.kinds import Coding, Kind, KindSearch
 from halftrek.moments.kinds import merged as merged_kinds
 from halftrek.moments.moments import Moments
+from halftrek.moments.patterns import Patterns, patterns_of
 from halftrek.moments.rows import RowReader, row_reader
 from halftrek.moments.weights import Counted, Sampled, Weighting, one_kind
 
@@ -26,6 +28,8 @@ class GroupMoments:
     """``keys`` name the groups; ``n``, ``mean``, ``cov`` (divisor n) and ``dropped`` have one entry for each.
 
     ``weighting`` has one for each group too, and ``kinds`` are those of the columns over all groups; see ``Moments``.
+    A group that has rows with holes is in ``patterns``, by its place; its ``n`` counts rows with any value, and it has
+    no moments (nan). ``troubles`` says, by place, why what a group has cannot be used.
     """
 
     keys: tuple[Any, ...]
@@ -37,12 +41,16 @@ class GroupMoments:
     has_mean: bool = True
     kinds: tuple[Kind, ...] | None = None
     weighting: tuple[Weighting | None, ...] | None = None
+    patterns: Mapping[int, Patterns] = field(default_factory=dict)
+    troubles: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def __getitem__(self, i: int) -> Moments:
-        """The moments of the i-th group."""
+    def __getitem__(self, i: int) -> Moments | Patterns:
+        """What the rows of the i-th group say."""
+        if i in self.patterns:
+            return self.patterns[i]
         weighting = None if self.weighting is None else self.weighting[i]
         return Moments(
             self.names, float(self.n[i]), self.mean[i], self.cov[i], int(self.dropped[i]), self.has_mean, self.kinds,
@@ -55,27 +63,50 @@ class GroupMoments:
         return self.weighting is not None and any(isinstance(w, Sampled) for w in self.weighting)
 
 
-def stack_groups(groups: Mapping[Any, Moments], names: Sequence[str]) -> GroupMoments:
-    """Moments by group that are known already."""
+def stack_groups(groups: Mapping[Any, Moments | Patterns], names: Sequence[str]) -> GroupMoments:
+    """Moments (or patterns) by group that are known already."""
     if not groups:
         raise DataError("there is no group to fit")
     wanted = tuple(names)
-    chosen = []
-    for key, one in groups.items():
-        if not isinstance(one, Moments):
+    chosen, patterns = [], {}
+    for i, (key, one) in enumerate(groups.items()):
+        if not isinstance(one, Moments | Patterns):
             raise DataError(f"group {key!r} must be moments (ht.moments(rows)), not {type(one).__name__}")
-        chosen.append(one if one.names == wanted else one.select(wanted))
-    return GroupMoments(
-        tuple(groups),
-        wanted,
-        np.array([m.n for m in chosen]),
-        np.stack([m.mean for m in chosen]),
-        np.stack([m.cov for m in chosen]),
-        np.array([m.dropped for m in chosen], dtype=np.int64),
-        all(m.has_mean for m in chosen),
-        reduce(merged_kinds, [m.kinds for m in chosen]),
-        tuple(m.weighting for m in chosen),
+        found = one if one.names == wanted else one.select(wanted)
+        if isinstance(found, Patterns):
+            patterns[i] = found
+            found = Moments(
+                wanted, found.total, found.available[0], np.diag(found.available[1]), found.empty, kinds=found.kinds,
+                weighting=found.weighting,
+            )  # fmt: skip
+        chosen.append(found)
+    return _without_moments(
+        GroupMoments(
+            tuple(groups),
+            wanted,
+            np.array([m.n for m in chosen]),
+            np.stack([m.mean for m in chosen]),
+            np.stack([m.cov for m in chosen]),
+            np.array([m.dropped for m in chosen], dtype=np.int64),
+            all(m.has_mean for m in chosen),
+            reduce(merged_kinds, [m.kinds for m in chosen]),
+            tuple(m.weighting for m in chosen),
+        ),
+        patterns,
+        {},
     )
+
+
+def _without_moments(
+    groups: GroupMoments, patterns: Mapping[int, Patterns], troubles: Mapping[int, str]
+) -> GroupMoments:
+    """The groups with some that have patterns, or nothing of use."""
+    if not patterns and not troubles:
+        return groups
+    at = [*patterns, *troubles]
+    mean, cov = groups.mean.copy(), groups.cov.copy()
+    mean[at], cov[at] = np.nan, np.nan
+    return replace(groups, mean=mean, cov=cov, patterns=patterns, troubles=troubles)
 
 
 def group_reader(
@@ -102,16 +133,17 @@ def group_reader(
     return reader
 
 
-def read_groups(reader: RowReader, *, missing: Literal["error", "drop"] = "drop") -> GroupMoments:
+def read_groups(reader: RowReader, *, missing: Literal["fiml", "error", "drop"] = "fiml") -> GroupMoments:
     """Moments of the rows of each group.
 
-    Rows with a hole in one of the columns are left out and counted. Groups are in the order of their labels if these
-    can be sorted, otherwise of their first appearance.
+    Rows with a hole in one of the columns are kept by pattern ("fiml"), left out and counted ("drop"), or refused.
+    Groups are in the order of their labels if these can be sorted, otherwise of their first appearance.
     """
     wanted = reader.names
     codes: dict[Any, int] = {}
     codings: dict[str, Coding] = {}
     state, search = _Groups(len(wanted)), KindSearch(len(wanted))
+    holed: dict[int, PatternSums] = {}
     for block in reader.blocks(codes=codes, codings=codings):
         assert block.cluster is not None
         holes = np.asarray(np.isnan(block.values).any(axis=1))
@@ -119,7 +151,10 @@ def read_groups(reader: RowReader, *, missing: Literal["error", "drop"] = "drop"
             column = wanted[int(np.argmax(np.isnan(block.values).any(axis=0)))]
             raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
         state.add(block.values, block.cluster, block.weights, holes, len(codes))
-        search.add(block.values[~holes])
+        search.add(block.values[~holes] if missing != "fiml" else block.values)
+        if missing == "fiml" and holes.any():
+            weights_there = None if block.weights is None else block.weights[holes]
+            _add_holed(holed, state, block.values[holes], block.cluster[holes], weights_there)
     if not codes:
         raise DataError("there are no rows, so there are no groups")
     keys = _keys(codes)
@@ -127,7 +162,7 @@ def read_groups(reader: RowReader, *, missing: Literal["error", "drop"] = "drop"
     total, lines = state.n[order], state.lines[order]
     cov = state.squares[order] / np.maximum(total, 1e-300)[:, None, None]
     weighting = None if reader.weights is None else state.weighting(order, sampling=reader.sampling is not None)
-    return GroupMoments(
+    found = GroupMoments(
         tuple(keys[i] for i in order),
         wanted,
         total if reader.sampling is None else lines.astype(float),
@@ -137,6 +172,7 @@ def read_groups(reader: RowReader, *, missing: Literal["error", "drop"] = "drop"
         kinds=search.kinds([codings.get(v) for v in wanted]),
         weighting=weighting,
     )
+    return _completed(found, state, holed, order, reader)
 
 
 def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReader]:
@@ -157,7 +193,7 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReade
             source=values[rows],
             weights=None if weights is None else weights[rows],
             cluster=None,
-            missing="drop",
+            missing="fiml" if place[key] in groups.patterns else "drop",
             columns=(),
             categories=(),
             sampling=one.mean if isinstance(one, Sampled) else None,
@@ -167,6 +203,51 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReade
 
 def _keys(codes: Mapping[Any, int]) -> list[Any]:
     return [int(k) if isinstance(k, float) and k.is_integer() else k for k in codes]
+
+
+# -- rows with holes -------------------------------------------------------------------------------
+
+
+def _add_holed(
+    sums: dict[int, PatternSums], state: _Groups, values: Floats, code: NDArray[np.int64], weights: Floats | None
+) -> None:
+    """Add rows with holes to the patterns of their groups."""
+    order = np.argsort(code, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
+        one = sums.setdefault(int(code[rows[0]]), PatternSums(values.shape[1]))
+        one.add(values[rows], None if weights is None else weights[rows])
+        one.flush()
+    if weights is not None:
+        state.squared_holed += np.bincount(code, weights=weights**2, minlength=len(state.squared_holed))
+
+
+def _completed(
+    groups: GroupMoments, state: _Groups, holed: Mapping[int, PatternSums], order: Sequence[int], reader: RowReader
+) -> GroupMoments:
+    """The groups with the patterns of those that have holes, complete rows among them."""
+    place = {code: i for i, code in enumerate(order)}
+    patterns, troubles = {}, {}
+    n, dropped = groups.n.copy(), groups.dropped.copy()
+    for code, sums in holed.items():
+        i = place[code]
+        if state.lines[code]:
+            squares = state.squares[code] if state.lines[code] > 1 else None
+            mean = state.origin[code] + state.mean[code]
+            sums.merge(np.ones(len(mean), dtype=bool), int(state.lines[code]), float(state.n[code]), mean, squares)
+        total, lines = (sum(getattr(part, name) for part in sums.parts.values()) for name in ("n", "rows"))
+        n[i], dropped[i] = total if reader.sampling is None else lines, sums.empty
+        if all(part.observed.all() for part in sums.parts.values()):
+            continue  # only rows without any value
+        weighting: Weighting | None = None if reader.weights is None else Counted(float(lines))
+        if reader.sampling is not None:
+            weighting = Sampled(1.0, total**2 / float(state.squared_weights[code] + state.squared_holed[code]))
+        try:
+            found = patterns_of(groups.names, sums, kinds=groups.kinds, weighting=weighting)
+            assert isinstance(found, Patterns)
+            patterns[i] = found
+        except DataError as error:
+            troubles[i] = str(error)
+    return _without_moments(replace(groups, n=n, dropped=dropped), patterns, troubles)
 
 
 def _sorted(keys: list[Any]) -> list[int]:
@@ -184,7 +265,7 @@ class _Groups:
 
     def __init__(self, p: int) -> None:
         self.n, self.dropped, self.lines = np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        self.squared_weights = np.zeros(0)
+        self.squared_weights, self.squared_holed = np.zeros(0), np.zeros(0)
         self.mean, self.squares, self.origin = np.zeros((0, p)), np.zeros((0, p, p)), np.zeros((0, p))
 
     def add(
@@ -238,6 +319,7 @@ class _Groups:
             p = self.mean.shape[1]
             self.n = np.r_[self.n, np.zeros(more)]
             self.squared_weights = np.r_[self.squared_weights, np.zeros(more)]
+            self.squared_holed = np.r_[self.squared_holed, np.zeros(more)]
             self.dropped = np.r_[self.dropped, np.zeros(more, dtype=np.int64)]
             self.lines = np.r_[self.lines, np.zeros(more, dtype=np.int64)]
             self.mean = np.concatenate([self.mean, np.zeros((more, p))])

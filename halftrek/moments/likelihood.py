@@ -81,6 +81,17 @@ def slope(patterns: Patterns, mean: Floats, cov: Floats) -> Slope:
     return Slope(value, first, (second + second.T) / 2.0)
 
 
+def best_mean(patterns: Patterns, cov: Floats) -> Floats:
+    """The mean of highest likelihood, given the covariance: means of patterns, weighted by their precisions."""
+    start = patterns.available[0]
+    scale = np.sqrt(np.diag(cov))
+    weight, pull = np.zeros_like(cov), np.zeros_like(start)
+    for part in slices(patterns, start, cov):
+        weight += np.einsum("k,kij->ij", part.n, part.K) * np.outer(scale, scale)
+        pull += np.einsum("k,kij,kj->i", part.n, part.K, part.gap) * scale
+    return np.asarray(start + scale * np.linalg.solve(weight, pull))
+
+
 def completed(patterns: Patterns, mean: Floats, cov: Floats) -> Moments:
     """The moments that complete rows are expected to have, given what was observed and this mean and covariance.
 

@@ -144,15 +144,22 @@ class Patterns:
         at = [where[v] for v in names]
         sums = PatternSums(len(at))
         weighting = self.weighting
-        weights = self.n * weighting.mean if isinstance(weighting, Sampled) else self.n
-        for k in range(len(self)):
-            squares = weights[k] * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
-            sums.merge(self.observed[k, at], int(self.rows[k]), float(weights[k]), self.mean[k, at], squares)
+        self.merge_into(sums, at, unit=weighting.mean if isinstance(weighting, Sampled) else 1.0)
         if isinstance(weighting, Sampled):  # what is left is worth its share of rows
             left = float(self.rows @ self.observed[:, at].any(axis=1)) / float(self.rows.sum())
             weighting = replace(weighting, worth=weighting.worth * left)
         kinds = None if self.kinds is None else tuple(self.kinds[i] for i in at)
         return patterns_of(tuple(names), sums, self.empty, kinds, weighting)
+
+    def merge_into(
+        self, sums: PatternSums, at: Sequence[int], less: Floats | float = 0.0, *, unit: float = 1.0
+    ) -> None:
+        """Add the rows, with some columns less a constant each, to others; ``unit`` is what one row weighs there."""
+        for k in range(len(self)):
+            observed, weight = self.observed[k, at], unit * float(self.n[k])
+            squares = weight * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
+            mean = np.where(observed, self.mean[k, at] - less, 0.0)
+            sums.merge(observed, int(self.rows[k]), weight, mean, squares)
 
     def __repr__(self) -> str:
         return f"Patterns(rows={int(self.rows.sum())}, incomplete={self.incomplete}, patterns={len(self)})"
@@ -201,6 +208,19 @@ def _in_rows(n: Floats, lines: float, weighting: Weighting | None) -> tuple[Floa
         return n, None
     unit = float(n.sum()) / lines
     return n / unit, Sampled(unit, weighting.worth)
+
+
+def put_together(parts: Sequence[Moments | Patterns], means: Floats) -> Moments | Patterns:
+    """The rows of several groups as one, each less the mean of its group (one line of ``means``)."""
+    names = parts[0].names
+    sums = PatternSums(len(names))
+    for part, mean in zip(parts, means, strict=True):
+        if isinstance(part, Patterns):
+            part.merge_into(sums, range(len(names)), mean)
+        else:
+            rows = max(2, round(part.n))  # how many there are matters only where there is one
+            sums.merge(np.ones(len(names), dtype=bool), rows, part.n, part.mean - mean, part.n * part.cov)
+    return patterns_of(names, sums)
 
 
 def _refuse_thin(names: tuple[str, ...], observed: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.model import CGLSCM, Floats
+from halftrek.model import CGLSCM, Floats, total_effects
 from halftrek.queries.counterfactual import covariance_root
-from halftrek.queries.derivatives import Gradient
+from halftrek.queries.derivatives import Gradient, added, mapped
 from halftrek.queries.variants import Changes, Draw, Scale, Shift, Sum, Variant
 
 Fresh = dict[tuple[int, int], float]
@@ -42,7 +42,7 @@ class ChangedWorld:
     @cached_property
     def B(self) -> Floats:
         """Total effects in this world."""
-        return np.asarray(np.linalg.inv(np.eye(len(self.model.names)) - self.model.T * self.kept))
+        return total_effects(self.model.T * self.kept)
 
     def line(self, weights: Floats) -> tuple[float, Floats, Fresh]:
         """Constant, slopes on the errors, and slopes on fresh draws of a weighted sum of this world's variables."""
@@ -201,21 +201,21 @@ class Joint:
     def pull(self, by_mean: Floats, by_cov: Floats) -> Gradient:
         """The gradient in (T, Omega, means) of a number with these derivatives in means and covariances."""
         model = self.maker.model
-        T = np.zeros_like(model.T)
+        by_intercept = mapped(self.errors, by_mean)  # mu = (I - T)' m
+        by_errors, by_constants = [-np.outer(model.mean, by_intercept)], [np.zeros_like(model.T)]
         reach = 2.0 * (model.omega @ self.errors @ by_cov) + np.outer(model.mu, by_mean)
         drawn = 2.0 * self.fresh @ by_cov
+        none = np.zeros(len(model.names))
         for k, of in enumerate(self.sums):
             fresh = dict(zip(self._labels, drawn[:, k], strict=True))
             if not (reach[:, k].any() or by_mean[k] or drawn[:, k].any()):
                 continue
             for world, weights in self._by_world(of):
-                T += world.slope(weights, reach[:, k], float(by_mean[k]), fresh)
-        by_intercept = self.errors @ by_mean  # mu = (I - T)' m
-        return Gradient(
-            T - np.outer(model.mean, by_intercept),
-            self.errors @ by_cov @ self.errors.T,
-            by_intercept - model.T @ by_intercept,
-        )
+                by_errors.append(world.slope(weights, reach[:, k], 0.0, fresh))
+                by_constants.append(world.slope(weights, none, float(by_mean[k]), {}))
+        omega = mapped(self.errors[None], mapped(by_cov[None], self.errors))  # errors by_cov errors'
+        T = added(added(*by_errors), added(*by_constants))  # apart: constants may be small beside the means
+        return Gradient(T, omega, added(by_intercept, -mapped(model.T, by_intercept)))
 
 
 def joint_of(model: CGLSCM, sums: Sequence[Sum], question: object) -> Joint:

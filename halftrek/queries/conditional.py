@@ -11,7 +11,7 @@ import numpy as np
 from halftrek.errors import QueryError
 from halftrek.model import Floats
 from halftrek.queries.affine import Joint
-from halftrek.queries.counterfactual import SINGULAR, unit_columns
+from halftrek.queries.counterfactual import SINGULAR, contradiction, unit_columns
 from halftrek.queries.derivatives import Gradient
 
 
@@ -47,17 +47,14 @@ class Conditional:
 
     @cached_property
     def _gap(self) -> Floats:
-        gap = self.seen - self.joint.mean[self.count :]
-        scaled, scale = unit_columns(self.joint.root[:, self.count :])
-        standard = gap / scale
-        left = np.abs(standard - scaled.T @ (np.linalg.pinv(scaled, rcond=SINGULAR).T @ standard))
-        if (left > 1e-8 * (1.0 + np.abs(standard))).any():
-            culprit = self.joint.sums[self.count + int(np.argmax(left))]
+        mean = self.joint.mean[self.count :]
+        culprit = contradiction(self.joint.root[:, self.count :], mean, self.seen)
+        if culprit is not None:
             raise QueryError(
-                f"{self.question}: {culprit} cannot have this value in this model, the other values determine it. "
-                f"Leave it out of the condition"
+                f"{self.question}: {self.joint.sums[self.count + culprit]} cannot have this value in this model, the "
+                f"other values determine it. Leave it out of the condition"
             )
-        return np.asarray(gap)
+        return np.asarray(self.seen - mean)
 
     @cached_property
     def mean(self) -> Floats:

@@ -18,6 +18,7 @@ import numpy as np
 
 from halftrek.errors import QueryError
 from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.queries.derivatives import mapped
 from halftrek.queries.types import Counterfactual, Potential, Value
 
 SINGULAR = 1e-10  # relative size below which a direction of the evidence has no spread
@@ -42,7 +43,7 @@ class World:
 
     def reach(self, weights: Floats) -> Floats:
         """How a weighted sum of this world's variables moves with each error."""
-        return np.asarray(self.free * (self.after.B @ weights))
+        return np.asarray(self.free * mapped(self.after.B, weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,11 @@ def answer_counterfactual(query: Counterfactual, model: CGLSCM) -> Gaussian:
         return Gaussian(names, worlds.mean[outcomes], spread.T @ spread)
     slope = evidence_slopes(worlds, outcomes, evidence)
     gap = seen - worlds.mean[evidence]
-    _refuse_impossible(query, worlds.root[:, evidence], gap)
+    if (culprit := contradiction(worlds.root[:, evidence], worlds.mean[evidence], seen)) is not None:
+        raise QueryError(
+            f"{query}: {list(query.given)[culprit]} cannot have this value in this model, the other values determine "
+            f"it. Leave it out of the condition"
+        )
     whole = worlds.root[:, outcomes]
     rest = whole - worlds.root[:, evidence] @ slope
     rest[:, np.linalg.norm(rest, axis=0) < 1e-13 * np.linalg.norm(whole, axis=0)] = 0.0  # only rounding is left
@@ -131,16 +136,14 @@ def evidence_weights(worlds: Worlds, evidence: list[int], gap: Floats) -> Floats
     return np.asarray(inverse @ (inverse.T @ (gap / scale)) / scale)
 
 
-def _refuse_impossible(query: Counterfactual, root: Floats, gap: Floats) -> None:
+def contradiction(root: Floats, mean: Floats, seen: Floats) -> int | None:
+    """Which of the values seen cannot be, given the others; None if all can. What does not vary has its mean."""
     scaled, scale = unit_columns(root)
-    standard = gap / scale
-    left = standard - scaled.T @ (np.linalg.pinv(scaled, rcond=SINGULAR).T @ standard)
-    if (np.abs(left) > 1e-8 * (1.0 + np.abs(standard))).any():
-        culprit = list(query.given)[int(np.argmax(np.abs(left)))]
-        raise QueryError(
-            f"{query}: {culprit} cannot have this value in this model, the other values determine it. "
-            f"Leave it out of the condition"
-        )
+    fixed = ~root.any(axis=0)
+    scale[fixed] = np.maximum(np.abs(mean), np.abs(seen))[fixed]
+    standard = (seen - mean) / np.where(scale > 0.0, scale, 1.0)
+    left = np.abs(standard - scaled.T @ (np.linalg.pinv(scaled, rcond=SINGULAR).T @ standard))
+    return int(np.argmax(left)) if (left > 1e-8 * (1.0 + np.abs(standard))).any() else None
 
 
 def unit_columns(root: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,9 @@
-"""Derivatives of an answer in coefficients, error covariances and means."""
+"""Derivatives of an answer in coefficients, error covariances and means.
+
+A derivative is zero where the answer does not depend on a parameter, and nobody should ask whether data tell that
+parameter. Where zero comes about by cancelling, rounding leaves a little: sums are compared with their parts, so that
+what counts as rounding does not depend on the units of any variable.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,22 @@ from halftrek.model import Floats
 
 Scale = Literal["plain", "log", "logit", "atanh"]
 
+ROUNDING = 1e-12  # share of its parts below which a sum is rounding
+
+
+def added(*parts: Floats) -> Floats:
+    """The sum of arrays, zero where it is rounding."""
+    total, sizes = parts[0], np.abs(parts[0])
+    for part in parts[1:]:
+        total, sizes = total + part, sizes + np.abs(part)
+    return np.where(np.abs(total) <= ROUNDING * sizes, 0.0, total)
+
+
+def mapped(matrix: Floats, vector: Floats) -> Floats:
+    """``matrix @ vector`` (of many models: along the last axes), zero where it is rounding."""
+    total, sizes = ((m @ v[..., None])[..., 0] for m, v in ((matrix, vector), (np.abs(matrix), np.abs(vector))))
+    return np.where(np.abs(total) <= ROUNDING * sizes, 0.0, total)
+
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
@@ -21,7 +42,7 @@ class Gradient:
     mean: Floats
 
     def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(self.T + other.T, self.omega + other.omega, self.mean + other.mean)
+        return Gradient(added(self.T, other.T), added(self.omega, other.omega), added(self.mean, other.mean))
 
     def __mul__(self, factor: float) -> Gradient:
         return Gradient(self.T * factor, self.omega * factor, self.mean * factor)

@@ -12,6 +12,7 @@ from halftrek.model import CGLSCM, Floats, Gaussian
 from halftrek.queries.checks import check_query, check_roles, check_worlds, variables_of
 from halftrek.queries.counterfactual import answer_counterfactual
 from halftrek.queries.effects import ends_of
+from halftrek.queries.gathering import gathered
 from halftrek.queries.statistics import distribution_of, term_value
 from halftrek.queries.terms import Expression
 from halftrek.queries.types import (
@@ -62,6 +63,8 @@ def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
 def value_of(expression: Expression, model: CGLSCM) -> float:
     """The number that an expression is in a model."""
     match expression:
+        case Arithmetic("+" | "-") if (whole := gathered(expression, model.graph)) is not expression:
+            return value_of(whole, model)
         case Arithmetic(operation, left, right):
             a, b = value_of(left, model), value_of(right, model)
             if operation == "/" and b == 0.0:
@@ -97,11 +100,13 @@ def _total(model: CGLSCM, cause: str, effect: str) -> float:
     between = model.graph.descendants(cause) & model.graph.ancestors(effect)
     if cause not in between or effect not in between:
         return 0.0
-    at, direct = _part(model, between)
+    at = np.array([model.names.index(v) for v in model.graph.topological_order if v in between], dtype=np.intp)
+    direct = model.T[at[:, None], at]
     reach = np.zeros(len(at))
-    reach[at.index(model.names.index(cause))] = 1.0
-    effects = np.linalg.solve(np.eye(len(at)) - direct.T, reach)
-    return float(effects[at.index(model.names.index(effect))])
+    reach[0] = 1.0  # the cause comes before all that lies between
+    for j in range(1, len(at)):
+        reach[j] = reach[:j] @ direct[:j, j]
+    return float(reach[-1])
 
 
 def _interventional(query: Interventional, model: CGLSCM) -> Gaussian:

@@ -19,11 +19,13 @@ from itertools import pairwise
 import numpy as np
 
 from halftrek.model import CGLSCM, Floats
+from halftrek.model.gaussian import pseudo_inverse
 from halftrek.queries.checks import check_query
 from halftrek.queries.counterfactual import Worlds, evidence_slopes, evidence_weights, joint_worlds
-from halftrek.queries.derivatives import Gradient, Linearized, Scale
+from halftrek.queries.derivatives import ROUNDING, Gradient, Linearized, Scale, added, mapped
 from halftrek.queries.effects import ends_of
 from halftrek.queries.evaluate import value_of
+from halftrek.queries.gathering import gathered
 from halftrek.queries.statistics import distribution_gradients, term_gradient
 from halftrek.queries.terms import Expression
 from halftrek.queries.types import (
@@ -43,8 +45,6 @@ from halftrek.queries.types import (
     TotalEffect,
 )
 from halftrek.queries.variants import single
-
-ROUNDING = 1e-12  # share of the largest derivative
 
 __all__ = ["Gradient", "Linearized", "Scale", "linearize", "scale_of"]
 
@@ -74,11 +74,11 @@ def linearize(query: Query, model: CGLSCM) -> Linearized:
 
 
 def _without_rounding(gradient: Gradient, sd: Floats) -> Gradient:
-    """Zero where terms have cancelled, so that nobody asks whether data tell what the answer does not depend on."""
+    """Zero where a derivative, in the units of the answer, is next to nothing beside the largest."""
     T = np.abs(gradient.T) * (sd / sd[:, None])  # per standard deviation: all in the units of the answer
     omega = np.abs(gradient.omega) * (sd * sd[:, None])
     mean = np.abs(gradient.mean) * sd
-    least = max(ROUNDING * max(T.max(), omega.max(), mean.max()), 1e-13 * min(1.0, float(sd.min())))
+    least = ROUNDING * max(T.max(), omega.max(), mean.max())
     return Gradient(
         np.where(least > T, 0.0, gradient.T),
         np.where(omega < least, 0.0, gradient.omega),
@@ -112,6 +112,8 @@ def _linearized(query: Query, model: CGLSCM) -> Linearized:
 def _expression(expression: Expression, model: CGLSCM) -> Gradient:
     """Sum, product and quotient rule over the terms."""
     match expression:
+        case Arithmetic("+" | "-") if (whole := gathered(expression, model.graph)) is not expression:
+            return _expression(whole, model)
         case Arithmetic("+", left, right):
             return _expression(left, model) + _expression(right, model)
         case Arithmetic("-", left, right):
@@ -173,7 +175,7 @@ def _interventional(query: Interventional, model: CGLSCM) -> Linearized:
     on = [place[v] for v in query.given]
     seen = np.array([0.0 if x is None else float(x) for x in query.given.values()])
     weight = np.zeros(p)
-    inverse = np.linalg.pinv(world.cov[np.ix_(on, on)], hermitian=True) if on else np.zeros((0, 0))
+    inverse = pseudo_inverse(world.cov[np.ix_(on, on)])
     weight[on] = inverse @ (seen - world.mean[on])
     values, variances = [], []
     for outcome in query.outcomes:
@@ -188,14 +190,14 @@ def _interventional(query: Interventional, model: CGLSCM) -> Linearized:
 def _bilinear(model: CGLSCM, world: CGLSCM, held: Mapping[str, float], a: Floats, w: Floats, *, mean: bool) -> Gradient:
     """Gradient of ``a'mean + a'Sigma w`` (or of ``a'Sigma w`` alone) of the world after do()."""
     free = np.array([v not in held for v in model.names], dtype=float)
-    Ba, Bw = (world.B @ a) * free, (world.B @ w) * free
-    Sa, Sw = world.cov @ a, world.cov @ w
-    T = np.outer(Sw, Ba) + np.outer(Sa, Bw)
+    Ba, Bw = mapped(world.B, a) * free, mapped(world.B, w) * free
+    Sa, Sw = mapped(world.cov, a), mapped(world.cov, w)
+    T = added(np.outer(Sw, Ba), np.outer(Sa, Bw))
     omega = (np.outer(Ba, Bw) + np.outer(Bw, Ba)) / 2.0
     means = np.zeros(len(a))
     if mean:
-        T = T + np.outer(world.mean - model.mean, Ba)
-        means = Ba - model.T @ Ba
+        T = added(T, np.outer(added(world.mean, -model.mean), Ba))
+        means = added(Ba, -mapped(model.T, Ba))
     return Gradient(T, omega, means)
 
 
@@ -219,14 +221,14 @@ def _counterfactual(query: Counterfactual, model: CGLSCM) -> Linearized:
 def _across_worlds(worlds: Worlds, a: Floats, w: Floats, *, mean: bool) -> Gradient:
     """Gradient of ``a'mean + a'Cov w`` (or of ``a'Cov w`` alone) of variables in several worlds."""
     model = worlds.model
-    T = np.zeros_like(model.T)
-    Ea, Ew = worlds.errors @ a, worlds.errors @ w
-    for x, y in ((a, Ew), (w, Ea)):
-        for home, sums in worlds.probe(x):
-            T += np.outer(home.after.B.T @ (home.free * (model.omega @ y)), home.reach(sums))
+    Ea, Ew = mapped(worlds.errors, a), mapped(worlds.errors, w)
+    parts = [
+        np.outer(mapped(home.after.B.T, home.free * mapped(model.omega, y)), home.reach(sums))
+        for x, y in ((a, Ew), (w, Ea))
+        for home, sums in worlds.probe(x)
+    ]
     means = np.zeros(len(model.names))
     if mean:
-        for home, sums in worlds.probe(a):
-            T += np.outer(home.after.mean - model.mean, home.reach(sums))
-        means = Ea - model.T @ Ea
-    return Gradient(T, (np.outer(Ea, Ew) + np.outer(Ew, Ea)) / 2.0, means)
+        parts += [np.outer(added(home.after.mean, -model.mean), home.reach(sums)) for home, sums in worlds.probe(a)]
+        means = added(Ea, -mapped(model.T, Ea))
+    return Gradient(added(np.zeros_like(model.T), *parts), (np.outer(Ea, Ew) + np.outer(Ew, Ea)) / 2.0, means)

@@ -112,8 +112,4 @@ def unit_gradients(found: UnitMap) -> list[list[Gradient]]:
     steps = found.steps()
     points = [middle, *(middle + step * unit for step, unit in zip(steps, np.eye(len(middle)), strict=True))]
     lines = [linearize(unit_query(found.seen, found.held, found.outcomes, x), found.model).values for x in points]
-    return [[lines[0][k], *(_less(line[k], lines[0][k]) for line in lines[1:])] for k in range(len(found.outcomes))]
-
-
-def _less(a: Gradient, b: Gradient) -> Gradient:
-    return Gradient(a.T - b.T, a.omega - b.omega, a.mean - b.mean)
+    return [[lines[0][k], *(line[k] + lines[0][k] * -1.0 for line in lines[1:])] for k in range(len(found.outcomes))]

@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrek.errors import GraphError, InputError, QueryError
 from halftrek.graph import Graph, edge_key
-from halftrek.inputs import read_graph, read_question
+from halftrek.inputs import read_data, read_graph, read_question
 from halftrek.model import Floats, Gaussian
 from halftrek.queries import Query, evaluate
 from halftrek.reporting.plots import BLUE, GREY, VERMILION, axes_or_new, tidy_axes
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
+    from halftrek.moments import Moments, Patterns
 
 _REACH = 0.75  # of the errors' standard deviations, to either side
 _POINTS = 21
@@ -55,18 +56,18 @@ def sensitivity(
 ) -> Sensitivity:
     """The answer for each fixed covariance of the errors of ``arc``, which the graph may have or lack.
 
-    ``values`` are covariances; the default is a range around zero. Everything else is estimated again each time.
-    Covariances that no model of the data has are left out.
+    ``values`` are covariances; the default is a range around zero. Everything else is estimated again each time, from
+    all values that rows with holes have. Covariances that no model of the data has are left out.
     """
     chosen, query = read_graph(graph), read_question(question)
     first, second = _pair(chosen, arc)
-    moments = _moments(chosen, data)
-    given = _range(chosen, moments, (first, second)) if values is None else np.asarray(values, dtype=float)
+    seen = read_data(chosen, data)  # once, so that rows are not read for every refit
+    given = _range(chosen, seen, (first, second)) if values is None else np.asarray(values, dtype=float)
     if given.ndim != 1 or len(given) < 2:
         raise InputError("sensitivity: values must be at least two covariances")
 
     def ask(covariance: float) -> tuple[Fit, Answer] | None:
-        fitted = _fitted(chosen, moments, (first, second), covariance)
+        fitted = _fitted(chosen, seen, (first, second), covariance)
         return None if fitted is None else (fitted, fitted.query(query, level=level))
 
     found = [(float(c), result) for c in np.sort(given) if (result := ask(float(c))) is not None]
@@ -79,8 +80,8 @@ def sensitivity(
     estimates = np.array([float(answer.value) for _, (_, answer) in found])
     intervals = np.array([_ends(answer) for _, (_, answer) in found])
     correlations = np.array([_correlation(fitted, first, second) for _, (fitted, _) in found])
-    zero = _zero(covariances, estimates, lambda c: _value(_fitted(chosen, moments, (first, second), c), query))
-    at_zero = None if zero is None else _fitted(chosen, moments, (first, second), zero)
+    zero = _zero(covariances, estimates, lambda c: _value(_fitted(chosen, seen, (first, second), c), query))
+    at_zero = None if zero is None else _fitted(chosen, seen, (first, second), zero)
     return Sensitivity(
         str(query),
         (first, second),
@@ -152,28 +153,29 @@ def _pair(graph: Graph, arc: Any) -> tuple[str, str]:
     return first, second
 
 
-def _moments(graph: Graph, data: Any) -> Any:
-    """Moments once, so that rows are not read for every refit."""
-    return fit_graph(Graph(observed=graph.observed), data).moments
-
-
-def _fitted(graph: Graph, moments: Any, arc: tuple[str, str], covariance: float) -> Fit | None:
+def _fitted(graph: Graph, seen: Moments | Patterns, arc: tuple[str, str], covariance: float) -> Fit | None:
     """The fit with the errors' covariance held; None if no covariance matrix of errors has it."""
-    keys = {edge_key(u, "<->", v) for u, v in (arc, arc[::-1])}
-    known = {k: v for k, v in graph.coefficients.items() if k not in keys}
-    held = Graph(graph.directed, (*graph.bidirected, arc), graph.latents, graph.observed, known)
+    arcs = (*graph.bidirected, arc)
+    held = Graph(graph.directed, arcs, graph.latents, graph.observed, _known_besides(graph, arc))
     try:
         with np.errstate(all="ignore"):  # far from what the data allow
-            fitted = fit_graph(held, moments, coefficients={edge_key(arc[0], "<->", arc[1]): covariance})
+            fitted = fit_graph(held, seen, coefficients={edge_key(arc[0], "<->", arc[1]): covariance})
     except InputError:
         return None
     return fitted if fitted.converged else None
 
 
-def _range(graph: Graph, moments: Any, arc: tuple[str, str]) -> Floats:
+def _known_besides(graph: Graph, arc: tuple[str, str]) -> dict[str, float | str]:
+    """What the graph says of coefficients, but for the arc."""
+    keys = {edge_key(u, "<->", v) for u, v in (arc, arc[::-1])}
+    return {k: v for k, v in graph.coefficients.items() if k not in keys}
+
+
+def _range(graph: Graph, seen: Moments | Patterns, arc: tuple[str, str]) -> Floats:
     """Covariances around zero, as large as the errors without the arc allow and a little less."""
-    free = Graph(graph.directed, [e for e in graph.bidirected if set(e) != set(arc)], graph.latents, graph.observed)
-    errors = fit_graph(free, moments).model.omega
+    arcs = [e for e in graph.bidirected if set(e) != set(arc)]
+    free = Graph(graph.directed, arcs, graph.latents, graph.observed, _known_besides(graph, arc))
+    errors = fit_graph(free, seen).model.omega
     names = free.observed
     i, j = names.index(arc[0]), names.index(arc[1])
     reach = _REACH * float(np.sqrt(errors[i, i] * errors[j, j]))
@@ -213,4 +215,4 @@ def _zero(covariances: Floats, estimates: Floats, value: Any) -> float | None:
     from scipy.optimize import brentq
 
     low, high = covariances[turns[0]], covariances[turns[0] + 1]
-    return float(brentq(value, low, high, rtol=1e-8, xtol=1e-10 * max(1.0, abs(high))))
+    return float(brentq(value, low, high, rtol=1e-8, xtol=1e-10 * float(np.abs(covariances).max())))

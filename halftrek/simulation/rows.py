@@ -8,6 +8,7 @@ import numpy as np
 
 from halftrek.errors import ModelError
 from halftrek.model import CGLSCM, Floats, Rows
+from halftrek.model.gaussian import spread_units
 
 Errors = Literal["normal", "t5", "skewed"]
 
@@ -31,9 +32,10 @@ def simulate(
     rng = np.random.default_rng(random_state)
     hidden = _standardized(errors, (n, len(model.latents)), rng)
     own = _standardized(errors, (n, len(model.names)), rng)
-    values, vectors = np.linalg.eigh(model.W)
+    units = spread_units(np.diag(model.W))
+    values, vectors = np.linalg.eigh(model.W / np.outer(units, units))
     # The symmetric root leaves an uncorrelated error the shape it was drawn with.
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T * units
     return Rows((model.mu + hidden @ model.C + own @ root) @ model.B, model.names)
 
 

@@ -20,7 +20,7 @@ from halftrek.storage.kinds import classes, names
 from halftrek.storage.older import upgraded
 
 _READABLE = 4096  # entries up to which an array is written as numbers; a longer one as base64 of its bytes
-_DTYPES = ("float64", "int64", "bool")
+_DTYPES = ("float64", "int64", "bool", "str")
 
 
 class Malformed(Exception):
@@ -90,7 +90,7 @@ def _build(name: str, given: dict[str, Any]) -> Any:
 
 def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     """Shape, entries and order in memory, which decides the last bit of a product."""
-    kind = array.dtype.name
+    kind = "str" if array.dtype.kind == "U" else array.dtype.name
     if kind not in _DTYPES:
         raise InputError(f"an array of {kind} cannot be saved, only numbers")
     record: dict[str, Any] = {"type": "array", "shape": list(array.shape)}
@@ -101,7 +101,9 @@ def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     if isinstance(array, Rows) and array.names is not None:
         record["names"] = list(array.names)
     flat = np.asarray(array).ravel()
-    if flat.size > _READABLE:
+    if kind == "str":
+        record["width"] = array.dtype.itemsize // 4  # letters that an entry has room for
+    if flat.size > _READABLE and kind != "str":
         bare = flat.astype(flat.dtype.newbyteorder("<"), copy=False)
         record["base64"] = base64.b64encode(bare.tobytes()).decode("ascii")
     else:
@@ -118,7 +120,8 @@ def _decode_array(data: dict[str, Any]) -> np.ndarray[Any, Any]:
         raw = base64.b64decode(_entry(data, "base64", str), validate=True)
         flat = np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
     else:
-        flat = np.array([decode(v) for v in _entry(data, "values", list)], dtype=kind)
+        room = f"<U{_entry(data, 'width', int)}" if kind == "str" else kind
+        flat = np.array([decode(v) for v in _entry(data, "values", list)], dtype=room)
     if flat.size != math.prod(shape):
         raise Malformed(f"it holds an array of {flat.size} numbers for the shape {shape}")
     array = flat.reshape(shape)

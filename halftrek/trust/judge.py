@@ -124,11 +124,7 @@ def _said(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
         return list(lost)
     match how.interval:
         case "t":
-            if float(rests.stretch(how.level).max()) < WIDER:
-                return []
-            rows, parameters = rests.narrowest()
-            at = int(np.argmin(rows - parameters))
-            return [_few(float(rows[at]), float(parameters[at]))]
+            return few_rows(rests, how.level)
         case "jackknife":
             return [note("few clusters", clusters=count_clusters(fit))]
         case "parametric":
@@ -139,11 +135,16 @@ def _said(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
             return []
 
 
-def _few(rows: float, parameters: float) -> Note:
-    left = rows - parameters
+def few_rows(rests: Support, level: float) -> list[Note]:
+    """What to say of an interval for few rows; nothing where it is hardly wider than the usual one."""
+    if float(rests.stretch(level).max()) < WIDER:
+        return []
+    rows, parameters = rests.narrowest()
+    at = int(np.argmin(rows - parameters))
+    left = float(rows[at] - parameters[at])
     if left < 1.0:
-        return note("no rows left", rows=rows, parameters=parameters)
-    return note("few rows", rows=rows, parameters=parameters, free=left)
+        return [note("no rows left", rows=float(rows[at]), parameters=float(parameters[at]))]
+    return [note("few rows", rows=float(rows[at]), parameters=float(parameters[at]), free=left)]
 
 
 def _asked_for(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:

@@ -200,6 +200,31 @@ def test_what_is_not_identified_has_no_number_in_the_list(capsys: Capture) -> No
     assert "not identified" in capsys.readouterr().out
 
 
+def test_groups_as_a_table(capsys: Capture, tmp_path: Path) -> None:
+    """Each month by full information; the same numbers as in Python."""
+    graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
+    found = answer(capsys, "effect", graph, "airquality", "Solar", "Ozone", "--by", "Month", "--level", "0.9")
+    path = ht.dataset("airquality").path
+    expected = ht.fit(graph, path, by="Month").effect("Solar", "Ozone", level=0.9)
+    assert [r["low"] for r in found["groups"]] == pytest.approx(list(expected["low"]))
+    assert main(["effect", graph, "airquality", "Solar", "Ozone", "--by", "Month"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Solar ~> Ozone by Month (95% intervals)\n")
+    assert "21 of 30 rows incomplete" in text
+    dropped = answer(capsys, "effect", graph, "airquality", "Solar", "Ozone", "--by", "Month", "--missing", "drop")
+    assert sum(r["dropped"] for r in dropped["groups"]) == 42
+
+
+@pytest.mark.parametrize(
+    "words", [["--cluster", "Day"], ["--interval", "robust"], ["--method", "cgl-go"], ["--write-analysis", "a.toml"]]
+)
+def test_groups_refuse_what_they_do_not_have(words: list[str], capsys: Capture) -> None:
+    assert main(["effect", "Solar -> Ozone", "airquality", "Solar", "Ozone", "--by", "Month", *words]) == 2
+    assert "cannot be used with --by" in capsys.readouterr().err
+    assert main(["effect", "Solar -> Ozone", "airquality", "--all", "--by", "Month"]) == 2
+    assert "--all cannot be used with --by" in capsys.readouterr().err
+
+
 # -- texts, categories, weights -------------------------------------------------------------------
 
 

@@ -29,6 +29,8 @@ MADE = [
     ["query", "x -> y; x <-> y", "absent.csv", "x -> y"],
     ["effect", "mroz", "mroz", "educ", "lwage"],
     ["effect", "mroz", "mroz", "--all"],
+    ["effect", "Solar -> Temp -> Ozone; Wind -> Ozone", "airquality", "Solar", "Ozone", "--by", "Month"],
+    ["query", "Solar -> Temp -> Ozone; Wind -> Ozone", "airquality", "P(Ozone, Temp | do(Solar=1))", "--by", "Month"],
     ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi", "--unit", "cond=0,pmi=2"],
     ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi"],
     ["counterfactual", "educ -> lwage; educ <-> lwage", "mroz", "--do", "educ=1", "--outcome", "lwage"],

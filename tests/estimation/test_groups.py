@@ -59,7 +59,7 @@ def test_every_group_is_as_if_fitted_alone(graph, options):
         alone = ht.fit(graph, rows[list(graph.observed)], **options)
         i = fits.keys.index(key)
         assert fits.batch.loglik[i] == pytest.approx(alone.loglik, abs=1e-6)
-        answer = alone.query(question)
+        answer = alone.query(question, interval="delta")
         assert found.loc[key, "estimate"] == pytest.approx(answer.value, abs=1e-5)
         assert found.loc[key, "se"] == pytest.approx(answer.se, rel=1e-4)
         assert found.loc[key, ["low", "high"]].to_numpy(float) == pytest.approx(answer.interval, abs=1e-5)
@@ -71,9 +71,9 @@ def test_every_group_is_as_if_fitted_alone(graph, options):
 def test_every_kind_of_question_as_alone(question):
     frame = table(FRONT_DOOR, groups=2)
     fits = ht.fit(FRONT_DOOR, frame, by="segment")
-    found = fits.query(question, level=0.9)
+    found = fits.query(question, level=0.9, interval="delta")
     for key in fits:
-        answer = fits[key].query(question, level=0.9)
+        answer = fits[key].query(question, level=0.9, interval="delta")
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
         assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-5)
@@ -164,7 +164,7 @@ def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
 def test_rows_with_holes_are_left_out_and_counted():
     frame = table(FRONT_DOOR, groups=2)
     frame.loc[frame.index[frame["segment"] == "g1"][:7], "m"] = np.nan
-    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    fits = ht.fit(FRONT_DOOR, frame, by="segment", missing="drop")
     assert fits.groups.dropped.tolist() == [0, 7]
     assert repr(fits).endswith("0 could not be fitted, 7 rows with missing values left out>")
     assert fits.query("x ~> y")["dropped"].tolist() == [0, 7]
@@ -242,7 +242,7 @@ def test_the_likelihood_ratio_by_hand():
 
 def test_cochran_by_hand():
     fits = ht.fit(FRONT_DOOR, alike(1, (200, 300, 250)))
-    rows = fits.query("x ~> y")
+    rows = fits.query("x ~> y", interval="delta")
     w = 1.0 / rows["se"] ** 2
     middle = (w * rows["estimate"]).sum() / w.sum()
     found = fits.invariance("x ~> y")
@@ -306,7 +306,7 @@ def test_drawn_groups_that_tell_nothing_do_not_spoil_the_tests(graph, seed, n, g
     found = fits.invariance()
     assert len(found) == 4
     assert found["p"].between(0.0, 1.0).all()
-    rows = fits.query("m -> y")
+    rows = fits.query("m -> y", interval="delta")
     w = 1.0 / rows["se"] ** 2
     middle = (w * rows["estimate"]).sum() / w.sum()
     assert found["statistic"].iloc[3] == pytest.approx((w * (rows["estimate"] - middle) ** 2).sum())

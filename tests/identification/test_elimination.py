@@ -71,6 +71,16 @@ def test_two_values_and_the_two_models_behind_them():
     assert "2 values" in str(verdict)
 
 
+def test_branches_do_not_depend_on_units():
+    model = random_model(TWO_VALUES, np.random.default_rng(1))
+    unit = dict(zip(model.names, 10.0 ** np.random.default_rng(2).uniform(-12.0, 14.0, len(model.names)), strict=True))
+    scale = np.array(list(unit.values()))
+    plain = real_values(TWO_VALUES, DirectEffect("a", "b"), model.cov, model.names)
+    other = real_values(TWO_VALUES, DirectEffect("a", "b"), model.cov * np.outer(scale, scale), model.names)
+    assert len(plain) == 2
+    assert [v[0] * unit["a"] / unit["b"] for v in other] == pytest.approx([v[0] for v in plain], rel=1e-6)
+
+
 def test_an_identified_answer_has_one_branch():
     model = random_model(RANK_TRICK, np.random.default_rng(3))
     (value,) = real_values(RANK_TRICK, DirectEffect("2", "4"), model.cov)

@@ -32,6 +32,24 @@ def test_given_in_two_steps_is_given_at_once():
     np.testing.assert_allclose(once.cov, twice.cov)
 
 
+def test_conditioning_does_not_depend_on_units():
+    joint = example()
+    unit = np.array([1e14, 1e-12, 3e9, 1e-7])
+    other = Gaussian(joint.names, joint.mean * unit, joint.cov * np.outer(unit, unit))
+    expected = joint.given({"b": 2.0, "c": 0.5, "d": -1.0})
+    found = other.given({"b": 2.0 * unit[1], "c": 0.5 * unit[2], "d": -unit[3]})
+    np.testing.assert_allclose(found.mean / unit[0], expected.mean, rtol=1e-9)
+    np.testing.assert_allclose(found.cov / unit[0] ** 2, expected.cov, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e14])
+def test_a_held_variable_is_compared_in_its_own_units(size):
+    joint = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[0, 1]).do({"x": 3.0 * size}).joint
+    assert joint.given({"x": 3.0 * size}).mean[0] == pytest.approx(1.0 + 6.0 * size)
+    with pytest.raises(QueryError, match="cannot have the value"):
+        joint.given({"x": 3.1 * size})
+
+
 def test_conditioning_on_a_held_variable_at_its_value_is_fine_and_elsewhere_impossible():
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[0, 1])
     joint = model.do({"x": 3}).joint

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from halftrek.errors import ModelError, QueryError
 from halftrek.graph import Graph
 from halftrek.model import CGLSCM, GLSCM, Rows, cgl_edge, direct_effects, total_effects
-from halftrek.simulation import random_graph, random_model
+from halftrek.simulation import random_graph, random_model, simulate
 from tests.estimation.strategies import models
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)
@@ -44,6 +44,39 @@ def test_total_effects_are_sums_over_paths(model):
     np.testing.assert_allclose(model.B, brute, atol=1e-12)
     np.testing.assert_allclose(direct_effects(model.B), model.T, atol=1e-12)
     np.testing.assert_allclose(total_effects(model.T), model.B)
+
+
+@given(model=models(most=8, bows=True), seed=st.integers(0, 2**16))
+@QUICK
+def test_total_effects_keep_their_digits_in_any_units(model, seed):
+    """An inverse of I - T by elimination may lose them all where coefficients range over fifty decades."""
+    p = len(model.names)
+    unit = 10.0 ** np.random.default_rng(seed).uniform(-12.0, 14.0, p)
+    back = np.outer(unit, 1.0 / unit)
+    brute = np.array([[path_sum(model.T, i, j) for j in range(p)] for i in range(p)])
+    reach = np.array([[path_sum(np.abs(model.T), i, j) for j in range(p)] for i in range(p)])
+    found = total_effects(np.stack([model.T, model.T / back]))
+    assert (np.abs(found[0] - brute) <= 1e-13 * reach).all()
+    assert (np.abs(found[1] * back - brute) <= 1e-13 * reach).all()
+
+
+def test_total_effects_around_a_cycle_are_the_inverse():
+    T = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.4, 0.0, 0.0]])
+    np.testing.assert_allclose(total_effects(T), np.linalg.inv(np.eye(3) - T))
+
+
+def test_samples_and_checks_in_any_units():
+    """The variance of the smallest variable is not lost in the rounding of the largest."""
+    unit = np.array([1e14, 1e-12, 1.0])
+    W = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.3], [0.2, 0.3, 1.0]])
+    arcs = {(a, b): W[i, j] * unit[i] * unit[j] for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i < j}
+    model = CGLSCM.from_parameters(names=list("xyz"), T=np.zeros((3, 3)), psi=unit**2, omega=arcs)
+    for rows in (model.sample(4000, random_state=0), model.joint.sample(4000, random_state=0)):
+        np.testing.assert_allclose(np.cov((np.asarray(rows) / unit).T), W, atol=0.08)
+    np.testing.assert_allclose(np.cov((np.asarray(simulate(model, 4000, 0, errors="t5")) / unit).T), W, atol=0.12)
+    for size in (1e-12, 1e14):
+        with pytest.raises(ModelError, match="too large"):
+            CGLSCM.from_parameters(names=["x", "y"], T=np.zeros((2, 2)), psi=[size, size], omega={("x", "y"): 2 * size})
 
 
 @given(model=models(bows=True))

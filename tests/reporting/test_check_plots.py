@@ -125,6 +125,20 @@ def test_sensitivity_of_the_bow_is_the_formula() -> None:
     assert "educ and lwage" in ax.get_xlabel()
 
 
+def test_sensitivity_with_missing_values_uses_what_rows_have() -> None:
+    """x is missing where y is large: with cov(errors) = c the effect is (s_xy - c) / s_xx of the best moments."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    y = x + rng.normal(size=400)
+    data = {"x": np.where(y > 0.0, np.nan, x), "y": y}
+    base = ht.fit("x -> y", data)
+    found = sensitivity("x -> y", data, "x -> y", arc=("x", "y"), values=[-0.1, 0.0, 0.2])
+    assert base.patterns is not None
+    (xx, xy), _ = base.patterns.unrestricted.moments.cov
+    np.testing.assert_allclose(found.estimates, (xy - found.covariance) / xx, rtol=1e-5)
+    np.testing.assert_allclose(found.intervals[1], base.query("x -> y").interval, rtol=1e-5)
+
+
 def test_sensitivity_replaces_an_arc_and_keeps_to_what_is_possible() -> None:
     study = ht.dataset("mroz")
     values = [-100.0, 0.0, 0.05]
