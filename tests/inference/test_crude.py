@@ -179,9 +179,14 @@ def test_on_the_command_line_and_in_a_report(
     assert f"{slope:.4g}" in page
 
 
-def test_rows_that_never_meet() -> None:
+def test_rows_that_never_meet(tmp_path: Path) -> None:
     holed = np.random.default_rng(1).normal(size=(40, 3))
     holed[:20, 0] = holed[20:, 2] = np.nan
     found = ht.fit("x -> m -> y", holed)
     with pytest.raises(ht.DataError, match="hardly any row has all of x, y"):
         seen_moments(found, ("x", "y"))
+    with pytest.raises(ht.DataError, match="hardly any row has all of x, y"):
+        found.effect("x", "y", crude=True)
+    page = found.report(tmp_path / "r.html", ["x ~> y", "P(y | do(x=1))"]).read_text()  # does without
+    assert "crude" not in page
+    assert "all 20 rows that have y" in page
