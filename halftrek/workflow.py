@@ -252,7 +252,7 @@ def answer(fitted: Fit, question: str | Query, *, crude: bool = False, **uncerta
     judged = judge(fitted, query, result, verdict, how)
     said = _beside(fitted, query, result, verdict, judged)
     notes = (*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
-    beside = _crude(fitted, query, **uncertainty) if crude else None
+    beside = crude_of(fitted, query, **uncertainty) if crude else None
     outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
     return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside)
 
@@ -267,7 +267,7 @@ def _beside(fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdic
     return formula_notes(fitted, query, verdict.recipe, robust=by_rows, rejected=rejected)
 
 
-def _crude(fitted: Fit, query: Query, **uncertainty: Any) -> Answer:
+def crude_of(fitted: Fit, query: Query, **uncertainty: Any) -> Answer:
     """The question with seeing in the place of doing, asked of the rows without the graph."""
     seen = as_seen(query)
     if not isinstance(query, TotalEffect | DirectEffect):

@@ -11,7 +11,8 @@ from halftrek.errors import DataError, HalftrekError
 from halftrek.estimation import Fit
 from halftrek.graph import Graph
 from halftrek.model import Gaussian
-from halftrek.moments import Moments
+from halftrek.moments import Moments, RowReader
+from halftrek.moments.weights import Counted, Sampled
 from halftrek.notes import Note
 from halftrek.queries import Query, evaluate, variables_of
 
@@ -26,17 +27,31 @@ def seen_moments(fit: Fit, names: Sequence[str]) -> Moments:
     whole = [k for k in range(len(found.cov)) if found.observed[k].all()]
     if not whole:
         raise DataError(f"hardly any row has all of {', '.join(names)}, so that the rows alone say nothing of them")
-    (k,) = whole
-    return Moments(found.names, float(found.n[k]), found.mean[k], found.cov[k])
+    (k,), n, weighting = whole, float(found.n[whole[0]]), found.weighting
+    lines = float(found.rows[k])
+    if isinstance(weighting, Sampled):  # scaled to the rows that are left, each worth as much as before
+        share = lines / float(found.rows.sum())
+        n, weighting = lines, Sampled(weighting.mean * n / lines, weighting.worth * share)
+    elif isinstance(weighting, Counted):
+        weighting = Counted(lines)
+    return Moments(found.names, n, found.mean[k], found.cov[k], kinds=found.kinds, weighting=weighting)
+
+
+def seen_rows(fit: Fit, like: Moments) -> RowReader | None:
+    """The rows behind such moments, if the fit has rows."""
+    if fit.rows is None:
+        return None
+    found = fit.rows.having(like.names)
+    return replace(found, sampling=like.weighting.mean) if isinstance(like.weighting, Sampled) else found
 
 
 def seen_fit(fit: Fit, names: Sequence[str]) -> Fit:
     """Each of the variables regressed on all before it: a model that says what the rows say and nothing more."""
-    graph = Graph(list(combinations(names, 2)), observed=names)
-    found = estimation.fit(graph, seen_moments(fit, names))
+    moments = seen_moments(fit, names)
+    found = estimation.fit(Graph(list(combinations(names, 2)), observed=names), moments)
     return replace(
-        found, rows=None if fit.rows is None else fit.rows.having(names), frame=fit.frame,
-        rows_left_out=fit.rows_left_out, clusters_left_out=fit.clusters_left_out,
+        found, rows=seen_rows(fit, moments), frame=fit.frame, rows_left_out=fit.rows_left_out,
+        clusters_left_out=fit.clusters_left_out,
     )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def means_along(rows: RowReader, like: Moments, groups: int = 12) -> Means:
 
 
 def _columns(rows: RowReader, like: Moments) -> Iterator[tuple[Floats, Floats]]:
-    for block in rows.having(like.names).blocks(like=like):
+    for block in rows.select(like.names).blocks(like=like):
         yield block.values, np.ones(len(block)) if block.weights is None else block.weights
 
 

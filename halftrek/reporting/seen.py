@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from halftrek.errors import DataError
-from halftrek.inference.seen import seen_moments
+from halftrek.inference.seen import seen_moments, seen_rows
 from halftrek.model import Gaussian
 from halftrek.moments.shapes import Histogram, Means, histogram, means_along
 from halftrek.queries.writing import number
@@ -27,10 +27,10 @@ def seen_density(fit: Fit, variable: str, given: Mapping[str, float] | None = No
     known = dict(given or {})
     moments = seen_moments(fit, (variable, *known))
     told = ", ".join(f"{v} = {number(float(x))}" for v, x in known.items())
-    bars = None
-    if fit.rows is not None:
+    bars, rows = None, seen_rows(fit, moments)
+    if rows is not None:
         try:
-            bars = histogram(fit.rows, moments, tuple(known.values()))
+            bars = histogram(rows, moments, tuple(known.values()))
         except DataError:  # the rows are gone, or not those of the fit any more: their moments are left
             bars = None
     if bars is not None and (bars.n >= ENOUGH or not known):
@@ -52,9 +52,9 @@ def seen_line(fit: Fit, cause: str, outcome: str, given: Mapping[str, float]) ->
 
 def seen_means(fit: Fit, cause: str, outcome: str) -> Means | None:
     """Means of the outcome in groups of rows along the cause; None where no rows are at hand."""
-    if fit.rows is None:
-        return None
+    moments = seen_moments(fit, (cause, outcome))
+    rows = seen_rows(fit, moments)
     try:
-        return means_along(fit.rows, seen_moments(fit, (cause, outcome)))
+        return None if rows is None else means_along(rows, moments)
     except DataError:
         return None

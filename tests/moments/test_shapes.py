@@ -26,7 +26,7 @@ def counted(bars: Histogram, values: np.ndarray, weights: np.ndarray | None = No
 def of(rows: np.ndarray, names: tuple[str, ...], given: tuple[float, ...] = (), **options: object) -> Histogram | None:
     own = rows[:, [NAMES.index(v) for v in names]]
     like = read_moments(own, names, missing="drop", **options)
-    return histogram(row_reader(rows, NAMES, missing="fiml", **options), like, given)
+    return histogram(row_reader(rows, NAMES, missing="fiml", **options).having(names), like, given)
 
 
 @pytest.mark.parametrize("name", ["a", "b"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrek.errors import NotIdentifiedError, QueryError
+from halftrek.errors import DataError, NotIdentifiedError, QueryError
 from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
 from halftrek.inputs import read_question
@@ -36,7 +36,7 @@ from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import joint_rows
 from halftrek.reporting.verdicts import verdict_line
 from halftrek.wording import in_words
-from halftrek.workflow import answer, identify
+from halftrek.workflow import answer, crude_of, identify
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -71,13 +71,21 @@ def read_questions(questions: Any, graph: Graph) -> tuple[Query, ...]:
 def ask(fit: Fit, query: Query, how: How) -> Asked:
     """The answer, or the refusal: a question that is not identified has no number."""
     try:
-        found = answer(fit, query, crude=has_crude(query), **options_of(how))
+        found = answer(fit, query, **options_of(how))
     except NotIdentifiedError as refusal:
         return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.")
     except QueryError as error:  # values that were left out: identification is all that was asked
         return Asked(query, identify(fit.graph, query), None, f"There is a verdict and no number: {error}.")
     assert found.verdict is not None  # of a fit there always is one
-    return Asked(query, found.verdict, found)
+    return Asked(query, found.verdict, replace(found, crude=_crude(fit, query, how)))
+
+
+def _crude(fit: Fit, query: Query, how: How) -> Answer | None:
+    """What the rows say without the graph, where they say something."""
+    try:
+        return crude_of(fit, query, **options_of(how)) if has_crude(query) else None
+    except DataError:  # no row has all that it takes, or what it takes does not vary
+        return None
 
 
 def options_of(how: How) -> dict[str, Any]:
