@@ -303,6 +303,13 @@ _WORDS: dict[str, Words] = {
         "contradicted: {restriction}",
         level="doubt",
     ),
+    "contradicted, one of several": Words(
+        "the data contradict what this answer rests on (p = {p:.2g}): that {restriction}, or that {others}, which data "
+        "cannot tell apart; without the first, with {edge} in the graph, the answer would move by about {change:.3g} "
+        "({standard_errors:+.1f} standard errors)",
+        "contradicted: {restriction}, or the like",
+        level="doubt",
+    ),
     "contradicted interval": Words(
         "the data contradict that {restriction} (p = {p:.2g}), on which the width of this interval rests: with {edge} "
         "in the graph the standard error would be {widening:.2f} times as large",

@@ -155,7 +155,9 @@ def test_an_instrument_that_acts_by_itself_is_named() -> None:
     assert first.edge == "z1 -> y"
     assert {row.edge for row in others} == {"z1 <-> y", "z2 -> y", "z2 <-> y"}
     assert first.p_adjusted == first.p == pytest.approx(others[0].p)  # one and the same constraint
-    assert "z1 acts on y only through x" in str(first.note)
+    assert set(first.alike) == {row.restriction for row in others}
+    assert first.note.code == "contradicted, one of several"
+    assert "z1 acts on y only through x, or that z2 acts on y only through x" in str(first.note)
     assert contradictions(ht.fit(INSTRUMENTS, instruments(direct=0.0)), EFFECT) == []
 
 
