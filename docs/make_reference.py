@@ -32,6 +32,7 @@ SECTIONS = (
     ("", "halftrek.moments", ("read_moments",)),
     ("Fits", "halftrek", ("fit", "Fit", "Status", "fit_groups", "GroupFits", "fit_batch", "BatchFit")),
     ("", "halftrek.estimation", ("fit", "fit_batch")),
+    ("What an answer rests on", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),
     ("Answers", "halftrek", ("Answer", "Gaussian")),
     ("Models side by side", "halftrek", ("compare", "Comparison")),
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),

@@ -273,6 +273,7 @@ _WORDS: dict[str, Words] = {
     "many routes": Words(
         "more than {most} routes visit the mediators; only the effects through each of them are listed", level="note"
     ),
+    # checks of a graph
     "clusters not saved": Words(
         "the rows of this fit were in clusters and were not saved with it, so {what} takes rows for independent and "
         "may reject what is true: fit again, or save with save(path, rows=True)",
@@ -300,13 +301,20 @@ _WORDS: dict[str, Words] = {
         "the data contradict that {restriction} (p = {p:.2g}), on which this answer rests: without it, with "
         "{edge} in the graph, the answer would move by about {change:.3g} ({standard_errors:+.1f} standard errors)",
         "contradicted: {restriction}",
-        "doubt",
+        level="doubt",
+    ),
+    "contradicted, one of several": Words(
+        "the data contradict what this answer rests on (p = {p:.2g}): that {restriction}, or that {others}, which data "
+        "cannot tell apart; without the first, with {edge} in the graph, the answer would move by about {change:.3g} "
+        "({standard_errors:+.1f} standard errors)",
+        "contradicted: {restriction}, or the like",
+        level="doubt",
     ),
     "contradicted interval": Words(
         "the data contradict that {restriction} (p = {p:.2g}), on which the width of this interval rests: with {edge} "
         "in the graph the standard error would be {widening:.2f} times as large",
         "contradicted: {restriction}",
-        "doubt",
+        level="doubt",
     ),
     # what the rows are
     "coded": Words("{variable} is 1 for {one!r} and 0 for {zero!r}", level="note"),

@@ -18,7 +18,7 @@ from halftrek.inference.robust import counts_units
 from halftrek.inference.robust_fit import measures_by_units, ratio_mixture
 from halftrek.inputs import read_graph, read_question
 from halftrek.moments import Moments, Patterns
-from halftrek.notes import Note
+from halftrek.notes import Note, in_short
 from halftrek.queries import Query, check_query
 from halftrek.reporting.tables import Cell, number, paragraph, table
 from halftrek.workflow import answer, fit
@@ -278,10 +278,11 @@ def _ask(name: str, one: Fit, query: Query, level: float) -> list[Asked]:
     outcomes = [""] if found.distribution is None else list(found.distribution.names)
     sure = found.estimate
     values = np.atleast_1d(np.asarray(found.value, dtype=float))
+    said = in_short(n for n in found.notes if n.level in ("doubt", "warning"))
     rows = []
     for k, outcome in enumerate(outcomes):
         se, (low, high) = (nan, (nan, nan)) if sure is None else (float(sure.errors[k]), sure.intervals[k])
-        rows.append(Asked(name, str(outcome), float(values[k]), se, float(low), float(high), "; ".join(found.warnings)))
+        rows.append(Asked(name, str(outcome), float(values[k]), se, float(low), float(high), said))
     return rows
 
 

@@ -33,6 +33,7 @@ from halftrek.queries.gradients import Gradient, linearize
 
 NOTHING = 1e-6  # of an answer's standard error: what freeing an edge adds to it by rounding alone
 SLIGHT = 0.01  # share of a standard error that is no matter
+NAMED = 3  # restrictions that a note names beside the first
 SAME = 1e-6  # share by which the statistics of edges that data cannot tell apart differ
 
 Behind = Literal["answer", "interval"]
@@ -46,7 +47,8 @@ class Contradiction:
     the answer would move (of several outcomes the one that moves most), in its ``standard_errors`` too. Where it would
     not move, the restriction stands behind the interval alone, and ``widening`` is the factor by which the standard
     error would grow. ``p`` is of this test alone, ``p_adjusted`` allows for all restrictions that the answer rests on,
-    or its interval. ``robust``: counts clusters, and needs no normal data.
+    or its interval. ``alike`` are restrictions that data cannot tell from this one: one of them is contradicted.
+    ``robust``: counts clusters, and needs no normal data.
     """
 
     restriction: str
@@ -60,14 +62,19 @@ class Contradiction:
     behind: Behind = "answer"
     independence: bool = False  # the restriction is an independence, which data can be asked about by themselves
     widening: float = float("nan")
+    alike: tuple[str, ...] = ()
     robust: bool = False
 
     @property
     def note(self) -> Note:
         """The finding, for people."""
-        if self.behind == "answer":
+        if self.behind == "interval":
+            return Note("contradicted interval", asdict(self))
+        if not self.alike:
             return Note("contradicted", asdict(self))
-        return Note("contradicted interval", asdict(self))
+        others = ", or that ".join(self.alike[:NAMED])
+        more = f" (or one of {len(self.alike) - NAMED} more)" if len(self.alike) > NAMED else ""
+        return Note("contradicted, one of several", asdict(self) | {"others": others + more})
 
 
 def contradictions(fit: Fit, query: Query, *, level: float = 0.05, robust: bool | None = None) -> list[Contradiction]:
@@ -197,7 +204,11 @@ def _adjusted(rows: list[Contradiction], multiplicity: Multiplicity) -> list[Con
         distinct += [row.statistic] * (at == len(distinct))
     first = [place.index(k) for k in range(len(distinct))]
     final = adjusted(np.array([rows[k].p for k in first]), multiplicity)
-    return [replace(row, p_adjusted=float(final[at])) for row, at in zip(rows, place, strict=True)]
+    found = []
+    for k, (row, at) in enumerate(zip(rows, place, strict=True)):
+        alike = tuple(other.restriction for i, other in enumerate(rows) if place[i] == at and i != k)
+        found.append(replace(row, p_adjusted=float(final[at]), alike=alike))
+    return found
 
 
 class Restrictions:

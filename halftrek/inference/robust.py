@@ -76,17 +76,17 @@ def counts_units(fit: Fit, robust: bool | None, what: str) -> bool:
             warnings.warn(str(Note("weights not counted", {"what": what})), stacklevel=2)
         return (fit.rows is not None and fit.rows.cluster is not None) or (sampled(fit) is not None and has_rows(fit))
     if robust:
-        rows_needed(fit, what)
+        rows_needed(fit, f"robust=True in {what}", "leave it out")
     return robust
 
 
-def rows_needed(fit: Fit, what: str) -> RowReader:
-    """The fit's rows, or an error that says why they are needed."""
+def rows_needed(fit: Fit, what: str, otherwise: str = 'ask for interval="delta" or interval="parametric"') -> RowReader:
+    """The fit's rows, or an error that says why they are needed, and what does ``otherwise``."""
     if fit.rows is None:
         why = "this fit was made from moments: fit a table or a file"
         if fit.rows_left_out:
             why = "they were not saved with this fit: fit again and save with save(path, rows=True)"
-        raise InputError(f'{what} needs the rows, and {why}, or ask for interval="delta" or interval="parametric"')
+        raise InputError(f"{what} needs the rows, and {why}, or {otherwise}")
     fit.rows.refuse_spent()
     return fit.rows
 

@@ -77,7 +77,7 @@ class RobustMeasures:
 
 def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures | None = None) -> RobustMeasures:
     """The scaled test of a fit, and the indices that follow from it; some more passes over the rows."""
-    rows_needed(fit, "measures(robust=True)")
+    rows_needed(fit, "robust=True in measures()", "leave it out")
     plain = measures(fit) if plain is None else plain
     c = scaling_factor(fit, test, plain.df)
     if c is None:

@@ -63,7 +63,7 @@ def restriction_frame(
     _refuse(multiplicity, level)
     rows = restrictions_of(fit, question, multiplicity=multiplicity, robust=robust)
     columns = _columns(rows, Contradiction)
-    columns.pop("widening")
+    del columns["widening"], columns["alike"]
     columns["test"] = ["robust t" if by_units else "score" for by_units in columns.pop("robust")]
     columns["verdict"] = [_verdict(p, level) for p in columns["p_adjusted"]]
     return as_frame(columns, fit.frame)

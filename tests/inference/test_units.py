@@ -20,6 +20,7 @@ from halftrek.inference.modification import modifications
 from halftrek.inference.multiplicity import holm
 from halftrek.inference.residuals import residuals
 from halftrek.inference.robust_fit import measures_by_units, ratio_mixture, robust_measures
+from halftrek.trust.misfit import misfit
 from tests.estimation.test_reference import CASES
 
 REFERENCE: dict[str, Any] = json.loads((CASES.parent / "checks.json").read_text())
@@ -303,3 +304,11 @@ def test_lines_of_one_pass_are_in_order() -> None:
     """Edges are listed by their index, whatever the order in which they are freed."""
     index = [row.mi for row in modifications(clustered(2, 20, 10))]
     assert all(a >= b - 1e-9 for a, b in pairwise(index))
+
+
+def test_the_judge_of_answers_counts_clusters_too() -> None:
+    """A true graph is called contradicted in few samples, and its answers in clusters are not doubted for it."""
+    wrong = sum(bool((found := misfit(clustered(seed))) and found.rejected) for seed in range(40))
+    assert wrong <= 3
+    plain = sum(measures(clustered(seed)).pvalue < 0.01 for seed in range(40))
+    assert plain > 15
