@@ -189,7 +189,7 @@ def _assumptions(answer: Answer) -> str:
 def _needs_normal(answer: Answer) -> bool:
     """True if the answer would be another one with errors of another shape."""
     found = answer.outcome if answer.outcome is not None else answer.distribution
-    if found is not None and not found.sd.any():
+    if _not_normal(answer) or (found is not None and not found.sd.any()):
         return False
     if answer.distribution is not None:
         return True

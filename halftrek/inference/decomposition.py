@@ -13,10 +13,12 @@ from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.graph import Graph, quoted
 from halftrek.inference.effects import Measured, check_ends, columns_of, ends_of, measure
+from halftrek.inference.few_valued import few_valued
 from halftrek.inference.how import How
 from halftrek.inference.legs import along, total
 from halftrek.model import Floats
-from halftrek.notes import note
+from halftrek.notes import in_short, note
+from halftrek.queries import TotalEffect
 
 Path = tuple[str, ...]
 
@@ -79,6 +81,8 @@ def decompose(fit: Fit, cause: str, effect: str, how: How, *, most: int = 20) ->
         rows[i] = replace(_rest(found, told, how, 0, 1), path=rows[i].path)
     elif hidden or (unknown and told[0]):
         rows.append(_rest(found, told, how, hidden, unknown))
+    said = in_short(few_valued(fit, TotalEffect(cause, effect)))
+    whole = replace(whole, note="; ".join(filter(None, (whole.note, said))))
     return Decomposition(cause, effect, tuple(rows), whole, count, how.level, fit.frame)
 
 

@@ -15,10 +15,12 @@ from halftrek.frames import as_frame
 from halftrek.graph import Graph, quoted
 from halftrek.inference.effects import Measured, check_ends, columns_of, ends_of, measure
 from halftrek.inference.evidence import two_sided
+from halftrek.inference.few_valued import few_valued
 from halftrek.inference.how import How
 from halftrek.inference.legs import PathSum, avoiding, between, edges_of, indirect, leg, only_through, through, total
 from halftrek.model import Floats
 from halftrek.notes import Note, in_words, note
+from halftrek.queries import TotalEffect
 
 MOST = 40  # routes through mediators that are listed
 
@@ -142,7 +144,7 @@ def mediate(fit: Fit, cause: str, effect: str, how: How, *, mediators: Sequence[
     found = measure(fit, [part for *_, part in asked], how)
     rows = tuple(_row(kind, name, found, i) for i, (kind, name, _) in enumerate(asked))
     share = _proportion(found.values[[2, 0]], found, how)
-    notes = _warnings(rows, share, how, complete)
+    notes = (*_warnings(rows, share, how, complete), *few_valued(fit, TotalEffect(cause, effect)))
     return Mediation(cause, effect, chosen, rows, share, notes, how.level, fit.frame)
 
 

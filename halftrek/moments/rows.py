@@ -110,7 +110,7 @@ class RowReader:
         if self.cluster is not None and not isinstance(self.source, Spent):
             with opened_source(self.source, self.columns or self.names, self.categories) as source:
                 if isinstance(self.cluster, str):
-                    _refuse_unknown(self.cluster, source, role)
+                    _refuse_unknown(self.cluster, source, self.categories, role)
                 else:
                     _same_length(_cluster_array(self.cluster, role), source.rows, role)
 
@@ -122,10 +122,8 @@ class RowReader:
         columns = self.columns or self.names
         with opened_source(self.source, columns, self.categories) as source:
             source.usable(columns)
-            extra = [v for v in (self.weights, self.cluster) if isinstance(v, str) and v not in columns]
-            if isinstance(self.cluster, str):
-                _refuse_unknown(self.cluster, source)
-            read = (*columns, *dict.fromkeys(v for v in extra if v not in {*source.refused, *source.texts}))
+            extra = [v for v in (self.weights, self._numbered_cluster(source)) if isinstance(v, str)]
+            read = tuple(dict.fromkeys((*columns, *extra)))
             at = [columns.index(v) for v in self.names]
             weights = _Weights(self.weights, read, self.sampling)
             clusters = self._clusters(source, read, columns, {} if codes is None else codes)
@@ -146,6 +144,14 @@ class RowReader:
             if clusters is not None:
                 clusters.end(done)
 
+    def _numbered_cluster(self, source: Source) -> str | None:
+        """The column of the clusters, if it is read with the others: as numbers."""
+        if not isinstance(self.cluster, str):
+            return None
+        _refuse_unknown(self.cluster, source, self.categories)
+        own = {c.column for c in self.categories}  # in its place there are indicators
+        return None if self.cluster in {*source.refused, *source.texts, *own} else self.cluster
+
     def _clusters(
         self, source: Source, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]
     ) -> _Clusters | None:
@@ -161,7 +167,8 @@ class RowReader:
     def _labels(self, columns: tuple[str, ...]) -> Iterator[NDArray[Any]]:
         """Texts are read before the numbers, from the source opened once more."""
         with opened_source(self.source, columns, self.categories) as source:
-            assert source.labels is not None  # only tables of numbers have none, and those refuse no column
+            if source.labels is None:  # a table of numbers refuses no column, but one may be of categories
+                raise DataError(f"the column {self.cluster!r} of an array is of categories; give its labels as a list")
             yield from source.labels(str(self.cluster))
 
 
@@ -329,9 +336,10 @@ def _same_length(labels: NDArray[Any], rows: int | None, role: Role) -> None:
         raise DataError(f"there are {len(labels)} {role} labels for {rows} rows; give one for each row")
 
 
-def _refuse_unknown(column: str, source: Source, role: Role = "cluster") -> None:
-    if column not in source.columns:
-        raise DataError(f"the data have no column {column!r} for the {role}s.{did_you_mean(column, source.columns)}")
+def _refuse_unknown(column: str, source: Source, categories: Categories, role: Role = "cluster") -> None:
+    known = (*source.columns, *(c.column for c in categories))
+    if column not in known:
+        raise DataError(f"the data have no column {column!r} for the {role}s.{did_you_mean(column, known)}")
 
 
 class _Tally:

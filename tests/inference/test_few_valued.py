@@ -199,6 +199,15 @@ def test_a_table_of_counterfactuals_warns() -> None:
     FIT.counterfactual(rows()[["x", "z"]][:3], {"x": 1}, "wage")
 
 
+def test_tables_of_effects_say_linear_probability() -> None:
+    table = FIT.effects()
+    assert (table["note"].str.contains("linear probability") == table["effect"].isin(["x", "y"])).all()
+    rows = FIT.params().query("op == '~'")
+    assert (rows["note"].str.contains("linear probability") == rows["lhs"].isin(["x", "y"])).all()
+    assert FIT.decompose("z", "y").total.note == "linear probability"
+    assert any("linear probability" in text for text in FIT.mediation("z", "y").warnings)
+
+
 def test_the_summary_names_what_is_not_continuous() -> None:
     (note,) = kind_notes(FIT)
     assert "y has the 2 values 0 and 1" in str(note)

@@ -75,8 +75,8 @@ def test_nothing_moves_when_all_weights_are_multiplied(case: str) -> None:
     assert other.n == one.n
     assert other.loglik == pytest.approx(one.loglik, rel=1e-12)
     for question in QUESTIONS:
-        for interval in (None, "bootstrap"):
-            a, b = (f.query(question, interval=interval, replicates=20) for f in (one, other))
+        for drawn in ({}, {"interval": "bootstrap", "replicates": 20}):
+            a, b = (f.query(question, **drawn) for f in (one, other))
             assert b.value == pytest.approx(a.value, rel=1e-9)
             assert b.se == pytest.approx(a.se, rel=1e-6)
     a, b = (f.measures(robust=True) for f in (one, other))
@@ -142,9 +142,9 @@ def test_the_default_is_robust_and_others_say_what_they_leave_out() -> None:
     assert note.code == "sampling weights ignored"
     assert "240 rows are worth 178" in str(note)
     for interval in ("delta", "sandwich", "parametric"):
-        assert note in found.query("x ~> y", interval=interval, replicates=50).notes  # type: ignore[arg-type]
+        assert note in found.query("x ~> y", interval=interval).notes  # type: ignore[arg-type]
     for interval in ("robust", "profile", "bootstrap"):
-        assert note not in found.query("x ~> y", interval=interval, replicates=50).notes  # type: ignore[arg-type]
+        assert note not in found.query("x ~> y", interval=interval).notes  # type: ignore[arg-type]
     assert found.params(interval="delta")["note"].str.contains("sampling weights ignored").all()
     assert not found.params()["note"].str.contains("sampling").any()
     assert any("sampling" in str(note) for note in data_notes(found))

@@ -235,6 +235,29 @@ def test_groups_clusters_and_files_keep_categories(tmp_path: Path) -> None:
     assert inside.params()["se"].tolist() == pytest.approx(clustered.params()["se"].tolist())
 
 
+def test_a_category_may_say_the_cluster_as_well(tmp_path: Path) -> None:
+    frame = FRAME.assign(region=[f"r{k % 7}" for k in range(N)])
+    one = ht.fit("region -> y", frame, cluster="region", categories={"region": "r0"})
+    other = ht.fit("region -> y", frame, cluster=frame["region"].tolist(), categories={"region": "r0"})
+    for kind in ("pandas", "csv"):
+        again = ht.fit("region -> y", given(kind, tmp_path, frame), cluster="region", categories={"region": "r0"})
+        ours, theirs = (f.params(interval="robust")["se"].tolist() for f in (again, other))
+        assert ours == pytest.approx(theirs)
+    assert one.rows is not None
+    with pytest.raises(DataError, match="no column 'regoin' for the clusters"):
+        ht.fit("region -> y", frame, cluster="regoin", categories={"region": "r0"})
+    table = np.column_stack([FRAME["grade"], FRAME["y"]])
+    with pytest.raises(DataError, match="give its labels as a list"):
+        ht.fit("grade -> y", table, categories={"grade": 1}, cluster="grade").params(interval="robust")
+
+
+def test_texts_may_be_weights_and_clusters() -> None:
+    counted = ht.fit("x -> y", FRAME, weights="smoker")
+    assert counted.n == (FRAME["smoker"] == "Yes").sum()
+    assert counted.params(interval="robust")["se"].notna().all()
+    assert ht.fit("smoker -> y", FRAME, cluster="smoker").rows is not None
+
+
 def test_a_new_level_is_refused_when_rows_are_read_again() -> None:
     reader = row_reader(FRAME, ("region=west", "y"), categories=(Category("region", "north", ("west",)),))
     with pytest.raises(DataError, match="'south east', which is none of its levels"):
