@@ -128,7 +128,7 @@ class RowReader:
             read = (*columns, *dict.fromkeys(v for v in extra if v not in {*source.refused, *source.texts}))
             at = [columns.index(v) for v in self.names]
             weights = _Weights(self.weights, read, self.sampling)
-            clusters = self._clusters(source, read, columns, {} if codes is None else codes)
+            clusters = self._clusters(read, columns, {} if codes is None else codes)
             done = 0
             for block in source.blocks(read):
                 rows = rows_in(block)
@@ -146,9 +146,7 @@ class RowReader:
             if clusters is not None:
                 clusters.end(done)
 
-    def _clusters(
-        self, source: Source, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]
-    ) -> _Clusters | None:
+    def _clusters(self, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]) -> _Clusters | None:
         if self.cluster is None:
             return None
         if not isinstance(self.cluster, str):
