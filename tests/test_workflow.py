@@ -277,7 +277,7 @@ def test_bad_questions_are_explained(frame, question, error, message):
         ht.fit(FRONT_DOOR, frame).query(question)
 
 
-def test_literal_algorithm_through_the_front_door(frame):
+def test_literal_algorithm_through_the_front_door():
     model = ht.catalog("front-door")
     rows = model.model.sample(5000, random_state=2)
     literal = ht.fit(model.graph, rows, method="cgl-go")

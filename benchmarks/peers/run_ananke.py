@@ -36,7 +36,7 @@ def answer(problem, path):
     return found
 
 
-def timed(problem, folder, variant):
+def timed(problem, folder, _variant):
     import pandas as pd
 
     data = pd.read_csv(folder / "data_0.csv")

@@ -48,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> NoReturn:
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> NoReturn:
         from importlib.metadata import version
 
         print(f"halftrek {version('halftrek')}")

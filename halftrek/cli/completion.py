@@ -17,7 +17,7 @@ _EXAMPLE = "halftrek completion bash > halftrek.bash && source halftrek.bash && 
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def add_to(commands: Commands, words: Collection[str]) -> None:
+def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(
         commands, "completion", run, summary="print completions for bash, zsh or fish", example=_EXAMPLE

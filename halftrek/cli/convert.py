@@ -16,7 +16,7 @@ _FORMATS = ("arrows", "lavaan", "dagitty", "dot")
 _EXAMPLE = "halftrek convert 'x -> m -> y; x <-> y' --to lavaan"
 
 
-def add_to(commands: Commands, words: Collection[str]) -> None:
+def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(commands, "convert", run, summary="write a graph in another notation", example=_EXAMPLE)
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)

@@ -24,7 +24,7 @@ _NEAR = 0.25  # to either side, for rows that are about there
 _QUESTION = f"P({_OUTCOME} | do({_CAUSE}={_VALUE:g}))"
 
 
-def add_to(commands: Commands, words: Collection[str]) -> None:
+def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(
         commands,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _EXAMPLE = "halftrek reproduce --rows 200 --replicates 2 --output output"
 
 
-def add_to(commands: Commands, words: Collection[str]) -> None:
+def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(
         commands,

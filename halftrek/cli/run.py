@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EXAMPLE = "halftrek query mroz mroz 'educ -> lwage' --write-analysis analysis.toml && halftrek run analysis.toml"
 
 
-def add_to(commands: Commands, words: Collection[str]) -> None:
+def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(commands, "run", run, summary="run a whole analysis from one file", example=_EXAMPLE)
     parser.add_argument("analysis", metavar="ANALYSIS.toml", help="graph, data, questions, choices and outputs")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _EXAMPLE = "halftrek schema effect"
 
 
-def add_to(commands: Commands, words: Collection[str]) -> None:
+def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(commands, "schema", run, summary="print what --json gives, as JSON Schema", example=_EXAMPLE)
     parser.add_argument("name", metavar="NAME", choices=tuple(SCHEMAS), help="a command: " + ", ".join(SCHEMAS))

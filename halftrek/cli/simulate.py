@@ -22,7 +22,7 @@ _EXAMPLE = "halftrek simulate napkin -n 5 --seed 1"
 _CHUNK = 20_000  # rows at a time, so that any number of rows fits into memory
 
 
-def add_to(commands: Commands, words: Collection[str]) -> None:
+def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(commands, "simulate", run, summary="draw rows from a model, as CSV", example=_EXAMPLE)
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP + "; a graph without weights gets random ones")

@@ -244,7 +244,12 @@ def fit(
         if isinstance(moments, Patterns):
             raise InputError("method='cgl-go' needs complete rows; leave out the others with missing='drop'")
         refuse_idle(method, starts=starts, finish=finish, start=start)
-        return _literal(graph, moments, noise, mask or "edge", random_state, max_iter, intercepts)
+        from halftrek.estimation.literal import fit_literally
+
+        return fit_literally(
+            graph, moments, noise=noise, mask=mask or "edge", random_state=random_state, max_iter=max_iter,
+            intercepts=intercepts,
+        )  # fmt: skip
     if method != "em":
         raise InputError(f"method must be 'em' or 'cgl-go', not {method!r}")
     refuse_idle(method, mask=mask)
@@ -325,34 +330,3 @@ def _refuse_absent(names: tuple[str, ...], graph: Graph) -> None:
             f"the data have no column {missing[0]!r}, which the graph names.{did_you_mean(missing[0], names)} "
             f"Rename the column, take the variable out of the graph, or declare it latent"
         )
-
-
-def _literal(
-    graph: Graph,
-    moments: Moments,
-    noise: Noise | None,
-    mask: Literal["edge", "ancestor"],
-    random_state: int,
-    max_iter: int | None,
-    intercepts: Intercepts,
-) -> Fit:
-    from halftrek.estimation.reference.cgl_go import MAX_ROUNDS, cgl_go
-
-    if noise not in (None, "unit"):
-        raise InputError("method='cgl-go' is the paper's algorithm, which holds noise variances at 1: leave noise out")
-    if intercepts != "free":
-        raise InputError("method='cgl-go' estimates every intercept: leave intercepts out, or use method='em'")
-    data = select(moments, graph)
-    if not well_posed(data.cov[None], data.n)[0]:
-        refuse_dependent(data, graph)
-    found = cgl_go(graph, data, mask=mask, random_state=random_state, max_iter=max_iter or MAX_ROUNDS)
-    names = graph.observed
-    model = CGLSCM(names, found.T, found.C, found.mu, np.eye(len(names)), tuple(graph.latents), graph)
-    if found.converged:
-        status = Status("converged", "converged: the literal algorithm no longer raises the likelihood.")
-    else:
-        status = Status(
-            "not converged",
-            f"not converged: the literal algorithm stopped after {found.iterations} rounds; raise max_iter.",
-        )
-    return Fit(graph, data, model, found.loglik, status, (), "cgl-go", resolve_options(graph, "unit", "free"))

@@ -78,7 +78,7 @@ def filled(query: Composite) -> Composite:
 
 def unchanged(query: Composite) -> Composite:
     """The same question about the world as it is."""
-    return with_changes(query, lambda v: {})
+    return with_changes(query, lambda _: {})
 
 
 Edit = Callable[[Variant], dict[Target, Change]]

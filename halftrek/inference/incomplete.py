@@ -118,7 +118,7 @@ class RowScores:
         """The columns that matter: any."""
         return np.arange(len(self.shift))
 
-    def values(self, centred: Floats, cov: Floats) -> Floats:
+    def values(self, centred: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as all of its kind are called)
         """One column for each number; rows less the fit's mean, nan for a hole. No value at all moves nothing."""
         found = np.zeros((len(centred), len(self)))
         for observed, which in grouped(~np.isnan(centred)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -85,22 +85,22 @@ class Knowledge:
             return Settled("identified", ABSENT)
         if edges == [ends]:
             return self._ask(DirectEffect(*ends), None, until)
-        attempts = (self._named, self._edge_by_edge)
+        attempts = (partial(self._named, one), partial(self._edge_by_edge, edges, until))
         for attempt in attempts if len(self.graph) <= NAMED else reversed(attempts):
-            method = attempt(one, edges, until)
+            method = attempt()
             if method:
                 return Settled("identified", method)
         if not one.around:
             return self._ask(TotalEffect(*ends), PathSum((((1.0, (one,)),),)), until)
         return self._difference(one, until)
 
-    def _named(self, one: Leg, edges: list[tuple[str, str]], until: float) -> str:
+    def _named(self, one: Leg) -> str:
         """The best-known method that identifies it from the arrows alone, if one does."""
         held = dict.fromkeys((one.cause, *sorted(one.around)))
         found = from_the_arrows(self.graph, Interventional((one.effect,), held))
         return found.method if isinstance(found, Finding) else ""
 
-    def _edge_by_edge(self, one: Leg, edges: list[tuple[str, str]], until: float) -> str:
+    def _edge_by_edge(self, edges: list[tuple[str, str]], until: float) -> str:
         every = frozenset(self.graph.observed)
         return EDGES if all(self.leg(leg(self.graph, u, v, every), until).identified for u, v in edges) else ""
 

@@ -77,7 +77,7 @@ def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
         inside = all(land.feasible(e.held.point) for e in (low, high) if e.held is not None)
         if explicit or inside:
             break
-    return _described(fit, target, walk, low, high, cut)
+    return _described(target, walk, low, high, cut)
 
 
 def _both_ends(walk: Walk, cut: float) -> tuple[Walk, End, End]:
@@ -89,7 +89,7 @@ def _both_ends(walk: Walk, cut: float) -> tuple[Walk, End, End]:
     return walk, End(float("nan")), End(float("nan"))
 
 
-def _described(fit: Fit, target: Target, walk: Walk, low: End, high: End, cut: float) -> Ends:
+def _described(target: Target, walk: Walk, low: End, high: End, cut: float) -> Ends:
     """The interval, and a note for each thing about it that is not plain."""
     notes: list[Note] = []
     name = str(target.query) if target.kind == "value" else f"the variance of {target.query}"

@@ -129,7 +129,7 @@ class EfficientScores:
         """The columns that matter: any."""
         return np.arange(len(self.gap))
 
-    def values(self, centred: Floats, cov: Floats) -> Floats:
+    def values(self, centred: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as all of its kind are called)
         """One column for each edge; rows less the mean of the data."""
         r = centred @ np.linalg.inv(self.base.B) + self.gap
         w = r @ self.base.K

@@ -126,7 +126,7 @@ class RowReader:
             read = tuple(dict.fromkeys((*columns, *extra)))
             at = [columns.index(v) for v in self.names]
             weights = _Weights(self.weights, read, self.sampling)
-            clusters = self._clusters(source, read, columns, {} if codes is None else codes)
+            clusters = self._clusters(read, columns, {} if codes is None else codes)
             done = 0
             for block in source.blocks(read):
                 rows = rows_in(block)
@@ -152,9 +152,7 @@ class RowReader:
         own = {c.column for c in self.categories}  # in its place there are indicators
         return None if self.cluster in {*source.refused, *source.texts, *own} else self.cluster
 
-    def _clusters(
-        self, source: Source, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]
-    ) -> _Clusters | None:
+    def _clusters(self, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]) -> _Clusters | None:
         if self.cluster is None:
             return None
         if not isinstance(self.cluster, str):

@@ -22,7 +22,7 @@ class Counted:
 
     lines: float
 
-    def merge(self, ours: float, other: Counted | Sampled | None, theirs: float) -> Counted:
+    def merge(self, ours: float, other: Counted | Sampled | None, theirs: float) -> Counted:  # noqa: ARG002 (as below)
         """Of two tables together, where the other may have no weights."""
         if isinstance(other, Sampled):
             raise DataError("rows with counts and rows with sampling weights cannot be merged; weight both in one way")

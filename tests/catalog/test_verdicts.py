@@ -25,15 +25,15 @@ def value_of(question: str, graph: Graph) -> Callable[[np.ndarray, np.ndarray], 
     interventional = re.fullmatch(r"P\((\w+) \| do\((\w+)\)\)", question)
     if interventional:
         outcome, cause = at[interventional[1]], at[interventional[2]]
-        return lambda T, omega: float(np.linalg.inv(np.eye(len(T)) - T)[cause, outcome])
+        return lambda T, _: float(np.linalg.inv(np.eye(len(T)) - T)[cause, outcome])
     if "<->" in question:
         a, b = (at[v] for v in question.split(" <-> "))
-        return lambda T, omega: float(omega[a, b])
+        return lambda _, omega: float(omega[a, b])
     if "~>" in question:
         a, b = (at[v] for v in question.split(" ~> "))
-        return lambda T, omega: float(np.linalg.inv(np.eye(len(T)) - T)[a, b])
+        return lambda T, _: float(np.linalg.inv(np.eye(len(T)) - T)[a, b])
     path = [at[v] for v in question.split(" -> ")]
-    return lambda T, omega: float(np.prod([T[i, j] for i, j in pairwise(path)]))
+    return lambda T, _: float(np.prod([T[i, j] for i, j in pairwise(path)]))
 
 
 def models_with_the_same_covariance(model: CGLSCM, enough: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -302,7 +302,7 @@ def test_a_fit_without_a_maximum_is_shown_with_its_own_exit_code(
     lame = replace(
         fit(catalog("front-door").graph, rows), status=Status("not converged", "not converged: the steps ran out.")
     )
-    monkeypatch.setattr(workflow, "fit", lambda *args, **options: lame)
+    monkeypatch.setattr(workflow, "fit", lambda *_args, **_options: lame)
     assert main(["fit", "front-door", str(rows)]) == 4
     assert "the steps ran out" in capsys.readouterr().out
     assert main(["query", "front-door", str(rows), "X1 ~> X3"]) == 4
@@ -310,7 +310,7 @@ def test_a_fit_without_a_maximum_is_shown_with_its_own_exit_code(
     assert "warning" in out
     assert "the steps ran out" in err
 
-    def demand(*args: object, **options: object) -> None:
+    def demand(*_args: object, **_options: object) -> None:
         raise ConvergenceError("no maximum was reached")
 
     monkeypatch.setattr(workflow, "fit", demand)

@@ -87,7 +87,7 @@ def test_a_bar_appears_only_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, 
     assert "verdict   identified" in shown.out
 
 
-def test_the_budget_reaches_the_decision(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_the_budget_reaches_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     budgets = []
     decide = identification.identify
 

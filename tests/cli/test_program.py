@@ -135,7 +135,7 @@ def test_debug_shows_where(capsys: Capture) -> None:
 
 
 def test_a_defect_is_called_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: object, **options: object) -> None:
+    def broken(*_args: object, **_options: object) -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(identification, "identify", broken, raising=False)
@@ -146,7 +146,7 @@ def test_a_defect_is_called_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch
 
 
 def test_interruption_is_quiet(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*args: object, **options: object) -> None:
+    def stopped(*_args: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(identification, "identify", stopped, raising=False)

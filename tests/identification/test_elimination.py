@@ -101,7 +101,7 @@ def named_graphs():
 @pytest.mark.parametrize("case", list(named_graphs()))
 def test_named_graphs(case):
     graph = Graph(case["directed"], case["bidirected"], observed=case["nodes"])
-    degrees = {"identified": lambda v: 1, "not identified": lambda v: 0, "finite": lambda v: v.degree}
+    degrees = {"identified": lambda _: 1, "not identified": lambda _: 0, "finite": lambda v: v.degree}
     for verdict in identify_all(graph):
         kind = "edge" if isinstance(verdict.query, DirectEffect) else "total_effect"
         expected = case["truth"][kind][f"{verdict.query.cause}->{verdict.query.effect}"]

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
 from halftrek.graph import Graph
@@ -161,8 +160,8 @@ def test_equal_labels_share_a_parameter_across_districts():
 
 
 @QUICK
-@given(graphs(), st.data())
-def test_districts_decide_like_the_whole_jacobian(graph, data):
+@given(graphs())
+def test_districts_decide_like_the_whole_jacobian(graph):
     """The slow oracle: the rank of the Jacobian of all of Sigma with and without the query's gradient."""
     from halftrek.identification.modular import PrimeField
 

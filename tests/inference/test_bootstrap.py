@@ -239,7 +239,7 @@ def test_the_same_state_gives_the_same_bits_and_is_not_drawn_twice(monkeypatch):
     other = fresh.query("c ~> d", interval="bootstrap", replicates=50, random_state=8)
     assert other.interval != first.interval
 
-    def never(*args: Any) -> None:
+    def never(*_args: Any) -> None:
         raise AssertionError("drawn again")
 
     monkeypatch.setattr(bootstrap, "draw_rows", never)

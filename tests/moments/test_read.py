@@ -332,7 +332,7 @@ def test_a_parquet_file_is_streamed(tmp_path: Path) -> None:
     done: list[int] = []
     tracemalloc.start()
     before = pa.total_allocated_bytes()
-    m = read_moments(tmp_path / "long.parquet", progress=lambda rows, total: done.append(rows))
+    m = read_moments(tmp_path / "long.parquet", progress=lambda rows, _total: done.append(rows))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert m.n == n

@@ -226,7 +226,7 @@ def test_what_cannot_be_asked(fitted, rows, do, outcome, words):
         fitted.counterfactual(rows, do, outcome)
 
 
-def test_means_that_were_not_given(fitted):
+def test_means_that_were_not_given():
     model = four()
     bare = ht.fit(model.graph, cov=model.cov, n=100)
     rows = {"x1": [0.5], "x2": [0.1], "x3": [0.2], "x4": [1.0]}

@@ -66,7 +66,7 @@ def test_a_crowd_of_roots_is_a_star() -> None:
     assert not any(n.hub for n in make_drawing(few).nodes)
 
 
-def test_svg_is_xml_with_every_name_and_line(fit: ht.Fit) -> None:
+def test_svg_is_xml_with_every_name_and_line() -> None:
     graph = ht.Graph([("a<b", "c&d")], [("a<b", "c&d")], {"U": ["a<b"]})
     root = ElementTree.fromstring(graph_svg(graph, cause="a<b"))
     space = "{http://www.w3.org/2000/svg}"

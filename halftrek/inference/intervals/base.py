@@ -70,7 +70,7 @@ class IntervalKind(ABC):
     def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
         """The same of many numbers at once, with how they vary together."""
 
-    def replicates(self, fit: Fit, how: How) -> Replicates | None:
+    def replicates(self, fit: Fit, how: How) -> Replicates | None:  # noqa: ARG002 (as all of its kind are called)
         """Fits of other data sets that tables take their numbers from; None where gradients do."""
         return None
 

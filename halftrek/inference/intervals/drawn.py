@@ -28,10 +28,10 @@ class _Drawn(IntervalKind):
     def replicates(self, fit: Fit, how: How) -> Replicates:
         return replicates_of(fit, self.draws, how.replicates, how.random_state, how.progress)
 
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:  # noqa: ARG002
         return self._refuse()
 
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:  # noqa: ARG002
         return self._refuse()
 
     def _refuse(self) -> NoReturn:
