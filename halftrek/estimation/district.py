@@ -15,10 +15,10 @@ from halftrek.estimation.loadings import split_covariances
 from halftrek.estimation.newton import without
 from halftrek.estimation.piece import Flags, Piece, piece_of
 from halftrek.estimation.plan import Task
-from halftrek.estimation.search import choose, climb, look_again
+from halftrek.estimation.search import Choice, choose, climb, look_again, reach_floor
 from halftrek.estimation.shape import Problem, error_matrices
 from halftrek.estimation.single import STEPS, fits_alone, newton_single
-from halftrek.estimation.starts import starting_values
+from halftrek.estimation.starts import side_by_side, solving_starts, starting_values
 from halftrek.model import Floats
 from halftrek.model.kernels import choleskys
 
@@ -130,32 +130,50 @@ def _ties(task: Task, scale: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
 
 
 def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measure: Yardstick) -> Piece:
-    shape, b = task.shape, len(problem.G)
+    shape = task.shape
     problem = replace(problem, before=measure.before[:, : shape.slots])
     many_maxima = task.several_starts or (settings.few_rows and bool(shape.pairs))
     wanted = settings.starts or (_starts_for(problem) if many_maxima else 1)
-    if wanted == b == 1 and settings.plain and task.plain and fits_alone(shape):
+    if wanted == len(problem.G) == 1 and settings.plain and task.plain and fits_alone(shape):
         large = shape.parameters > LARGE and not problem.saturated
         found = newton_giant(task, problem.G[0]) if large else newton_single(shape, problem.G[0])
         if found is not None and found.iterations <= settings.max_iter and not measure.doubtful(np.array([found.value])):
             return piece_of(task, found, measure.deviance(np.array([found.value])), measure.spare)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1
-    many = problem if wanted == 1 else problem.take(np.repeat(np.arange(b), wanted))
-    em_alone = not settings.finish and has_em_step(problem)
-    theta = starting_values(problem, wanted, given, solve=not em_alone)
+    if settings.finish or not has_em_step(problem):
+        choice = _highest(problem, wanted, given, measure, settings.max_iter, many_maxima=many_maxima)
+    else:
+        theta, taken, settled = run_em(problem, starting_values(problem, wanted, given), settings.max_iter)
+        ends = climb(problem, theta, measure, steps=0)
+        choice = choose(problem, replace(ends, converged=settled, iterations=ends.iterations + taken))
+    return _described(task, problem, choice, measure)
+
+
+def _highest(
+    problem: Problem, wanted: int, given: Floats | None, measure: Yardstick, steps: int, *, many_maxima: bool
+) -> Choice:
+    """The highest maximum that so many starts lead to, and more of them where it falls short of the moments."""
+    fixed = 1 + (given is not None)
+    count = min(max(wanted // 4, 1), wanted - fixed) if wanted > fixed else 0
+    theta, solved = starting_values(problem, wanted - count, given), np.zeros((0, problem.free))
+    if count:
+        solved = solving_starts(problem, given, count)
+        if problem.shape.loadings and (measure.spare <= 0).all():  # the floor is in reach, perhaps without much ado
+            choice = reach_floor(problem, solved, measure, steps)
+            if measure.reached(choice.best.value).all():
+                return choice
     taken = 0
-    if em_alone:
-        theta, taken, settled = run_em(many, theta, settings.max_iter)
-    elif has_em_step(problem) and many_maxima and given is None and not problem.saturated:
-        theta, taken, _ = run_em(many, theta, WARM_UP)
-    ends = climb(problem, theta, measure, steps=0 if em_alone else settings.max_iter, near=not many_maxima)
-    if em_alone:
-        ends = replace(ends, converged=settled)
-    choice = choose(problem, ends)
-    if settings.finish and problem.free:
-        choice = look_again(problem, choice, measure, settings.max_iter)
-    best = choice.best
+    if has_em_step(problem) and many_maxima and given is None and not problem.saturated:
+        theta, taken, _ = run_em(problem, theta, WARM_UP)
+    ends = climb(problem, side_by_side(problem, theta, solved), measure, steps=steps, near=not many_maxima)
+    choice = choose(problem, replace(ends, iterations=ends.iterations + taken))
+    return look_again(problem, choice, measure, steps) if problem.free else choice
+
+
+def _described(task: Task, problem: Problem, choice: Choice, measure: Yardstick) -> Piece:
+    """The piece of a choice: what it is made of, and what is to be said of it."""
+    shape, b, best = task.shape, len(problem.G), choice.best
     full = problem.expand(best.theta)
     W, C = error_matrices(shape, full, problem.W0)
     rows = np.zeros((b, len(task.latents) + len(task.pair_latents), shape.size))
@@ -172,7 +190,7 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
         W=W,
         C=rows,
         value=best.value.copy(),
-        iterations=best.iterations + taken,
+        iterations=best.iterations.copy(),
         starts=choice.starts,
         agreeing=choice.agreeing,
         several=choice.several,
@@ -194,6 +212,8 @@ def _starts_for(problem: Problem) -> int:
 
 def run_em(problem: Problem, theta: Floats, steps: int) -> tuple[Floats, int, Flags]:
     """Closed-form EM steps, at most so many; how many were taken, and where the likelihood had stopped rising."""
+    starts = len(theta) // len(problem.G)
+    problem = problem if starts == 1 else problem.take(np.repeat(np.arange(len(problem.G)), starts))
     value = evaluate(problem, theta).value
     settled = np.zeros(len(theta), dtype=bool)
     for taken in range(1, steps + 1):

@@ -16,14 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.plan import Task
-from halftrek.estimation.ragged import Bunch
 from halftrek.model import Floats
 from halftrek.model.kernels import choleskys
+
+if TYPE_CHECKING:
+    from halftrek.estimation.plan import Task
+    from halftrek.estimation.ragged import Bunch
 
 REACHED = 1e-10  # of F, that is per row
 CERTAIN = 1e-6  # deviance that cannot be chance where the graph restricts nothing
@@ -49,12 +52,11 @@ class Yardstick:
 
     def deviance(self, value: Floats) -> Floats:
         """Twice the log-likelihood by which F falls short of its floor; nan where the rows are unknown."""
-        return np.asarray(self.n * np.maximum(value - self.floor, 0.0))
+        return np.asarray(self.n * np.where(self.reached(value), 0.0, value - self.floor))
 
     def doubtful(self, value: Floats, flat: Ints | int = 0) -> Flags:
         """Where a fit lies further from the floor than true models do; ``flat`` directions explain nothing."""
-        far = is_doubtful(self.deviance(value), self.spare + flat, self.beside)
-        return np.asarray(far & ~self.reached(value) & np.isfinite(value))
+        return is_doubtful(self.deviance(value), self.spare + flat, self.beside) & np.isfinite(value)
 
     def take(self, rows: Ints) -> Yardstick:
         """Some members of the batch."""
@@ -100,14 +102,14 @@ def _projected(moments: Floats, own: Ints) -> Floats:
     return left
 
 
-def is_doubtful(deviance: Floats, df: Ints | int, beside: int = 1) -> Flags:
+def is_doubtful(deviance: Floats | float, df: Ints | int, beside: int = 1) -> Flags:
     """Where a fit lies further above the floor than true models do but once in twenty graphs of so many districts.
 
     With nothing left to explain any distance is one too many. Quantiles of chi-squared by Wilson and Hilferty.
     """
     free = np.maximum(np.asarray(df, dtype=float), 1e-9)
     cut = free * np.maximum(1.0 - 2.0 / (9.0 * free) + _upper(beside) * np.sqrt(2.0 / (9.0 * free)), 0.0) ** 3
-    return np.asarray(deviance > np.where(np.asarray(df) > 0, cut, CERTAIN))
+    return np.asarray(np.asarray(deviance) > np.where(np.asarray(df) > 0, cut, CERTAIN))
 
 
 @lru_cache(maxsize=64)

@@ -49,4 +49,6 @@ def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> Distric
         flat=int(piece.flat[i]),
         several=bool(piece.several[i]),
         runaway=runaway,
+        deviance=float(piece.deviance[i]) if piece.deviance[i] == piece.deviance[i] else None,
+        df=int(piece.df[i]),
     )

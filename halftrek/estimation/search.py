@@ -24,6 +24,7 @@ KEPT = 4  # starts of a member that go on after them
 LEG = 60  # further steps of those where the way is a valley, before only the highest goes on
 VALLEY = 3  # times as many steps as elsewhere
 BARRIERS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+STAGE = 60  # steps at one barrier
 SAME = 1e-8  # of F: the same maximum
 AGAIN = 12  # starts of a second search
 LARGE = 60  # parameters from which on it has fewer
@@ -128,7 +129,7 @@ def _along_barriers(problem: Problem, theta: Floats, owner: Ints, steps: int) ->
     decrement, converged = np.full(len(theta), np.inf), np.zeros(len(theta), dtype=bool)
     for weight in BARRIERS:
         way = replace(problem.take(rows), barrier=weight)
-        end = minimize(way, theta[rows], max_iter=steps, tol=1e-4 * weight)
+        end = minimize(way, theta[rows], max_iter=min(steps, STAGE), tol=1e-4 * weight)
         theta[rows], decrement[rows], converged[rows] = end.theta, end.decrement, end.converged
         iterations[rows] += end.iterations
         ahead, keep = _distinct(end.value, owner[rows])
@@ -172,6 +173,19 @@ def choose(problem: Problem, ends: Optimum) -> Choice:
     apart = np.abs(t - problem.expand(ends.theta[best])[:, None, at.t]).max(axis=2, initial=0.0)
     several = ((value < top + SAME) & done & (apart > 1e-3)).any(axis=1)
     return Choice(_taken(ends, best), np.full(b, starts), equal.sum(axis=1), several)
+
+
+def reach_floor(problem: Problem, solved: Floats, measure: Yardstick, steps: int) -> Choice:
+    """Where starts that solve the equations lead in a few steps; if not to the floor, then more of them."""
+    count = len(solved) // len(problem.G)
+    for theta in (solved, None):
+        theta = other_starts(problem, choice.best.theta, 2 * count) if theta is None else theta
+        starts = len(theta) // len(problem.G)
+        many = problem.take(np.repeat(np.arange(len(problem.G)), starts))
+        choice = choose(problem, minimize(many, theta, max_iter=min(steps, FIRST)))
+        if measure.reached(choice.best.value).all():
+            break
+    return choice
 
 
 def look_again(problem: Problem, choice: Choice, measure: Yardstick, steps: int) -> Choice:

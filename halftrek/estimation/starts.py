@@ -13,24 +13,28 @@ from halftrek.estimation.shape import Problem, Shape
 from halftrek.model import Floats
 
 
-def starting_values(problem: Problem, wanted: int, given: Floats | None = None, *, solve: bool = True) -> Floats:
+def starting_values(problem: Problem, wanted: int, given: Floats | None = None) -> Floats:
     """One row for each start of each member of the batch, starts of a member next to each other.
 
-    The regressions, coefficients that are ``given``, and random ones. With ``solve`` the last quarter goes on
-    to where it solves the equations that identify coefficients, one of them from the coefficients or regressions.
+    The regressions, coefficients that are ``given``, and random ones.
     """
     columns = [regression_start(problem)] + ([] if given is None else [start_from(problem, given)])
-    best = columns[-1]
-    solved = 0 if not solve else min(max(wanted // 4, 1), wanted - len(columns))
-    columns += [random_start(problem, seed) for seed in range(1, wanted - solved - len(columns) + 1)]
-    if solved:
-        columns += [best, *(random_start(problem, wanted + seed) for seed in range(1, solved))]
-    free = as_free(problem, columns)
-    if solved:
-        last = np.arange(len(free)) % wanted >= wanted - solved
-        owner = np.repeat(np.arange(len(problem.G)), wanted)[last]
-        free[last] = matched(problem.take(owner), free[last])
-    return free
+    columns += [random_start(problem, seed) for seed in range(1, wanted - len(columns) + 1)]
+    return as_free(problem, columns[:wanted])
+
+
+def solving_starts(problem: Problem, given: Floats | None, count: int) -> Floats:
+    """Starts that solve the equations which identify coefficients, or nearly; the first from the best that is known."""
+    best = regression_start(problem) if given is None else start_from(problem, given)
+    columns = [best, *(random_start(problem, 50 + seed) for seed in range(1, count))]
+    return matched(problem.take(np.repeat(np.arange(len(problem.G)), count)), as_free(problem, columns))
+
+
+def side_by_side(problem: Problem, *groups: Floats) -> Floats:
+    """Several groups of starts as one, those of each member next to each other."""
+    b, size = len(problem.G), problem.free
+    joined = np.concatenate([group.reshape(b, len(group) // b, size) for group in groups], axis=1)
+    return joined.reshape(b * joined.shape[1], size)
 
 
 def as_free(problem: Problem, columns: Sequence[Floats]) -> Floats:
