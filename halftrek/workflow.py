@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from halftrek import estimation, identification
 from halftrek.answers import Answer
 from halftrek.errors import InputError, NotIdentifiedError
-from halftrek.estimation import BatchFit, Fit
+from halftrek.estimation import BatchFit, DistrictReport, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.estimation.status import troubles
 from halftrek.frames import library_of
@@ -159,11 +159,7 @@ def fit(
         random_state=random_state,
     )
     found = fit_once()
-    if (
-        method == "em"
-        and finish is not False
-        and any(d.code in ("flat", "no finite maximum", "not converged") for d in found.districts)
-    ):
+    if method == "em" and finish is not False and any(_troubled(d) for d in found.districts):
         start = _formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if _better(again, found) else found
@@ -207,11 +203,17 @@ def fit_groups(
     return replace(found, rows=rows)
 
 
+def _troubled(district: DistrictReport) -> bool:
+    """True if a district may have a higher maximum than the one that was found."""
+    unsettled = district.code in ("flat", "no finite maximum", "not converged") or district.doubtful
+    return unsettled and not (district.certain and district.code in ("converged", "flat", "boundary"))
+
+
 def _formula_values(fitted: Fit) -> dict[tuple[str, str], float]:
-    """Coefficients of troubled districts by the formulas that identify them: a start where instruments are weak."""
+    """Coefficients of troubled districts by the formulas that identify them: a start where others lead astray."""
     values = {}
     for report in fitted.districts:
-        if report.code in ("flat", "no finite maximum", "not converged") and len(report.members) <= 12:
+        if _troubled(report) and len(report.members) <= 12:
             for v in report.members:
                 for u in fitted.graph.parents(v):
                     verdict = identification.identify(fitted.graph, DirectEffect(u, v), budget=0.2, witness=False)

@@ -21,21 +21,31 @@ import numpy as np
 
 from halftrek.estimation.shape import Problem, error_matrices
 from halftrek.model import Floats
+from halftrek.model.kernels import choleskys, inverses
+
+SINGULAR = 1e-13  # share of an error's variance that the errors before it leave
+RUNAWAY = 1e13  # residual variance, of a variable with variance one
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """What the derivatives need at one point. ``value`` is inf where W is not positive definite."""
+class Parts:
+    """The matrices of a point, whether W is positive definite there or not."""
 
     problem: Problem
-    value: Floats
     T: Floats
     C: Floats
     W: Floats
     omega: Floats
-    K: Floats
     GA: Floats  # rows of G A that belong to the slots
     R: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class State(Parts):
+    """What the derivatives need at one point. ``value`` is inf where W is not positive definite."""
+
+    value: Floats
+    K: Floats
     J: Floats | None = None  # inverse of W, only for the barrier
 
     @cached_property
@@ -57,8 +67,8 @@ class State:
         return self.M if self.J is None else np.asarray(self.M - self.problem.barrier * self.J)
 
 
-def evaluate(problem: Problem, free: Floats) -> State:
-    """F and its ingredients at each point of the batch."""
+def parts_of(problem: Problem, free: Floats) -> Parts:
+    """The matrices at each point of the batch."""
     shape, G = problem.shape, problem.G
     at, m = shape.at, shape.slots
     theta = problem.expand(free)
@@ -68,26 +78,34 @@ def evaluate(problem: Problem, free: Floats) -> State:
     GA = G[:, :m, m:] - G[:, :m, :m] @ T
     R = G[:, m:, m:] - G[:, m:, :m] @ T - T.transpose(0, 2, 1) @ GA
     W, C = error_matrices(shape, theta, problem.W0)
-    root = cholesky_or_nan(W)
+    omega = W + C.transpose(0, 2, 1) @ C if shape.loadings else W
+    return Parts(problem, T, C, W, omega, GA, R)
+
+
+def evaluate(problem: Problem, free: Floats) -> State:
+    """F and its ingredients at each point of the batch."""
+    shape = problem.shape
+    parts = parts_of(problem, free)
+    W, omega, R = parts.W, parts.omega, parts.R
+    root = choleskys(W)
     inner = root
     if shape.loadings:
-        omega = W + C.transpose(0, 2, 1) @ C
         bad = np.isnan(root[:, -1, -1])
-        root = cholesky_or_nan(omega)
+        root = choleskys(omega)
         root[bad] = np.nan
-    else:
-        omega = W
-    fine = np.isfinite(root[:, -1, -1])
-    safe = omega if fine.all() else np.where(fine[:, None, None], omega, np.eye(shape.size))
-    K = inverse_or_nan(safe)
     diagonal = np.diagonal(root, axis1=1, axis2=2)
+    with np.errstate(invalid="ignore"):  # beyond, F is rounding, and may come out as low as it likes
+        fine = (diagonal**2 > SINGULAR * np.diagonal(omega, axis1=1, axis2=2)).all(axis=1)
+        fine &= np.diagonal(R, axis1=1, axis2=2).max(axis=1) < RUNAWAY
+    safe = omega if fine.all() else np.where(fine[:, None, None], omega, np.eye(shape.size))
+    K = inverses(safe)
     with np.errstate(invalid="ignore"):
         value = 2.0 * np.log(diagonal).sum(axis=1) + (K * R).sum(axis=(1, 2))
         if problem.barrier:
             value = value - 2.0 * problem.barrier * np.log(np.diagonal(inner, axis1=1, axis2=2)).sum(axis=1)
-    value = np.where(np.isfinite(value), value, np.inf)
+    value = np.where(fine & np.isfinite(value), value, np.inf)
     J = np.linalg.inv(np.where(fine[:, None, None], W, np.eye(shape.size))) if problem.barrier else None
-    return State(problem, value, T, C, W, omega, K, GA, R, J)
+    return State(problem, parts.T, parts.C, W, omega, parts.GA, R, value, K, J)
 
 
 def gradient(state: State) -> Floats:
@@ -101,7 +119,7 @@ def gradient(state: State) -> Floats:
     if shape.loadings:
         full[:, at.v] *= state.W[:, at.noisy, at.noisy]
         full[:, at.c] = 2.0 * (state.C @ state.M)[:, at.latent, at.child]
-    return _pull_back(state.problem, full)
+    return pull_back(state.problem, full)
 
 
 def fisher(state: State) -> Floats:
@@ -123,7 +141,7 @@ def fisher(state: State) -> Floats:
     unexplained = state.problem.G[:, :m, :m] - state.GA @ weights.transpose(0, 2, 1)
     H[:, :m, :m] += 2.0 * unexplained * KK[:, :m, :m]
     _add_barrier(state, U[:, m:], H)
-    return _pull_back_twice(state.problem, H)
+    return pull_back_twice(state.problem, H)
 
 
 def hessian(state: State) -> Floats:
@@ -154,7 +172,7 @@ def hessian(state: State) -> Floats:
         v = np.arange(at.v.start, at.v.stop)
         H[:, v, v] += (state.pull * state.W)[:, at.noisy, at.noisy]
     _add_barrier(state, U, H)
-    return _pull_back_twice(state.problem, H)
+    return pull_back_twice(state.problem, H)
 
 
 def _add_barrier(state: State, U: Floats, H: Floats) -> None:
@@ -172,24 +190,26 @@ def _add_barrier(state: State, U: Floats, H: Floats) -> None:
     H[:, inside, inside] += state.problem.barrier * bend
 
 
-def directions(state: State) -> Floats:
+def directions(state: Parts) -> Floats:
     """The vectors u of all parameters of Omega; without loadings one set serves the whole batch."""
     shape = state.problem.shape
     at = shape.at
     if not shape.loadings:
         return at.directions[None]
-    U = np.repeat(at.directions[None], len(state.K), axis=0)
+    U = np.repeat(at.directions[None], len(state.W), axis=0)
     U[:, len(at.first) + np.arange(len(at.noisy)), at.noisy] *= state.W[:, at.noisy, at.noisy]
     return np.concatenate([U, state.C[:, at.latent]], axis=1)
 
 
-def _pull_back(problem: Problem, full: Floats) -> Floats:
+def pull_back(problem: Problem, full: Floats) -> Floats:
+    """A gradient in all parameters as one in the free ones."""
     if problem.link is None:
         return full
     return np.asarray((full[:, None, :] @ problem.link)[:, 0])
 
 
-def _pull_back_twice(problem: Problem, full: Floats) -> Floats:
+def pull_back_twice(problem: Problem, full: Floats) -> Floats:
+    """A Hessian in all parameters as one in the free ones."""
     if problem.link is None:
         return full
     return np.asarray(problem.link.transpose(0, 2, 1) @ full @ problem.link)
@@ -201,37 +221,3 @@ def residual_moments(G: Floats, T: Floats) -> Floats:
     GA = G[:, :m, m:] - G[:, :m, :m] @ T
     R = G[:, m:, m:] - G[:, m:, :m] @ T - T.transpose(0, 2, 1) @ GA
     return np.asarray(R + R.transpose(0, 2, 1)) / 2.0
-
-
-def inverse_or_nan(matrices: Floats) -> Floats:
-    """Inverses, NaN for the matrices of the batch that have none."""
-    try:
-        return np.asarray(np.linalg.inv(matrices))
-    except np.linalg.LinAlgError:
-        pass
-    inverses = np.full_like(matrices, np.nan)
-    for i, matrix in enumerate(matrices):
-        try:
-            inverses[i] = np.linalg.inv(matrix)
-        except np.linalg.LinAlgError:
-            continue
-    return inverses
-
-
-def cholesky_or_nan(matrices: Floats) -> Floats:
-    """Cholesky factors, NaN for the matrices of the batch that are not positive definite."""
-    try:
-        return np.asarray(np.linalg.cholesky(matrices))
-    except np.linalg.LinAlgError:
-        pass
-    roots = np.full_like(matrices, np.nan)
-    finite = np.flatnonzero(np.isfinite(matrices).all(axis=(1, 2)))
-    values = np.linalg.eigvalsh(matrices[finite])
-    safe = finite[values[:, 0] > 1e-14 * values[:, -1]]
-    try:
-        roots[safe] = np.linalg.cholesky(matrices[safe])
-    except np.linalg.LinAlgError:  # positive only to rounding
-        for i in safe:
-            if np.linalg.eigvalsh(matrices[i])[0] > 1e-12 * np.trace(matrices[i]):
-                roots[i] = np.linalg.cholesky(matrices[i])
-    return roots

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.errors import DataError
-from halftrek.estimation.block import cholesky_or_nan
 from halftrek.graph import Graph
 from halftrek.model import Floats
-from halftrek.model.kernels import cholesky, quiet
+from halftrek.model.kernels import cholesky, choleskys, quiet
 from halftrek.moments import Moments
 from halftrek.moments.check import ROUNDING
 
@@ -38,7 +37,7 @@ def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
         good = np.asarray((variance > 0.0).all(axis=1))
         if not good.all():
             cov, variance = np.where(good[:, None, None], cov, np.eye(p)), np.where(good[:, None], variance, 1.0)
-        pivots = np.diagonal(cholesky_or_nan(cov), axis1=1, axis2=2) ** 2
+        pivots = np.diagonal(choleskys(cov), axis1=1, axis2=2) ** 2
         return np.asarray(enough & good & (pivots > SINGULAR * variance).all(axis=1))
 
 

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.block import cholesky_or_nan, evaluate, hessian
+from halftrek.estimation.block import evaluate, hessian
+from halftrek.estimation.doubt import Yardstick
 from halftrek.estimation.em import em_step, has_em_step
 from halftrek.estimation.giant import LARGE, newton_giant
 from halftrek.estimation.loadings import split_covariances
-from halftrek.estimation.newton import Optimum, minimize, without
+from halftrek.estimation.newton import without
+from halftrek.estimation.piece import Flags, Piece, piece_of
 from halftrek.estimation.plan import Task
-from halftrek.estimation.ragged import Ends
-from halftrek.estimation.shape import Problem, Shape, error_matrices
-from halftrek.estimation.single import STEPS, Found, fits_alone, newton_single
-from halftrek.estimation.starts import random_start, regression_start, start_from
+from halftrek.estimation.search import Choice, choose, climb, look_again, reach_floor
+from halftrek.estimation.shape import Problem, error_matrices
+from halftrek.estimation.single import STEPS, fits_alone, newton_single
+from halftrek.estimation.starts import side_by_side, solving_starts, starting_values
 from halftrek.model import Floats
+from halftrek.model.kernels import choleskys
 
 NEAR_FLOOR = float(np.log(1e4))  # a share of 1e-6 is zero for all purposes
 FLOOR = float(np.log(1e-10))  # of a noise variance, as a share of the variable's own variance
 WARM_UP = 4  # EM steps before the second-order finish where the start may be poor
 STARTS = 8
-BARRIERS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 EM_SETTLED = 1e-12  # rise of the likelihood in one EM step, per row
 ENOUGH = 1e-11  # a predicted decrease of F that no longer matters
-
-Flags = NDArray[np.bool_]
+RUNAWAY = 1e3  # coefficient between correlations that no maximum has
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Settings:
     finish: bool = True
     few_rows: bool = False
     start: Floats | None = None  # coefficients to begin with, nan where there is no idea
+    rows: Floats | None = None  # of each data set: where they are known, a fit far from the moments is searched again
 
     @property
     def plain(self) -> bool:
@@ -52,42 +54,15 @@ class Settings:
         return self.plain and one and self.max_iter >= STEPS
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """The solution for each member of the batch, and how it went.
-
-    ``C`` has a row for every hidden cause of the task: those with loadings of their own, then those of two children.
-    """
-
-    t: Floats
-    W: Floats
-    C: Floats
-    value: Floats
-    iterations: NDArray[np.intp]
-    starts: NDArray[np.intp]
-    agreeing: NDArray[np.intp]
-    several: Flags  # equally good starts ended at different coefficients
-    converged: Flags
-    flat: NDArray[np.intp]
-    boundary: Flags
-    ridge: Flags  # no maximum was reached, and the likelihood is almost flat in some direction
-
-    def with_rows(self, rows: NDArray[np.intp], other: Piece) -> Piece:
-        """The piece with some members of the batch done again; the steps of both count."""
-        new = {}
-        for field in fields(self):
-            new[field.name] = getattr(self, field.name).copy()  # several fields may be one array
-            new[field.name][rows] = getattr(other, field.name)
-        new["iterations"][rows] += self.iterations[rows]
-        return Piece(**new)
-
-
-def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings) -> Piece:
+def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings, measure: Yardstick) -> Piece:
     """Fit a task to second moments ``G`` of its (slots, members), which have been divided by ``scale``."""
-    return split_latents(task, _fit(task, make_problem(task, G, scale), scale, settings), G, scale, settings)
+    piece = _fit(task, make_problem(task, G, scale), scale, settings, measure)
+    return split_latents(task, piece, G, scale, settings, measure)
 
 
-def split_latents(task: Task, piece: Piece, G: Floats, scale: Floats, settings: Settings) -> Piece:
+def split_latents(
+    task: Task, piece: Piece, G: Floats, scale: Floats, settings: Settings, measure: Yardstick
+) -> Piece:
     """Give hidden causes of two children their loadings, out of the error covariances that were fitted."""
     if not task.pair_latents:
         return piece
@@ -108,7 +83,7 @@ def split_latents(task: Task, piece: Piece, G: Floats, scale: Floats, settings: 
     if len(outside):  # no hidden causes have these covariances: their maximum lies on the boundary
         explicit = task.explicit()
         rest = make_problem(explicit, G[outside], scale[outside])
-        return piece.with_rows(outside, _fit(explicit, rest, scale[outside], settings))
+        return piece.with_rows(outside, _fit(explicit, rest, scale[outside], settings, measure.take(outside)))
     return piece
 
 
@@ -154,105 +129,78 @@ def _ties(task: Task, scale: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
     return link, base, np.array([parameters[0] for parameters in columns.values()], dtype=np.intp)
 
 
-def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings) -> Piece:
+def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measure: Yardstick) -> Piece:
     shape = task.shape
+    problem = replace(problem, before=measure.before[:, : shape.slots])
     many_maxima = task.several_starts or (settings.few_rows and bool(shape.pairs))
     wanted = settings.starts or (_starts_for(problem) if many_maxima else 1)
     if wanted == len(problem.G) == 1 and settings.plain and task.plain and fits_alone(shape):
         large = shape.parameters > LARGE and not problem.saturated
         found = newton_giant(task, problem.G[0]) if large else newton_single(shape, problem.G[0])
-        if found is not None and found.iterations <= settings.max_iter:
-            return _piece_of(task, found)
+        if found is not None and found.iterations <= settings.max_iter and not measure.doubtful(np.array([found.value])):
+            return piece_of(task, found, measure.deviance(np.array([found.value])), measure.spare)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1
-    b = len(problem.G)
-    many = problem if wanted == 1 else problem.take(np.repeat(np.arange(b), wanted))
-    theta = _starting_values(problem, wanted, given)
+    if settings.finish or not has_em_step(problem):
+        choice = _highest(problem, wanted, given, measure, settings.max_iter, many_maxima=many_maxima)
+    else:
+        theta, taken, settled = run_em(problem, starting_values(problem, wanted, given), settings.max_iter)
+        ends = climb(problem, theta, measure, steps=0)
+        choice = choose(problem, replace(ends, converged=settled, iterations=ends.iterations + taken))
+    return _described(task, problem, choice, measure)
+
+
+def _highest(
+    problem: Problem, wanted: int, given: Floats | None, measure: Yardstick, steps: int, *, many_maxima: bool
+) -> Choice:
+    """The highest maximum that so many starts lead to, and more of them where it falls short of the moments."""
+    fixed = 1 + (given is not None)
+    count = min(max(wanted // 4, 1), wanted - fixed) if wanted > fixed else 0
+    theta, solved = starting_values(problem, wanted - count, given), np.zeros((0, problem.free))
+    if count:
+        solved = solving_starts(problem, given, count)
+        if problem.shape.loadings and (measure.spare <= 0).all():  # the floor is in reach, perhaps without much ado
+            choice = reach_floor(problem, solved, measure, steps)
+            if measure.reached(choice.best.value).all():
+                return choice
     taken = 0
-    settled = np.zeros(len(theta), dtype=bool)
-    em_alone = not settings.finish and has_em_step(problem)
-    if em_alone:
-        theta, taken, settled = run_em(many, theta, settings.max_iter)
-    elif has_em_step(problem) and many_maxima and given is None and not problem.saturated:
-        theta, taken, _ = run_em(many, theta, WARM_UP)
-    ends = _finish(many, theta, 0 if em_alone else settings.max_iter, near=not many_maxima)
-    if em_alone:
-        ends = replace(ends, converged=settled)
-    best, agreeing, several = _choose(shape, problem, ends, wanted)
+    if has_em_step(problem) and many_maxima and given is None and not problem.saturated:
+        theta, taken, _ = run_em(problem, theta, WARM_UP)
+    ends = climb(problem, side_by_side(problem, theta, solved), measure, steps=steps, near=not many_maxima)
+    choice = choose(problem, replace(ends, iterations=ends.iterations + taken))
+    return look_again(problem, choice, measure, steps) if problem.free else choice
+
+
+def _described(task: Task, problem: Problem, choice: Choice, measure: Yardstick) -> Piece:
+    """The piece of a choice: what it is made of, and what is to be said of it."""
+    shape, b, best = task.shape, len(problem.G), choice.best
     full = problem.expand(best.theta)
     W, C = error_matrices(shape, full, problem.W0)
     rows = np.zeros((b, len(task.latents) + len(task.pair_latents), shape.size))
     rows[:, : len(task.latents)] = C
-    converged = best.converged | (best.decrement < ENOUGH)
+    t = full[:, shape.at.t].copy()
+    top = measure.reached(best.value) & (np.abs(t).max(axis=1, initial=0.0) < RUNAWAY)
+    converged = best.converged | (best.decrement < ENOUGH) | top
     lowest, flat = np.ones(b), np.zeros(b, dtype=np.intp)
     unsure = np.flatnonzero(~best.stiff)
     if len(unsure):
         lowest[unsure], flat[unsure] = curvature(problem.take(unsure), best.theta[unsure])
     return Piece(
-        t=full[:, shape.at.t].copy(),
+        t=t,
         W=W,
         C=rows,
         value=best.value.copy(),
-        iterations=best.iterations + taken,
-        starts=np.full(b, wanted),
-        agreeing=agreeing,
-        several=several,
+        iterations=best.iterations.copy(),
+        starts=choice.starts,
+        agreeing=choice.agreeing,
+        several=choice.several,
         converged=converged,
         flat=flat,
         boundary=_on_boundary(problem, best.theta, W),
         ridge=~converged & (lowest < 1e-4) & (best.decrement < 1e-2) & np.isfinite(best.value),
+        deviance=measure.deviance(best.value),
+        df=np.maximum(measure.spare + flat, 0),
     )
-
-
-_NO, _YES = np.zeros(1, dtype=bool), np.ones(1, dtype=bool)
-_NONE, _ONE = np.zeros(1, dtype=np.intp), np.ones(1, dtype=np.intp)
-
-
-def _piece_of(task: Task, found: Found) -> Piece:
-    """The piece of a single data set that needed nothing special."""
-    return Piece(
-        t=found.t[None],
-        W=found.W[None],
-        C=np.zeros((1, len(task.pair_latents), task.shape.size)),
-        value=np.array([found.value]),
-        iterations=np.array([found.iterations]),
-        starts=_ONE,
-        agreeing=_ONE,
-        several=_NO,
-        converged=_YES,
-        flat=_NONE,
-        boundary=np.array([found.boundary]),
-        ridge=_NO,
-    )
-
-
-def bunch_piece(ends: Ends) -> Piece:
-    """The piece of all tasks of a bunch, with the padding; hidden causes are not in it."""
-    b = len(ends.found)
-    no, one = np.zeros(b, dtype=bool), np.ones(b, dtype=np.intp)
-    return Piece(
-        t=ends.t,
-        W=ends.W,
-        C=np.zeros((b, 0, ends.W.shape[1])),
-        value=ends.value,
-        iterations=ends.iterations,
-        starts=one,
-        agreeing=one,
-        several=no,
-        converged=ends.found,
-        flat=np.zeros(b, dtype=np.intp),
-        boundary=ends.boundary,
-        ridge=no,
-    )
-
-
-def single_piece(task: Task, ends: Ends, i: int) -> Piece:
-    """The piece of one task of a bunch."""
-    m, d = task.shape.slots, task.shape.size
-    found = Found(
-        ends.t[i, :m], ends.W[i, :d, :d].copy(), float(ends.value[i]), int(ends.iterations[i]), bool(ends.boundary[i])
-    )
-    return _piece_of(task, found)
 
 
 def _starts_for(problem: Problem) -> int:
@@ -262,25 +210,10 @@ def _starts_for(problem: Problem) -> int:
     return STARTS // 2 if problem.saturated else STARTS
 
 
-def _finish(problem: Problem, theta: Floats, steps: int, *, near: bool = False) -> Optimum:
-    """Minimise F; where W holds covariances beside loadings, along a path of barriers that ends at the boundary."""
-    if not problem.free:
-        value = evaluate(problem, theta).value
-        yes = np.ones(len(theta), dtype=bool)
-        none = np.zeros(len(theta), dtype=np.intp)
-        return Optimum(theta, value, np.zeros(len(theta)), none, np.isfinite(value), yes)
-    if not (problem.shape.loadings and problem.covarying):
-        return minimize(problem, theta, max_iter=steps, near=near)
-    iterations = np.zeros(len(theta), dtype=np.intp)
-    for weight in BARRIERS:
-        end = minimize(replace(problem, barrier=weight), theta, max_iter=steps, tol=1e-4 * weight)
-        theta, iterations = end.theta, iterations + end.iterations
-    value = evaluate(problem, theta).value
-    return Optimum(theta, value, end.decrement, iterations, end.converged, np.zeros(len(theta), dtype=bool))
-
-
 def run_em(problem: Problem, theta: Floats, steps: int) -> tuple[Floats, int, Flags]:
     """Closed-form EM steps, at most so many; how many were taken, and where the likelihood had stopped rising."""
+    starts = len(theta) // len(problem.G)
+    problem = problem if starts == 1 else problem.take(np.repeat(np.arange(len(problem.G)), starts))
     value = evaluate(problem, theta).value
     settled = np.zeros(len(theta), dtype=bool)
     for taken in range(1, steps + 1):
@@ -303,51 +236,6 @@ def _given_start(task: Task, scale: Floats, start: Floats) -> Floats:
     return t
 
 
-def _starting_values(problem: Problem, wanted: int, given: Floats | None = None) -> Floats:
-    """One row for each start of each member of the batch, starts of a member next to each other."""
-    columns = [regression_start(problem)]
-    if given is not None:
-        columns.append(start_from(problem, given))
-    columns += [random_start(problem, seed) for seed in range(1, wanted + 1 - len(columns))]
-    full = np.stack(columns, axis=1).reshape(len(problem.G) * wanted, problem.shape.parameters)
-    if problem.link is None or problem.base is None:
-        return full
-    link, base = np.repeat(problem.link, wanted, axis=0), np.repeat(problem.base, wanted, axis=0)
-    free = (np.linalg.pinv(link) @ (full - base)[:, :, None])[:, :, 0]
-    many = problem.take(np.repeat(np.arange(len(problem.G)), wanted))
-    bad = ~np.isfinite(evaluate(many, free).value)
-    if bad.any():  # averages of covariances need not be covariances: begin with none
-        tied = np.abs(link[0, problem.shape.at.w]).sum(axis=0) > 0.0
-        free[np.ix_(bad, tied)] = 0.0
-    return np.asarray(free)
-
-
-def _choose(shape: Shape, problem: Problem, ends: Optimum, starts: int) -> tuple[Optimum, NDArray[np.intp], Flags]:
-    """The best start of each member, how many others reached it, and whether they agree on the coefficients."""
-    b = len(problem.G)
-    if starts == 1:
-        return ends, np.ones(b, dtype=np.intp), np.zeros(b, dtype=bool)
-    value = ends.value.reshape(b, starts)
-    # among equally good ends prefer one that converged
-    order = value + np.where(ends.converged.reshape(b, starts), 0.0, 1e-9)
-    at = np.arange(b) * starts + order.argmin(axis=1)
-    equal = value < ends.value[at][:, None] + 1e-8
-    theta = ends.theta.reshape(b, starts, -1)
-    many = problem.take(np.repeat(np.arange(b), starts))
-    t = many.expand(ends.theta)[:, shape.at.t].reshape(b, starts, -1)
-    apart = np.abs(t - problem.expand(ends.theta[at])[:, None, shape.at.t]).max(axis=2, initial=0.0)
-    several = (equal & ends.converged.reshape(b, starts) & (apart > 1e-3)).any(axis=1)
-    best = Optimum(
-        theta.reshape(b * starts, -1)[at],
-        ends.value[at],
-        ends.decrement[at],
-        ends.iterations[at],
-        ends.converged[at],
-        ends.stiff[at],
-    )
-    return best, equal.sum(axis=1), several
-
-
 def curvature(problem: Problem, theta: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Lowest eigenvalue of the Hessian (on a common scale), and how many directions leave the likelihood as it is."""
     bend = hessian(evaluate(problem, theta))
@@ -364,6 +252,6 @@ def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
     if problem.lower is not None:
         low = np.asarray((theta <= problem.lower + NEAR_FLOOR).any(axis=1))
     if problem.covarying:
-        pivots = np.diagonal(cholesky_or_nan(W), axis1=1, axis2=2) ** 2
+        pivots = np.diagonal(choleskys(W), axis1=1, axis2=2) ** 2
         low = low | ~(pivots > 1e-7 * np.diagonal(W, axis1=1, axis2=2)).all(axis=1)
     return np.asarray(low)

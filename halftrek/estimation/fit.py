@@ -258,8 +258,9 @@ def fit(
     options = resolve_options(graph, "free" if noise is None else noise, intercepts)
     names = graph.observed
     first = None if start is None else _matrix(names, start)
+    rows = _rows_of(moments)
     settings = Settings(
-        starts, max_iter or MAX_ITER, finish is not False, few_rows=_rows_of(moments) < FEW_ROWS, start=first
+        starts, max_iter or MAX_ITER, finish is not False, few_rows=rows < FEW_ROWS, start=first, rows=np.array([rows])
     )
     if isinstance(moments, Patterns):
         return _with_holes(graph, moments, options, settings)

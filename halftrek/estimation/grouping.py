@@ -54,6 +54,8 @@ def _arranged(task: Task) -> Task:
         pair_latents=tuple((k, ends) for ends, k in latent_pairs),
         several_starts=task.several_starts,
         about_origin=task.about_origin,
+        order=tuple(place[old] for old in task.order or range(s.size)),
+        before=task.before,
     )
 
 

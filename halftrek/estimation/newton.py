@@ -1,4 +1,8 @@
-"""The second-order finish: damped Fisher scoring far away, Newton near the maximum, for a whole batch at once."""
+"""The second-order finish: damped Fisher scoring far away, Newton near the maximum, for a whole batch at once.
+
+Along a curved valley, where loadings trade against each other and a noise variance runs into zero, both lose their way;
+there every step is Newton's with negative curvatures turned round (``bent``), which costs more and gets through.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.block import State, cholesky_or_nan, evaluate, fisher, gradient, hessian, residual_moments
+from halftrek.estimation.block import State, evaluate, fisher, gradient, hessian, residual_moments
 from halftrek.estimation.shape import Problem
 from halftrek.model import Floats
+from halftrek.model.kernels import choleskys
 
 NEAR = 1e-2  # a predicted decrease of F below this: try the exact Hessian
 SLACK = 1e-13  # F is not known better than this
@@ -39,11 +44,18 @@ class _Step:
 
 
 def minimize(
-    problem: Problem, theta: Floats, *, max_iter: int = 200, tol: float = 1e-18, near: bool = False
+    problem: Problem,
+    theta: Floats,
+    *,
+    max_iter: int = 200,
+    tol: float = 1e-18,
+    near: bool = False,
+    bent: bool = False,
 ) -> Optimum:
     """Minimise F from ``theta`` (free parameters, one row for each member of the batch).
 
-    ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them.
+    ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them. ``bent``: the start lies
+    in a long valley.
     """
     b = len(theta)
     end = Optimum(
@@ -70,7 +82,7 @@ def minimize(
         problem = problem.take(rows)
         state = evaluate(problem, x)
     for taken in range(1, max_iter + 1):
-        step = _step(state, x, damping, gain)
+        step = _bent_step(state, x, damping) if bent else _step(state, x, damping, gain)
         moved = x + step.move
         if problem.lower is not None:
             moved = np.maximum(moved, problem.lower)
@@ -130,14 +142,7 @@ def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step
 
     By Fisher scoring, or by Newton near the maximum wherever the exact (damped) Hessian is positive definite.
     """
-    slope = gradient(state)
-    lower = state.problem.lower
-    pinned = None if lower is None else (at <= lower + 1e-9) & (slope > 0.0)
-    if pinned is not None:
-        if pinned.any():
-            slope = np.where(pinned, 0.0, slope)
-        else:
-            pinned = None
+    slope, pinned = _slope(state, at)
     if ((last_gain < NEAR) & (damping == 0.0)).all():
         exact = _newton(state, slope, damping, pinned, None)
         if exact.newton.all():
@@ -150,13 +155,38 @@ def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step
     no = np.zeros(len(gain), dtype=bool)
     near = gain < NEAR
     if state.problem.shape.loadings:  # where loadings fold, information vanishes and only curvature is left
-        near |= _lowest_share(information, scale) < 1e-6
+        near |= _vanishing(information, scale)
     if not near.any():
         return _Step(move, gain, no, no, np.zeros(len(gain)))
     exact = _newton(state, slope, damping, pinned, scale)
     use = near & exact.newton
     move, gain = np.where(use[:, None], exact.move, move), np.where(use, exact.gain, gain)
     return _Step(move, gain, use, use & exact.stiff, use * exact.firm)
+
+
+def _slope(state: State, at: Floats) -> tuple[Floats, NDArray[np.bool_] | None]:
+    """The gradient without what pushes against a bound, and where that is, if anywhere."""
+    slope = gradient(state)
+    lower = state.problem.lower
+    if lower is None:
+        return slope, None
+    pinned = (at <= lower + 1e-9) & (slope > 0.0)
+    return (np.where(pinned, 0.0, slope), pinned) if pinned.any() else (slope, None)
+
+
+def _bent_step(state: State, at: Floats, damping: Floats) -> _Step:
+    """Newton steps with every curvature counted as positive."""
+    slope, pinned = _slope(state, at)
+    exact = hessian(state)
+    if pinned is not None:
+        exact = without(exact, pinned)
+    root = np.sqrt(_diagonal(exact))
+    values, vectors = np.linalg.eigh(exact / (root[:, :, None] * root[:, None, :]))
+    bend = np.maximum(np.abs(values), RIDGE) + damping[:, None]
+    along = (vectors.transpose(0, 2, 1) @ (slope / root)[:, :, None])[:, :, 0]
+    move = -(vectors @ (along / bend)[:, :, None])[:, :, 0] / root
+    plain = values[:, 0] > 0.0
+    return _Step(move, -0.5 * (slope * move).sum(axis=1), plain, values[:, 0] > 1e-7, np.maximum(values[:, 0], 0.0))
 
 
 def _newton(
@@ -168,7 +198,7 @@ def _newton(
         exact = without(exact, pinned)
     own = _diagonal(exact)
     damped = _damped(exact, own if scale is None else scale, damping)
-    pivots = np.diagonal(cholesky_or_nan(damped), axis1=1, axis2=2) ** 2
+    pivots = np.diagonal(choleskys(damped), axis1=1, axis2=2) ** 2
     fine = np.isfinite(pivots[:, -1])
     share = (pivots / own).min(axis=1)
     safe = damped if fine.all() else np.where(fine[:, None, None], damped, np.eye(damped.shape[1]))
@@ -193,10 +223,11 @@ def _solve(curvature: Floats, slope: Floats) -> tuple[Floats, Floats]:
     return step, -0.5 * (slope * step).sum(axis=1)
 
 
-def _lowest_share(information: Floats, scale: Floats) -> Floats:
-    """Lowest eigenvalue of an information matrix that has been brought to a unit diagonal."""
-    root = np.sqrt(scale)
-    return np.asarray(np.linalg.eigvalsh(information / (root[:, :, None] * root[:, None, :]))[:, 0])
+def _vanishing(information: Floats, scale: Floats) -> NDArray[np.bool_]:
+    """Where an information matrix, brought to a unit diagonal, has an eigenvalue below 1e-6."""
+    less = information.copy()
+    less.reshape(len(less), -1)[:, :: less.shape[1] + 1] -= 1e-6 * scale
+    return np.asarray(np.isnan(choleskys(less)[:, -1, -1]))
 
 
 def without(matrix: Floats, pinned: NDArray[np.bool_]) -> Floats:

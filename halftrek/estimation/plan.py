@@ -33,7 +33,8 @@ class Task:
 
     ``slots``: source column of each slot (PAD: none); ``members``: source column of each member. ``ties``: for each
     parameter None (free), a number (fixed) or a label. ``pair_latents``: hidden causes of two children that are fitted
-    as one error covariance. ``about_origin``: some intercept is fixed, so moments are taken about zero.
+    as one error covariance. ``about_origin``: some intercept is fixed, so moments are taken about zero. ``order``:
+    members in causal order, if that is not the order in which they stand. ``before``: sources that no member causes.
     """
 
     shape: Shape
@@ -47,11 +48,21 @@ class Task:
     pair_latents: tuple[tuple[int, tuple[int, int]], ...] = ()
     several_starts: bool = False
     about_origin: bool = False
+    order: tuple[int, ...] = ()
+    before: frozenset[int] = frozenset()
 
     @property
     def plain(self) -> bool:
         """True if nothing in it is fixed or tied."""
         return self.ties is None and not self.fixed_noise and not self.fixed_pairs
+
+    @cached_property
+    def free(self) -> int:
+        """Number of its free parameters: what is tied counts once, a slot without a regressor not at all."""
+        unused = self.slots.count(PAD)
+        if self.ties is None:
+            return self.shape.parameters - unused
+        return self.ties.count(None) - unused + len({tie for tie in self.ties if isinstance(tie, str)})
 
     @cached_property
     def where(self) -> NDArray[np.intp]:
@@ -68,6 +79,28 @@ class Task:
             np.array([self.variables[self.shape.column[a]] for a in own], dtype=np.intp),
         )
 
+    @cached_property
+    def causal(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Places of (slots, members) in causal order, each source once, and where in this list the members stand.
+
+        Before a member stand its slots, and all members and their slots that come before it.
+        """
+        found: dict[int, int] = {PAD: PAD}
+        own = []
+        for j in self.order or range(self.shape.size):
+            for a, slot in enumerate(self.slots):
+                if self.shape.column[a] == j:
+                    found.setdefault(slot, a)
+            own.append(len(found) - 1)
+            found[self.members[j]] = self.shape.slots + j
+        return np.array(list(found.values())[1:], dtype=np.intp), np.array(own, dtype=np.intp)
+
+    @cached_property
+    def spare(self) -> int:
+        """How many numbers of the district's moments its parameters leave unexplained, if each explains one."""
+        _, own = self.causal
+        return int(own.sum()) + len(own) - self.free
+
     def explicit(self) -> Task:
         """The same task with every hidden cause of two children given loadings of its own."""
         extra = [(len(self.latents) + i, j) for i, (_, ends) in enumerate(self.pair_latents) for j in ends]
@@ -82,7 +115,7 @@ class Task:
         latents = (*self.latents, *(k for k, _ in self.pair_latents))
         return Task(
             shape, self.variables, self.slots, self.members, latents, self.fixed_noise, self.fixed_pairs, ties,
-            (), True, self.about_origin,
+            (), True, self.about_origin, self.order, self.before,
         )  # fmt: skip
 
 
@@ -338,4 +371,10 @@ class _Builder:
             pair_latents=tuple(pair_latents),
             several_starts=bool(loadings) or _has_bow(graph, members) or (bool(pairs) and any(tie)),
             about_origin=about_origin,
+            before=self._before(members, slots),
         )
+
+    def _before(self, members: tuple[str, ...], slots: list[int]) -> frozenset[int]:
+        """Of the sources in the slots, those that no member causes: their covariances with the errors are zero."""
+        later = {self.place[v] for v in self.graph.descendants(members)}
+        return frozenset(slots) - later

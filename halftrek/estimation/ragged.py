@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.block import cholesky_or_nan
 from halftrek.estimation.newton import NEAR, QUADRATIC, RIDGE, SLACK
 from halftrek.estimation.plan import PAD, Task
 from halftrek.estimation.single import FAR, SOLID, STEPS, fits_alone
 from halftrek.model import Floats
+from halftrek.model.kernels import choleskys
 
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -63,6 +63,10 @@ class Bunch:
     second: Ints
     row: Ints
     other: Ints
+    causal: Ints  # sources of each task in causal order (see ``Task.causal``) ...
+    own: Flags  # ... and which of them are members
+    unexplained: Ints  # numbers that each leaves unexplained
+    before: Floats  # 1 for a slot whose regressor no member of the task causes
 
     @staticmethod
     def of(tasks: Sequence[Task]) -> Bunch:
@@ -81,6 +85,13 @@ class Bunch:
                 f[i, :n], j[i, :n] = ends.T
             f[i, n : n + d] = j[i, n : n + d] = task.shape.noisy
             s[i, :n], s[i, n : n + d] = 1.0, 0.5
+        longest = max(len(task.causal[0]) for task in tasks)
+        causal, own, before = np.full((b, longest), PAD), np.zeros((b, longest), dtype=bool), np.zeros((b, M))
+        for i, task in enumerate(tasks):
+            at, members = task.causal
+            before[i, : task.shape.slots] = [slot in task.before for slot in task.slots]
+            causal[i, : len(at)] = task.where[at]
+            own[i, members] = True
         which, at = np.nonzero(s == 1.0)
         pairs[which, f[which, at], j[which, at]] = pairs[which, j[which, at], f[which, at]] = 1.0
         sizes = np.array([task.shape.size for task in tasks])
@@ -120,6 +131,10 @@ class Bunch:
             second=(member + j)[known],
             row=np.take_along_axis(variables, f, 1)[known],
             other=np.take_along_axis(variables, j, 1)[known],
+            causal=causal,
+            own=own,
+            unexplained=np.array([task.spare for task in tasks], dtype=np.intp),
+            before=before,
         )
 
 
@@ -209,7 +224,7 @@ def _descend(bunch: Bunch, G: Floats) -> Ends:
         doubtful = np.flatnonzero(closing | (alive & (gain > NEAR)))
         done = np.zeros(b, dtype=bool)
         if len(doubtful):
-            pivots = np.diagonal(cholesky_or_nan(H[doubtful]), axis1=1, axis2=2) ** 2
+            pivots = np.diagonal(choleskys(H[doubtful]), axis1=1, axis2=2) ** 2
             firm = np.full(b, np.inf)
             firm[doubtful] = (pivots / own[doubtful]).min(axis=1)
             alive &= (firm > 0.0) & ~(closing & ~(firm > SOLID))
@@ -251,7 +266,7 @@ def _record(
         W = np.where(bunch.saturated[:, None, None], _residuals(bunch, *G, t)[1], W)
         w = _entries(bunch, W)
     rows = np.flatnonzero(done)
-    pivots = np.diagonal(cholesky_or_nan(W[rows]), axis1=1, axis2=2) ** 2
+    pivots = np.diagonal(choleskys(W[rows]), axis1=1, axis2=2) ** 2
     share = (pivots / np.diagonal(W[rows], axis1=1, axis2=2)).min(axis=1)
     end.found[rows] = share > 0.0
     end.boundary[rows] = ~(share > SOLID)
@@ -311,7 +326,7 @@ def _evaluate(
     GA, R = _residuals(bunch, Gzz, Gzy, Gyy, t)
     if bunch.saturated.any():
         W = np.where(bunch.saturated[:, None, None], R, W)
-    root = np.diagonal(cholesky_or_nan(W), axis1=1, axis2=2)
+    root = np.diagonal(choleskys(W), axis1=1, axis2=2)
     value = 2.0 * np.log(root).sum(axis=1)
     if not np.isfinite(value).all():
         W = np.where(np.isfinite(value)[:, None, None], W, np.eye(bunch.members))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.estimation.district import Piece
+from halftrek.estimation.piece import Piece
 from halftrek.estimation.plan import PAD, Task
 from halftrek.estimation.solve import Solution
 from halftrek.estimation.status import Code, DistrictReport
@@ -49,4 +49,6 @@ def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> Distric
         flat=int(piece.flat[i]),
         several=bool(piece.several[i]),
         runaway=runaway,
+        deviance=float(piece.deviance[i]) if piece.deviance[i] == piece.deviance[i] else None,
+        df=int(piece.df[i]),
     )

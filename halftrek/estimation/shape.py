@@ -112,12 +112,14 @@ class Problem:
     base: Floats | None = None
     lower: Floats | None = None  # lower bounds of the free parameters, for variances that run into zero
     barrier: float = 0.0  # weight of -log|W|, which keeps W positive definite where it holds covariances beside C
+    before: Floats | None = None  # 1 for a slot whose regressor no member causes, for each member of the batch
 
     def take(self, rows: Ints) -> Problem:
         """Some members of the batch."""
         link = None if self.link is None else self.link[rows]
         base = None if self.base is None else self.base[rows]
-        return replace(self, G=self.G[rows], W0=self.W0[rows], link=link, base=base)
+        before = None if self.before is None else self.before[rows]
+        return replace(self, G=self.G[rows], W0=self.W0[rows], link=link, base=base, before=before)
 
     @cached_property
     def covarying(self) -> bool:

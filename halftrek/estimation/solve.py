@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.district import Piece, Settings, bunch_piece, single_piece, solve_district, split_latents
+from halftrek.estimation.district import Settings, solve_district, split_latents
+from halftrek.estimation.doubt import Yardstick, floors_of_bunch, yardstick_of
+from halftrek.estimation.piece import Piece, bunch_piece, single_piece
 from halftrek.estimation.plan import PAD, Plan, Regressions, Task
 from halftrek.estimation.ragged import Bunch, solve_bunch
 from halftrek.model import Floats
@@ -50,14 +52,14 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
     groups = plan.groups if b > 1 or not settings.usual else plan.bunches[1]
     if b == 1 and settings.usual:
         for bunch in plan.bunches[0]:
-            gained, done, left = _solve_bunch(bunch, centred, settings, (T, W, C))
+            gained, done, left = _solve_bunch(bunch, centred, settings, len(plan.tasks), (T, W, C))
             value += gained
             pieces += done
             groups += left
     for tasks in groups:
         S = about_origin if tasks[0].about_origin else centred
         G, scale = gather(tasks, S)
-        piece = solve_district(tasks[0], G, scale, settings)
+        piece = solve_district(tasks[0], G, scale, settings, yardstick_of(tasks, G, settings.rows, len(plan.tasks)))
         value += (piece.value + 2.0 * np.log(scale[:, tasks[0].shape.slots :]).sum(axis=1)).reshape(b, -1).sum(axis=1)
         for t, task in enumerate(tasks):
             rows_of_task = slice(t, None, len(tasks))
@@ -75,7 +77,7 @@ def solve_plan(plan: Plan, cov: Floats, mean: Floats, settings: Settings) -> Sol
 
 
 def _solve_bunch(
-    bunch: Bunch, S: Floats, settings: Settings, into: tuple[Floats, Floats, Floats]
+    bunch: Bunch, S: Floats, settings: Settings, beside: int, into: tuple[Floats, Floats, Floats]
 ) -> tuple[float, list[tuple[Task, slice, Piece]], tuple[tuple[Task], ...]]:
     """Solve the tasks of a bunch into T, W and C: the sum of F, how they went, and the tasks that are still to do."""
     G, scale = moments_of(bunch.where, S)
@@ -84,12 +86,15 @@ def _solve_bunch(
         return 0.0, [], tuple((task,) for task in bunch.tasks)
     T, W, _ = into
     b, own = len(G), scale[:, bunch.slots :]
+    n = np.full(b, np.nan) if settings.rows is None else np.repeat(settings.rows, b)
+    measure = Yardstick(floors_of_bunch(bunch, moments_of(bunch.causal, S)[0]), n, bunch.unexplained, bunch.before, beside)
+    ends = replace(ends, found=ends.found & ~measure.doubtful(ends.value))
     flat = own.ravel()
     slots = scale[:, : bunch.slots].ravel()[bunch.slot]
     T[0, bunch.regressor, bunch.target] = ends.t.ravel()[bunch.slot] * flat[bunch.column] / slots
     errors = ends.w.ravel()[bunch.parameter] * flat[bunch.first] * flat[bunch.second]
     W[0, bunch.row, bunch.other] = W[0, bunch.other, bunch.row] = errors
-    piece = bunch_piece(ends)
+    piece = bunch_piece(ends, measure.deviance(ends.value), np.maximum(measure.spare, 0))
     done = []
     for i, task in enumerate(bunch.tasks):
         if not ends.found[i]:
@@ -99,7 +104,7 @@ def _solve_bunch(
             m, d = task.shape.slots, task.shape.size
             at = np.r_[0:m, bunch.slots : bunch.slots + d]
             local = (G[i : i + 1, at[:, None], at], scale[i : i + 1, at])
-            mine = split_latents(task, single_piece(task, ends, i), *local, settings)
+            mine = split_latents(task, single_piece(task, piece, i), *local, settings, measure.take(np.array([i])))
             done[-1] = (task, slice(0, None), mine)
             _store(task, mine, slice(0, None), local[1], into, {}, PAD)
     value = np.where(ends.found, ends.value + 2.0 * np.log(own).sum(axis=1), 0.0)

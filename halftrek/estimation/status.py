@@ -6,6 +6,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from halftrek.estimation.doubt import is_doubtful
 from halftrek.notes import Note, in_words, note
 
 Code = Literal["converged", "boundary", "flat", "no finite maximum", "not converged"]
@@ -36,7 +37,11 @@ class Status:
 
 @dataclass(frozen=True)
 class DistrictReport:
-    """How the fit of one district went."""
+    """How the fit of one district went.
+
+    ``deviance`` is twice the log-likelihood by which it falls short of what no model can exceed, on ``df`` degrees of
+    freedom; None where that is not known.
+    """
 
     members: tuple[str, ...]
     code: Code
@@ -46,6 +51,18 @@ class DistrictReport:
     flat: int = 0
     several: bool = False
     runaway: str = ""
+    deviance: float | None = None
+    df: int = 0
+
+    @property
+    def certain(self) -> bool:
+        """True if no model has a higher likelihood, so that this is the maximum whatever the others are."""
+        return self.deviance == 0.0
+
+    @property
+    def doubtful(self) -> bool:
+        """True if the likelihood falls further short of what the moments allow than it should in a true graph."""
+        return self.deviance is not None and bool(is_doubtful(self.deviance, self.df))
 
     @property
     def sentence(self) -> str:
@@ -74,7 +91,7 @@ class DistrictReport:
         if self.code == "boundary":
             notes.append(note("boundary", who=who))
         found = self.code in ("converged", "flat", "boundary")
-        if found and self.starts > 1 and 2 * self.agreeing < self.starts and not self.several:
+        if found and self.starts > 1 and 2 * self.agreeing < self.starts and not self.several and not self.certain:
             notes.append(note("several peaks", who=who, agreeing=self.agreeing, starts=self.starts))
         return tuple(notes)
 

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.estimation.block import cholesky_or_nan, evaluate, fisher, gradient, hessian
-from halftrek.estimation.district import _finish
+from halftrek.estimation.block import evaluate, fisher, gradient, hessian
+from halftrek.estimation.doubt import Yardstick
 from halftrek.estimation.em import em_step, has_em_step
+from halftrek.estimation.search import climb
 from halftrek.estimation.shape import Problem, Shape
 from halftrek.estimation.starts import random_start, regression_start
+from halftrek.model.kernels import choleskys
 
 
 def make_problem(seed: int, d: int) -> tuple[Problem, np.ndarray]:
@@ -125,7 +127,8 @@ def test_newton_does_not_stop_above_em(case):
     theta = regression_start(problem)
     for _ in range(5):
         theta = em_step(problem, theta)
-    end = _finish(problem, theta, 300)
+    unknown = Yardstick(np.full(2, -np.inf), np.full(2, np.nan), np.zeros(2, dtype=int), np.zeros((2, 0)))
+    end = climb(problem, theta, unknown, steps=300)
     for _ in range(300):
         theta = em_step(problem, theta)
     assert (end.value <= evaluate(problem, theta).value + 1e-6).all()
@@ -145,7 +148,7 @@ def test_starts_are_feasible_and_repeatable(case, seed):
 
 def test_cholesky_marks_only_the_matrices_that_fail():
     good, bad = np.eye(2), np.array([[1.0, 2.0], [2.0, 1.0]])
-    roots = cholesky_or_nan(np.stack([good, bad, 4 * good, np.full((2, 2), np.nan)]))
+    roots = choleskys(np.stack([good, bad, 4 * good, np.full((2, 2), np.nan)]))
     assert np.array_equal(roots[0], good)
     assert np.array_equal(roots[2], 2 * good)
-    assert np.isnan(roots[[1, 3]]).all()
+    assert np.isnan(roots[[1, 3]].diagonal(axis1=1, axis2=2)).all()

@@ -10,6 +10,7 @@ import pytest
 from halftrek.estimation import fit
 from halftrek.estimation.batch import fit_batch
 from halftrek.estimation.district import Settings, solve_district
+from halftrek.estimation.doubt import yardstick_of
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.ragged import Bunch, bunches_of, solve_bunch
@@ -48,7 +49,8 @@ def test_every_district_ends_where_it_ends_alone(seed):
         assert ends.found.mean() > 0.7
         for i in np.flatnonzero(ends.found):
             task = bunch.tasks[i]
-            piece = solve_district(task, *gather((task,), cov), Settings())
+            G, scale = gather((task,), cov)
+            piece = solve_district(task, G, scale, Settings(), yardstick_of((task,), G, None))
             m, d = task.shape.slots, task.shape.size
             assert piece.converged[0]
             assert abs(piece.value[0] - ends.value[i]) < 1e-11

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 
-from halftrek.estimation.district import _piece_of, make_problem
+from halftrek.estimation.district import make_problem
 from halftrek.estimation.newton import minimize
 from halftrek.estimation.options import Options
+from halftrek.estimation.piece import piece_of
 from halftrek.estimation.plan import Task, make_plan
 from halftrek.estimation.shape import Shape, error_matrices
 from halftrek.estimation.single import Found, fits_alone, newton_single
@@ -69,9 +70,10 @@ def test_a_piece_that_is_done_again_keeps_its_fields_apart():
     shape = Shape(2, (1,), ((0, 1),), (0, 1))
     task = Task(shape, (0, 1), (0,), (0, 1), ())
     found = Found(np.array([0.5]), np.eye(2), 1.0, 3, False)
-    piece = _piece_of(task, found)
+    nothing = np.zeros(1), np.zeros(1, dtype=int)
+    piece = piece_of(task, found, *nothing)
     again = replace(
-        _piece_of(task, replace(found, t=np.array([0.7]), iterations=4)),
+        piece_of(task, replace(found, t=np.array([0.7]), iterations=4), *nothing),
         starts=np.array([8]), agreeing=np.array([5]), several=np.array([True]),
     )  # fmt: skip
     mixed = piece.with_rows(np.array([0]), again)
