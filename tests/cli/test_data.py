@@ -200,7 +200,7 @@ def test_what_is_not_identified_has_no_number_in_the_list(capsys: Capture) -> No
     assert "not identified" in capsys.readouterr().out
 
 
-def test_groups_as_a_table(capsys: Capture, tmp_path: Path) -> None:
+def test_groups_as_a_table(capsys: Capture) -> None:
     """Each month by full information; the same numbers as in Python."""
     graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
     found = answer(capsys, "effect", graph, "airquality", "Solar", "Ozone", "--by", "Month", "--level", "0.9")
