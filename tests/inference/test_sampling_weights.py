@@ -210,6 +210,11 @@ def test_groups() -> None:
         assert [joint.loc[(key, v), "se"] for v in "yz"] == pytest.approx(list(errors), rel=1e-6)
     with pytest.raises(InputError, match="tests that groups are alike"):
         fits.invariance()
+    holed: Any = ht.fit(GRAPH, HOLED, by=labels, sampling_weights=1e3 * HOLED["w"])
+    for key, row in holed.query("x ~> y").set_index("group").iterrows():
+        own = ht.fit(GRAPH, HOLED[labels == key], sampling_weights="w").query("x ~> y")
+        assert row["estimate"] == pytest.approx(own.value, rel=1e-6)
+        assert row["se"] == pytest.approx(own.se, rel=1e-6)
     alone = {k: read_moments(ROWS[labels == k], list("xzmy"), sampling_weights="w") for k in ("high", "low")}
     stacked: Any = ht.fit(GRAPH, alone)
     assert stacked.query("x ~> y")["status"].str.contains("sampling weights ignored").all()
