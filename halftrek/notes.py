@@ -78,6 +78,13 @@ _WORDS: dict[str, Words] = {
         "several peaks, see fit.status",
         level="doubt",
     ),
+    "maximum missed": Words(
+        "district {{{who}}}: the graph restricts none of its covariances, yet the log-likelihood stays {lost:.3g} below "
+        "what they allow: either no noise variances and error covariances fit them, or a higher maximum was missed. "
+        "Compare with a fit that has more starts",
+        "may have missed the maximum",
+        level="doubt",
+    ),
     "not determined": Words(
         "district {{{who}}}: {many} of its parameters cannot be determined from data; each question is checked on its "
         "own",

@@ -109,14 +109,17 @@ def fit_batch(
 ) -> BatchFit:
     """Fit a graph to many moment sets: a list of ``Moments``, or arrays ``cov (b, p, p)``, ``mean (b, p)``, ``n``.
 
-    Arrays are in the order of ``graph.observed``; ``start`` holds coefficients to begin one more start with.
+    Arrays are in the order of ``graph.observed``; ``start`` holds coefficients to begin one more start with. Data sets
+    that reject the graph are searched again from elsewhere, unless ``starts=1``; one that falls short of its moments
+    though the graph does not restrict them counts as "not converged".
     """
     names = graph.observed
     S, m, rows = _arrays(graph, moments, cov, mean, n)
     plan = make_plan(graph, names, resolve_options(graph, noise, intercepts))
     good = np.flatnonzero(well_posed(S, rows))
     code = np.full(len(S), "failed", dtype="<U17")
-    part = solve_plan(plan, S[good], m[good], Settings(starts, max_iter, start=start)) if len(good) else None
+    settings = Settings(starts, max_iter, start=start, rows=rows[good], again=starts != 1)
+    part = solve_plan(plan, S[good], m[good], settings) if len(good) else None
     parameters = {k: _spread(getattr(part, k, None), good, len(S), shape) for k, shape in _shapes(plan.latents, names)}
     loglik = np.full(len(S), np.nan)
     if part is not None:
@@ -178,7 +181,7 @@ def _codes(solution: Solution, b: int) -> NDArray[np.str_]:
             "flat": piece.flat[rows] > 0,
             "boundary": piece.boundary[rows],
             "no finite maximum": piece.ridge[rows],
-            "not converged": ~piece.converged[rows] & ~piece.ridge[rows],
+            "not converged": ~piece.converged[rows] & ~piece.ridge[rows] | piece.unexplained[rows],
         }
         for level, word in enumerate(ranked):
             worse = found[word] & np.isin(code, ("converged", *ranked[:level]))

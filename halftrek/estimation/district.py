@@ -40,7 +40,8 @@ class Settings:
     finish: bool = True
     few_rows: bool = False
     start: Floats | None = None  # coefficients to begin with, nan where there is no idea
-    rows: Floats | None = None  # of each data set: where they are known, a fit far from the moments is searched again
+    rows: Floats | None = None  # of each data set, to tell whether a fit falls short of the moments by chance
+    again: bool = True  # whether to search again where it is no chance
 
     @property
     def plain(self) -> bool:
@@ -143,6 +144,8 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
     wanted = wanted + (given is not None) if problem.free else 1
     if settings.finish or not has_em_step(problem):
         choice = _highest(problem, wanted, given, measure, settings.max_iter, many_maxima=many_maxima)
+        if settings.again and problem.free:
+            choice = look_again(problem, choice, measure, settings.max_iter)
     else:
         theta, taken, settled = run_em(problem, starting_values(problem, wanted, given), settings.max_iter)
         ends = climb(problem, theta, measure, steps=0)
@@ -153,7 +156,7 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
 def _highest(
     problem: Problem, wanted: int, given: Floats | None, measure: Yardstick, steps: int, *, many_maxima: bool
 ) -> Choice:
-    """The highest maximum that so many starts lead to, and more of them where it falls short of the moments."""
+    """The highest maximum that so many starts lead to."""
     fixed = 1 + (given is not None)
     count = min(max(wanted // 4, 1), wanted - fixed) if wanted > fixed else 0
     theta, solved = starting_values(problem, wanted - count, given), np.zeros((0, problem.free))
@@ -167,8 +170,7 @@ def _highest(
     if has_em_step(problem) and many_maxima and given is None and not problem.saturated:
         theta, taken, _ = run_em(problem, theta, WARM_UP)
     ends = climb(problem, side_by_side(problem, theta, solved), measure, steps=steps, near=not many_maxima)
-    choice = choose(problem, replace(ends, iterations=ends.iterations + taken))
-    return look_again(problem, choice, measure, steps) if problem.free else choice
+    return choose(problem, replace(ends, iterations=ends.iterations + taken))
 
 
 def _described(task: Task, problem: Problem, choice: Choice, measure: Yardstick) -> Piece:
@@ -253,5 +255,6 @@ def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
         low = np.asarray((theta <= problem.lower + NEAR_FLOOR).any(axis=1))
     if problem.covarying:
         pivots = np.diagonal(choleskys(W), axis1=1, axis2=2) ** 2
-        low = low | ~(pivots > 1e-7 * np.diagonal(W, axis1=1, axis2=2)).all(axis=1)
+        least = 1e-4 if problem.shape.loadings else 1e-7  # barriers keep some distance from where W is singular
+        low = low | ~(pivots > least * np.diagonal(W, axis1=1, axis2=2)).all(axis=1)
     return np.asarray(low)

@@ -138,7 +138,8 @@ class _Search:
 
     def inner(self, moments: Moments, T: Floats | None, *, quick: bool = False) -> tuple[Solution, CGLSCM, float]:
         """The fit of complete moments, from the usual starts and from coefficients that are known to be good."""
-        settings = self.settings if T is None else replace(self.settings, start=T)
+        # later moments are the model's own in part: falling short of them says nothing
+        settings = self.settings if T is None else replace(self.settings, start=T, rows=None)
         if quick:
             settings = replace(settings, starts=1)
         solution = solve_plan(self.plan, moments.cov[None], moments.mean[None], settings)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.estimation.doubt import is_doubtful
 from halftrek.estimation.plan import Task
 from halftrek.estimation.ragged import Ends
 from halftrek.estimation.single import Found
@@ -37,6 +38,11 @@ class Piece:
     ridge: Flags  # no maximum was reached, and the likelihood is almost flat in some direction
     deviance: Floats  # twice the log-likelihood by which it falls short of what the moments allow any model ...
     df: Ints  # ... and how many numbers it leaves unexplained
+
+    @property
+    def unexplained(self) -> Flags:
+        """Where it falls short of the moments inside the parameter space, though no restriction explains that."""
+        return is_doubtful(self.deviance, self.df) & (self.df == 0) & ~self.boundary
 
     def with_rows(self, rows: Ints, other: Piece) -> Piece:
         """The piece with some members of the batch done again; the steps of both count."""

@@ -65,6 +65,11 @@ class DistrictReport:
         return self.deviance is not None and bool(is_doubtful(self.deviance, self.df))
 
     @property
+    def unexplained(self) -> bool:
+        """True if it falls short of the moments though the graph restricts nothing that would explain it."""
+        return self.doubtful and self.df == 0
+
+    @property
     def sentence(self) -> str:
         """What there is to say of this district, empty if all went well."""
         notes = list(self.warnings)
@@ -93,6 +98,8 @@ class DistrictReport:
         found = self.code in ("converged", "flat", "boundary")
         if found and self.starts > 1 and 2 * self.agreeing < self.starts and not self.several and not self.certain:
             notes.append(note("several peaks", who=who, agreeing=self.agreeing, starts=self.starts))
+        if found and self.unexplained:
+            notes.append(note("maximum missed", who=who, lost=(self.deviance or 0.0) / 2.0))
         return tuple(notes)
 
 
