@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -13,21 +12,18 @@ from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
 from halftrek.answers import Answer
-from halftrek.errors import InputError, NotIdentifiedError
+from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import BatchFit, DistrictReport, Fit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.estimation.status import troubles
 from halftrek.frames import library_of
 from halftrek.graph import Graph
 from halftrek.identification import Verdict
-from halftrek.inference import How, Profile, RobustTest, measures, profile_curve, robust_measures
+from halftrek.inference import How
 from halftrek.inference.beside_formula import formula_notes
-from halftrek.inference.contradictions import Contradiction, restrictions_behind
 from halftrek.inference.few_valued import few_valued, refuse_few_valued, takes_normal
 from halftrek.inference.how import asked
-from halftrek.inference.multiplicity import Multiplicity
-from halftrek.inference.robust_fit import NORMAL_THEORY, usual_measures
-from halftrek.inference.rows_behind import categories_behind, coding_notes, in_numbers
+from halftrek.inference.rows_behind import coding_notes
 from halftrek.inference.seen import seen_fit, seen_note
 from halftrek.inputs import (
     is_grouped,
@@ -41,7 +37,7 @@ from halftrek.inputs import (
 )
 from halftrek.model import CGLSCM, Gaussian
 from halftrek.moments import Moments, read_moments
-from halftrek.notes import Note, note, warnings_of
+from halftrek.notes import Note, note
 from halftrek.queries import (
     Composite,
     Counterfactual,
@@ -57,14 +53,10 @@ from halftrek.queries import (
 )
 from halftrek.queries.gradients import linearize
 from halftrek.queries.seen import as_seen
-from halftrek.queries.units import unit_query
-from halftrek.trust import Judged, judge, judged_effects, table_how
+from halftrek.trust import Judged, judge
 
 if TYPE_CHECKING:
     from halftrek.estimation.groups import GroupFits
-    from halftrek.inference.decomposition import Decomposition
-    from halftrek.inference.effects import Effect
-    from halftrek.inference.mediation import Mediation
 
 
 def graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
@@ -247,7 +239,7 @@ def answer(fitted: Fit, question: str | Query, *, crude: bool = False, **uncerta
     query = read_question(question)
     check_query(query, fitted.graph)
     refuse_few_valued(fitted, query)
-    verdict = _verdict(fitted.graph, query)
+    verdict = verdict_of(fitted.graph, query)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
     result = evaluate(query, fitted.model)
@@ -276,7 +268,7 @@ def crude_of(fitted: Fit, query: Query, **uncertainty: Any) -> Answer:
         return answer(seen_fit(fitted, sorted(variables_of(seen))), seen, **uncertainty)
     alone = seen_fit(fitted, (query.cause, query.effect))
     slope = answer(alone, DirectEffect(query.cause, query.effect), **uncertainty)  # a regression, with its interval
-    return replace(slope, query=seen, verdict=_verdict(alone.graph, seen))
+    return replace(slope, query=seen, verdict=verdict_of(alone.graph, seen))
 
 
 def how_of(**uncertainty: Any) -> How:
@@ -311,118 +303,6 @@ def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
     return found if isinstance(found, Gaussian) else None
 
 
-def measures_of(fitted: Fit, robust: bool | RobustTest | None = None) -> dict[str, Any]:
-    """How well the fitted model reproduces the moments; ``robust`` adds tests that do not need normal data.
-
-    Left out, test and indices are those that suit the rows: they count clusters and sampling weights, if there are any.
-    """
-    if robust is None:
-        suited, words = usual_measures(fitted)
-        return suited.to_dict() | {"test": words}
-    found = measures(fitted)
-    plain = found.to_dict() | {"test": NORMAL_THEORY}
-    if robust is False:
-        return plain
-    test: RobustTest = "yuan-bentler" if robust is True else robust
-    return plain | robust_measures(fitted, test, found).to_dict()
-
-
-def restrictions_of(
-    fitted: Fit, question: str | Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
-) -> list[Contradiction]:
-    """What an identified answer rests on, tested; those restrictions first whose relaxing would move it most."""
-    query = read_question(question)
-    check_query(query, fitted.graph)
-    verdict = _verdict(fitted.graph, query)
-    if not verdict.identified:
-        raise NotIdentifiedError(verdict.explain(), verdict)
-    return restrictions_behind(fitted, query, multiplicity=multiplicity, robust=robust)
-
-
-def profile_of(fitted: Fit, question: str | Query, *, points: int, level: float) -> Profile:
-    """The profile of an identified answer."""
-    query = read_question(question)
-    check_query(query, fitted.graph)
-    verdict = _verdict(fitted.graph, query)
-    if not verdict.identified:
-        raise NotIdentifiedError(verdict.explain(), verdict)
-    return profile_curve(fitted, query, points=points, level=level)
-
-
-def effects_of(fitted: Fit, kind: Any, *, budget: float, **uncertainty: Any) -> Any:
-    """Every effect with its uncertainty, as a tidy frame."""
-    from halftrek.frames import as_frame
-    from halftrek.inference.effects import Effect, columns_of
-
-    rows = effect_rows_of(fitted, how_of(**uncertainty), kind=kind, budget=budget)
-    return as_frame(columns_of(rows, Effect), fitted.frame)
-
-
-def effect_rows_of(fitted: Fit, how: How, *, kind: Any = "all", budget: float = 5.0) -> list[Effect]:
-    """Every effect with its uncertainty; one whose interval may mislead says so."""
-    from halftrek.inference.effects import effect_rows
-
-    return judged_effects(fitted, effect_rows(fitted, table_how(fitted, how), kind=kind, budget=budget), how)
-
-
-def decomposition_of(fitted: Fit, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
-    """A total effect path by path."""
-    from halftrek.inference.decomposition import decompose
-
-    return decompose(fitted, cause, effect, table_how(fitted, how_of(**uncertainty)), most=most)
-
-
-def mediation_of(
-    fitted: Fit, cause: str, effect: str, mediators: Sequence[str] | None, **uncertainty: Any
-) -> Mediation:
-    """A total effect split at mediators."""
-    from halftrek.inference.mediation import mediate
-
-    return mediate(fitted, cause, effect, table_how(fitted, how_of(**uncertainty)), mediators=mediators)
-
-
-def counterfactual_of(
-    source: Fit | CGLSCM,
-    rows: Any,
-    do: Mapping[str, Any],
-    outcome: str | Sequence[str],
-    *,
-    unidentified: Literal["raise", "nan"] = "raise",
-    **uncertainty: Any,
-) -> Any:
-    """What would have been: an answer for one unit, a table for a table."""
-    from halftrek.inference.units import columns_named, estimated_units, exact_units, held_values, one_unit
-    from halftrek.moments.tables import read_table, table_like
-
-    outcomes = (outcome,) if isinstance(outcome, str) else tuple(outcome)
-    graph = source.graph
-    known = categories_behind(source) if isinstance(source, Fit) else ()
-    if isinstance(source, Fit):
-        do = in_numbers(source, do)
-    check_query(unit_query((), tuple(do), outcomes), graph)
-    if isinstance(rows, Mapping) and not any(map(np.ndim, rows.values())):
-        if unidentified != "raise":
-            raise InputError(f"unidentified={unidentified!r} is for the rows of a table; for one unit leave it out")
-        unit = in_numbers(source, rows) if isinstance(source, Fit) else rows
-        question = one_unit(graph, unit, do, outcomes)
-        if isinstance(source, Fit):
-            return answer(source, question, **uncertainty)
-        return answer_from_model(source, question)
-    names = source.model.names if isinstance(source, Fit) else source.names
-    table = read_table(rows, names, also=columns_named(do), categories=known)
-    held = held_values(graph, do, table)
-    if isinstance(source, Fit):
-        decide = partial(_verdict, graph)
-        how = table_how(source, how_of(**uncertainty))
-        found = estimated_units(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
-        seen = tuple(v for v in table.names if v in graph)
-        for text in warnings_of(few_valued(source, unit_query(seen, tuple(held), outcomes))):
-            warnings.warn(text, stacklevel=3)
-    else:
-        found = exact_units(source, table, held, outcomes)
-    return table_like(rows, found.columns())
-
-
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
     """The exact answer of a model whose parameters are known."""
     query = read_question(question)
@@ -430,5 +310,5 @@ def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
 
 
 @lru_cache(maxsize=512)
-def _verdict(chosen: Graph, query: Query) -> Verdict:
+def verdict_of(chosen: Graph, query: Query) -> Verdict:
     return identification.identify(chosen, query)

@@ -61,9 +61,7 @@ def solve_district(task: Task, G: Floats, scale: Floats, settings: Settings, mea
     return split_latents(task, piece, G, scale, settings, measure)
 
 
-def split_latents(
-    task: Task, piece: Piece, G: Floats, scale: Floats, settings: Settings, measure: Yardstick
-) -> Piece:
+def split_latents(task: Task, piece: Piece, G: Floats, scale: Floats, settings: Settings, measure: Yardstick) -> Piece:
     """Give hidden causes of two children their loadings, out of the error covariances that were fitted."""
     if not task.pair_latents:
         return piece
@@ -138,7 +136,11 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
     if wanted == len(problem.G) == 1 and settings.plain and task.plain and fits_alone(shape):
         large = shape.parameters > LARGE and not problem.saturated
         found = newton_giant(task, problem.G[0]) if large else newton_single(shape, problem.G[0])
-        if found is not None and found.iterations <= settings.max_iter and not measure.doubtful(np.array([found.value])):
+        if (
+            found is not None
+            and found.iterations <= settings.max_iter
+            and not measure.doubtful(np.array([found.value]))
+        ):
             return piece_of(task, found, measure.deviance(np.array([found.value])), measure.spare)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1

@@ -110,7 +110,7 @@ class Fit(Checked, Presented):
 
     def profile(self, question: Any, *, points: int = 41, level: float = 0.95) -> Profile:
         """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""
-        from halftrek.workflow import profile_of
+        from halftrek.listings import profile_of
 
         return profile_of(self, question, points=points, level=level)
 
@@ -128,13 +128,13 @@ class Fit(Checked, Presented):
         no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification. For
         the options of uncertainty see ``query``; intervals are "delta", "robust", "bootstrap" or "parametric".
         """
-        from halftrek.workflow import effects_of
+        from halftrek.listings import effects_of
 
         return effects_of(self, kind, budget=budget, **uncertainty)
 
     def decompose(self, cause: str, effect: str, *, most: int = 20, **uncertainty: Any) -> Decomposition:
         """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""
-        from halftrek.workflow import decomposition_of
+        from halftrek.listings import decomposition_of
 
         return decomposition_of(self, cause, effect, most=most, **uncertainty)
 
@@ -145,7 +145,7 @@ class Fit(Checked, Presented):
 
         ``mediators`` left out: every variable between the two; "direct" is then the edge.
         """
-        from halftrek.workflow import mediation_of
+        from halftrek.listings import mediation_of
 
         return mediation_of(self, cause, effect, mediators, **uncertainty)
 
@@ -168,7 +168,7 @@ class Fit(Checked, Presented):
         be from it), ``se``, ``ci_low`` and ``ci_high`` (how far the estimated mean may be off). Rows whose question is
         not identified raise NotIdentifiedError, or stay empty with ``unidentified="nan"``.
         """
-        from halftrek.workflow import counterfactual_of
+        from halftrek.listings import counterfactual_of
 
         return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
 

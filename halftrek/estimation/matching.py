@@ -2,8 +2,8 @@
 
 At a maximum that reproduces the data ``A'SA = W + C'C``, and errors are uncorrelated with regressors that no member of
 the district causes: polynomial equations in the coefficients and loadings. Least squares solves them without asking
-whether W is positive definite on the way. So it has no peaks beside steep walls to get caught at, as the likelihood has,
-and where coefficients are identified it goes straight to them.
+whether W is positive definite on the way. So it has no peaks beside steep walls to get caught at, as the likelihood
+has, and where coefficients are identified it goes straight to them.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def minimize(
 ) -> Optimum:
     """Minimise F from ``theta`` (free parameters, one row for each member of the batch).
 
-    ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them. ``bent``: the start lies
-    in a long valley.
+    ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them. ``bent``: the start
+    lies in a long valley.
     """
     b = len(theta)
     end = Optimum(

@@ -42,7 +42,7 @@ class Piece:
     @property
     def unexplained(self) -> Flags:
         """Where it falls short of the moments inside the parameter space, though no restriction explains that."""
-        return is_doubtful(self.deviance, self.df) & (self.df == 0) & ~self.boundary
+        return np.asarray(is_doubtful(self.deviance, self.df) & (self.df == 0) & ~self.boundary)
 
     def with_rows(self, rows: Ints, other: Piece) -> Piece:
         """The piece with some members of the batch done again; the steps of both count."""
@@ -104,6 +104,10 @@ def single_piece(task: Task, whole: Piece, i: int) -> Piece:
     """The piece of one task out of that of a bunch."""
     m, d = task.shape.slots, task.shape.size
     found = Found(
-        whole.t[i, :m], whole.W[i, :d, :d].copy(), float(whole.value[i]), int(whole.iterations[i]), bool(whole.boundary[i])
+        whole.t[i, :m],
+        whole.W[i, :d, :d].copy(),
+        float(whole.value[i]),
+        int(whole.iterations[i]),
+        bool(whole.boundary[i]),
     )
     return piece_of(task, found, whole.deviance[i : i + 1], whole.df[i : i + 1])

@@ -74,7 +74,11 @@ def climb(
     known = np.full(len(problem.G), np.inf) if record is None else record
     if walls:
         rows = _going_on(ends, measure, known, starts)
-        return ends if not len(rows) else _with_rows(ends, rows, _along_barriers(many.take(rows), theta[rows], rows // starts, steps))
+        return (
+            ends
+            if not len(rows)
+            else _with_rows(ends, rows, _along_barriers(many.take(rows), theta[rows], rows // starts, steps))
+        )
     for most, length in ((KEPT, min(steps, LEG)), (1, VALLEY * steps if valleys else steps)):
         rows = _going_on(ends, measure, known, most)
         if len(rows):
@@ -121,7 +125,7 @@ def _exchanged(ends: Optimum, rows: Ints, others: Optimum) -> Optimum:
 
 
 def _along_barriers(problem: Problem, theta: Floats, owner: Ints, steps: int) -> Optimum:
-    """Minima of F less a multiple of ``log|W|`` that goes to zero; ``owner`` is the member that each start belongs to."""
+    """Minima of F less a multiple of ``log|W|`` that goes to zero; ``owner``: the member that a start belongs to."""
     leader = np.arange(len(theta))  # the start that goes on for each; itself if it does
     rows = leader.copy()
     iterations = np.zeros(len(theta), dtype=np.intp)
@@ -177,15 +181,16 @@ def choose(problem: Problem, ends: Optimum) -> Choice:
 
 def reach_floor(problem: Problem, solved: Floats, measure: Yardstick, steps: int) -> Choice:
     """Where starts that solve the equations lead in a few steps; if not to the floor, then more of them."""
+    first = _led_to(problem, solved, steps)
+    if measure.reached(first.best.value).all():
+        return first
     count = len(solved) // len(problem.G)
-    for theta in (solved, None):
-        theta = other_starts(problem, choice.best.theta, 2 * count) if theta is None else theta
-        starts = len(theta) // len(problem.G)
-        many = problem.take(np.repeat(np.arange(len(problem.G)), starts))
-        choice = choose(problem, minimize(many, theta, max_iter=min(steps, FIRST)))
-        if measure.reached(choice.best.value).all():
-            break
-    return choice
+    return _led_to(problem, other_starts(problem, first.best.theta, 2 * count), steps)
+
+
+def _led_to(problem: Problem, theta: Floats, steps: int) -> Choice:
+    many = problem.take(np.repeat(np.arange(len(problem.G)), len(theta) // len(problem.G)))
+    return choose(problem, minimize(many, theta, max_iter=min(steps, FIRST)))
 
 
 def look_again(problem: Problem, choice: Choice, measure: Yardstick, steps: int) -> Choice:

@@ -87,7 +87,9 @@ def _solve_bunch(
     T, W, _ = into
     b, own = len(G), scale[:, bunch.slots :]
     n = np.full(b, np.nan) if settings.rows is None else np.repeat(settings.rows, b)
-    measure = Yardstick(floors_of_bunch(bunch, moments_of(bunch.causal, S)[0]), n, bunch.unexplained, bunch.before, beside)
+    measure = Yardstick(
+        floors_of_bunch(bunch, moments_of(bunch.causal, S)[0]), n, bunch.unexplained, bunch.before, beside
+    )
     ends = replace(ends, found=ends.found & ~measure.doubtful(ends.value))
     flat = own.ravel()
     slots = scale[:, : bunch.slots].ravel()[bunch.slot]

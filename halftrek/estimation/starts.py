@@ -113,7 +113,7 @@ def wide_start(problem: Problem, seed: int) -> Floats:
 
 
 def rearranged(problem: Problem, theta: Floats, seed: int) -> Floats:
-    """The same coefficients with hidden causes mixed and signs flipped: what explained one pair now explains another."""
+    """The same coefficients with hidden causes mixed and signs flipped: what explained one pair explains another."""
     shape, at = problem.shape, problem.shape.at
     rng = np.random.default_rng([20250719, seed])
     new = theta.copy()

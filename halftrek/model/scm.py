@@ -199,7 +199,7 @@ class CGLSCM:
 
     def counterfactual(self, rows: Any, do: Mapping[str, Any], outcome: str | Sequence[str]) -> Any:
         """What the outcome would have been for each unit: mean and ``noise_sd``, exact; see ``Fit.counterfactual``."""
-        from halftrek.workflow import counterfactual_of
+        from halftrek.listings import counterfactual_of
 
         return counterfactual_of(self, rows, do, outcome)
 

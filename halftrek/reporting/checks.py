@@ -15,7 +15,7 @@ from halftrek.inference.information import Kind
 from halftrek.inference.modification import Modification, modifications
 from halftrek.inference.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
 from halftrek.inference.residuals import Explained, Residual, explained, residuals
-from halftrek.workflow import restrictions_of
+from halftrek.listings import restrictions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ import numpy as np
 
 from halftrek.inference import How
 from halftrek.inference.effects import Effect
+from halftrek.listings import effect_rows_of
 from halftrek.reporting.effect_plots import plot_effects
 from halftrek.reporting.report.figures import drawn, figure
 from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
@@ -17,7 +18,6 @@ from halftrek.reporting.report.uncertainty import for_tables, remark
 from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.text import arrow_of
 from halftrek.trust import judged_parameters
-from halftrek.workflow import effect_rows_of
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit

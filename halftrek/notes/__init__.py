@@ -1,0 +1,90 @@
+"""Findings as values: a code for programs, facts, and the words for people, which stand in this room and nowhere else.
+
+No code decides anything by a piece of English: it asks for ``note.code``. A new finding is a line in a table of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from halftrek.notes.data import DATA
+from halftrek.notes.fits import FITS
+from halftrek.notes.intervals import INTERVALS
+from halftrek.notes.words import ASKS, Front, Level, Words
+
+_WORDS: dict[str, Words] = {
+    "text": Words("{text}"),  # from files of the first version, which kept sentences
+    "remark": Words("{text}", level="note"),
+    "doubt": Words("{text}", level="doubt"),
+    "aside": Words("{text}", level="aside"),
+    **FITS,
+    **DATA,
+    **INTERVALS,
+}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A finding: ``code`` says what kind, ``facts`` hold its figures and names; ``str(note)`` is for people."""
+
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.code not in _WORDS:
+            raise KeyError(f"no words for {self.code!r}")
+
+    def __hash__(self) -> int:
+        return hash((self.code, tuple(sorted((k, str(v)) for k, v in self.facts.items()))))
+
+    def __str__(self) -> str:
+        return self.words()
+
+    @property
+    def level(self) -> Level:
+        """A "doubt" speaks against an interval, a "warning" against the number; a "note" only says what it is, and an
+        "aside" is for those who ask for an explanation.
+        """
+        return _WORDS[self.code].level
+
+    def words(self, front: Front = "python") -> str:
+        """The sentence, in the words of a front."""
+        return _WORDS[self.code].text.format(**{"why": self.why, **ASKS[front], **self.facts})
+
+    def told(self, front: Front) -> Note:
+        """The same, its words fixed in those of a front."""
+        code = {"doubt": "doubt", "warning": "text", "note": "remark", "aside": "aside"}[self.level]
+        return Note(code, {"text": self.words(front)})
+
+    @property
+    def why(self) -> str:
+        """The finding alone, without advice."""
+        return _WORDS[self.code].why.format(**self.facts)
+
+    @property
+    def short(self) -> str:
+        """A few words, for a column of a table."""
+        words = _WORDS[self.code]
+        return (words.short or words.text).format(**{"why": self.why, **ASKS["python"], **self.facts})
+
+
+def note(code: str, /, **facts: Any) -> Note:
+    """A note with these facts."""
+    return Note(code, facts)
+
+
+def in_words(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
+    """The sentences of notes, each once."""
+    return tuple(dict.fromkeys(n.words(front) for n in notes))
+
+
+def warnings_of(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
+    """The sentences of all notes that speak against something, each once."""
+    return in_words((n for n in notes if n.level in ("doubt", "warning")), front)
+
+
+def in_short(notes: Iterable[Note]) -> str:
+    """Notes as the cell of a table."""
+    return "; ".join(dict.fromkeys(n.short for n in notes))

@@ -1,0 +1,85 @@
+"""Findings about data: what the rows are, and what their variables are."""
+
+from __future__ import annotations
+
+from halftrek.notes.words import Words
+
+DATA: dict[str, Words] = {
+    # what the data are
+    "missing values": Words("{text}"),
+    "rows left out": Words("{rows:,} rows with missing values were left out"),
+    "no means": Words("no means were given with the covariance, so they count as zero: read means as deviations"),
+    "no means, rows": Words(
+        "no means were given with the covariance, so they count as zero: give rows as deviations from their means, and "
+        "read the results so",
+        level="doubt",
+    ),
+    "no information": Words(
+        "at these estimates the data carry no information about this answer, so it has no interval",
+        "no information about it at these estimates",
+    ),
+    "no path": Words("the graph has no such path", level="note"),
+    # what the rows are
+    "coded": Words("{variable} is 1 for {one!r} and 0 for {zero!r}", level="note"),
+    "indicator": Words(
+        "{variable} is 1 where {column} is {one!r}, else 0; its effects are differences from {zero!r}", level="note"
+    ),
+    "counted rows": Words(
+        "{lines:,.0f} rows count as {rows:,.0f} by their weights; weights of a survey are sampling weights",
+        level="note",
+    ),
+    "sampling weights": Words(
+        "rows have sampling weights: for a mean, {rows:,.0f} of them tell as much as {worth:,.0f} of equal weight",
+        level="note",
+    ),
+    # variables that are not continuous
+    "not continuous": Words(
+        "{variables}: means and effects hold (of a 0/1 variable they are probabilities), what needs a normal "
+        "distribution does not",
+        level="note",
+    ),
+    "linear probability": Words(
+        "{variable} is 0 or 1: its mean is the probability of 1, and effects on it are changes of that (linear "
+        "probability)",
+        "linear probability",
+        level="note",
+    ),
+    "two values": Words(
+        "{variable} is {low:g} or {high:g}: its mean lies between them as the probability of {high:g} does between 0 "
+        "and 1 (linear probability)",
+        "linear probability",
+        level="note",
+    ),
+    "not normal": Words(
+        "{what}: of this normal distribution only the mean is meant for it, not the variance and the shape",
+        "not normal: only the mean holds",
+    ),
+    "spread not equal": Words(
+        "{what}: its spread moves with its mean, and this answer takes it for the same everywhere",
+        "its spread is not the same everywhere",
+    ),
+    "event of few values": Words(
+        "{what}, and this answer takes it for normally distributed: it may be far off",
+        "{variable} is not normal",
+    ),
+    "evidence of two values": Words(
+        "{variable} has two values, and what is concluded from having seen one of them takes it for normally "
+        "distributed: the answer may be far off",
+        "{variable} is not normal",
+    ),
+    "indicator alone": Words(
+        "{variable} is set while {others} stay as they are, though at most one of them can be 1: hold these too, "
+        "do(..., {fix})",
+        "other levels not held",
+    ),
+    "outside": Words(
+        "the mean {value:.4g} of {variable} lies outside of its values {low:g} and {high:g}: a straight line does not "
+        "hold so far",
+        "outside of {low:g} to {high:g}",
+    ),
+    "weights not counted": Words(
+        "the rows of this fit have sampling weights and are not at hand, so {what} takes them for equally telling and "
+        "may reject what is true: fit a table or a file, or save with save(path, rows=True)",
+        "sampling weights ignored",
+    ),
+}

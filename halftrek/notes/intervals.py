@@ -1,0 +1,154 @@
+"""Findings about intervals: which one it is, and what speaks against it."""
+
+from __future__ import annotations
+
+from halftrek.notes.words import Words
+
+INTERVALS: dict[str, Words] = {
+    # whether an interval may be trusted
+    "weak instrument": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "weak instrument (F = {F:.1f}): see fit.query",
+        "doubt",
+        why="{rows} is a weak instrument for {columns} (first-stage F = {F:.1f}, below {strong:g})",
+    ),
+    "weak instruments": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "weak instruments (F = {F:.1f}): see fit.query",
+        "doubt",
+        why="{rows} are weak instruments for {columns} (strength {F:.1f} as a first-stage F, below {strong:g})",
+    ),
+    "weak divisor": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "hardly identified (F = {F:.1f}): see fit.query",
+        "doubt",
+        why="the formula of this effect divides by a number that data hardly tell from zero (strength {F:.1f} as a "
+        "first-stage F, below {strong:g})",
+    ),
+    "no parabola": Words(
+        "{why}: the interval cannot be trusted, use {ask_profile}",
+        "a standard error describes it badly: see fit.query",
+        "doubt",
+        why="a standard error describes the likelihood of this answer badly (deviance {low:.3g} at the lower end of "
+        "the interval and {high:.3g} at the upper, where {nominal:.3g} is meant)",
+    ),
+    "few rows": Words(
+        "the interval is for few rows: {rows:.4g} rows inform the answer, less {parameters:.4g} parameters, so it "
+        "takes Student's t with {free:.3g} degrees of freedom",
+        "t with {free:.3g} degrees of freedom",
+        "note",
+    ),
+    "no rows left": Words(
+        "{rows:.4g} rows inform this answer, and its equations have {parameters:.4g} parameters: the data say nothing "
+        "of its precision",
+        "no rows left",
+        level="doubt",
+    ),
+    "too few rows": Words(
+        "{rows:.4g} rows inform this answer, and its equations have {parameters:.4g} parameters: this interval is made "
+        "for more, and too narrow; {ask_default}",
+        "too few rows for this interval",
+        level="doubt",
+    ),
+    "few clusters": Words(
+        "the interval is for few clusters: {clusters} clusters, left out one at a time, with Student's t",
+        "few clusters",
+        "note",
+    ),
+    "too few clusters": Words(
+        "{clusters} clusters are few for this interval, which may be too narrow; {ask_default}",
+        "few clusters",
+        level="doubt",
+    ),
+    "profile chosen": Words(
+        "the interval is by profile likelihood, since one from a standard error would mislead: {reason}",
+        level="note",
+    ),
+    "kinked": Words(
+        "this probability has no slope where an effect changes its sign, so that an interval from slopes or from the "
+        "likelihood cannot be trusted; {ask_default}",
+        "has no slope",
+        level="doubt",
+    ),
+    "drawn from the model": Words(
+        "the interval is from data drawn from the fitted model, since this probability has no slope where an effect "
+        "changes its sign",
+        level="note",
+    ),
+    "misfit": Words(
+        "the data contradict the graph (overall test: p = {p:.2g}), see {ask_tests}: what follows from a wrong graph "
+        "may be wrong, however narrow its interval",
+        "the data contradict the graph (p = {p:.2g})",
+        "doubt",
+    ),
+    "sandwich chosen": Words(
+        "the interval does not rely on what the graph forbids for its width (a sandwich); it does not correct a bias",
+        level="note",
+    ),
+    "without the restriction": Words(
+        "with {edge} in the graph the answer is {value:.4g} (from {low:.4g} to {high:.4g})", level="note"
+    ),
+    "not known without it": Words("with {edge} in the graph the answer could not be known", level="note"),
+    # bootstrap
+    "replicates left out": Words(
+        "{failed} of {drawn} {kind} replicates had no maximum of the likelihood and were left out"
+    ),
+    "many replicates left out": Words(
+        "{failed} of {drawn} {kind} replicates had no maximum of the likelihood and were left out: do not trust this "
+        "interval, use {ask_profile}",
+        "{failed} of {drawn} replicates had no maximum of the likelihood",
+        level="doubt",
+    ),
+    # profile
+    "unbounded": Words(
+        "the likelihood bounds {name} on neither side: these data are consistent with every value", level="note"
+    ),
+    "ruled out": Words(
+        "the likelihood bounds {name} on neither side: only values between {low:.4g} and {high:.4g} are ruled out, and "
+        "the interval is given as unbounded",
+        level="note",
+    ),
+    "unbounded on one side": Words("the likelihood does not bound {name} {side}", level="note"),
+    "walk lost": Words("the likelihood of {name} could not be followed to the end of its interval on {side}"),
+    "short of the maximum": Words(
+        "the fit stopped short of the maximum by {short:.3g} in log-likelihood; the interval is about the maximum, "
+        "where {name} is {estimate:.4g}",
+        level="doubt",
+    ),
+    # mediation
+    "total may be zero": Words(
+        "the {percent:g}% interval of the total effect contains zero, so the proportion mediated may be anything and "
+        "its interval is not reliable; look at the indirect effect itself"
+    ),
+    "opposite signs": Words(
+        "direct and indirect effect have opposite signs and partly cancel: the proportion is not a share"
+    ),
+    "many routes": Words(
+        "more than {most} routes visit the mediators; only the effects through each of them are listed", level="note"
+    ),
+    # what an interval does not allow for
+    "sampling weights ignored": Words(
+        "this interval takes all rows for equally telling, and with their weights {rows:,.0f} rows are worth "
+        "{worth:,.0f}: {ask_robust} allows for that",
+        "sampling weights ignored",
+        level="doubt",
+    ),
+    "sampling weights without rows": Words(
+        "without the rows this interval takes them for equally telling, and with their weights {rows:,.0f} rows are "
+        "worth {worth:,.0f}: fit a table or a file, and save with its rows",
+        "sampling weights ignored",
+        level="doubt",
+    ),
+    "unequal spread ignored": Words(
+        "this interval takes the errors of {variables} for equally spread, which those of 0/1 variables are not: "
+        "{ask_robust} does not need it",
+        "unequal spread ignored",
+        level="doubt",
+    ),
+    "unequal spread without rows": Words(
+        "without the rows this interval takes the errors of {variables} for equally spread, which those of 0/1 "
+        "variables are not: fit a table or a file, and save with its rows",
+        "unequal spread ignored",
+        level="doubt",
+    ),
+}
