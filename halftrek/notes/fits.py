@@ -31,8 +31,8 @@ FITS: dict[str, Words] = {
     ),
     "maximum missed": Words(
         "district {{{who}}}: the graph restricts none of its covariances, yet the log-likelihood stays {lost:.3g} "
-        "below what they allow: either no noise variances and error covariances fit them, or a higher maximum was missed. "
-        "Compare with a fit that has more starts",
+        "below what they allow: either no noise variances and error covariances fit them, or a higher maximum was "
+        "missed. Compare with a fit that has more starts",
         "may have missed the maximum",
         level="doubt",
     ),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from benchmarks.trust import Cell, cells, run
+from benchmarks.trust import run
+from benchmarks.trust_designs import Cell, cells
 from halftrek import estimation
 from halftrek.cli import main
 from halftrek.inference.strength import strengths
