@@ -57,6 +57,12 @@ class GroupMoments:
             weighting,
         )  # fmt: skip
 
+    def weighting_of(self, i: int) -> Weighting | None:
+        """How the rows of the i-th group were weighted, also where they are of no use."""
+        if i in self.patterns:
+            return self.patterns[i].weighting
+        return None if self.weighting is None else self.weighting[i]
+
     @property
     def sampled(self) -> bool:
         """Whether rows have sampling weights."""
@@ -187,7 +193,7 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReade
     found = {}
     place = {key: i for i, key in enumerate(groups.keys)}
     for key, rows in zip(_keys(codes), np.split(order, ends[:-1]), strict=True):
-        one = groups[place[key]].weighting
+        one = groups.weighting_of(place[key])
         found[key] = replace(
             reader,
             source=values[rows],

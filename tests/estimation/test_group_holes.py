@@ -238,7 +238,7 @@ def test_coefficients_of_different_equations_vary_together(fits):
     pair = sample_of(fits, np.array([1, 2]))
     two = replace(
         fits, groups=stack_groups({k: fits.groups[i] for i, k in ((1, "g1"), (2, "g2"))}, FRONT_DOOR.observed),
-        batch=pair.batch, holed=pair.holed,
+        batch=pair.batch, holed=pair.holed, rows=None,
     )  # fmt: skip
     estimates, weights = [], []
     for fit in pair.holed.values():
