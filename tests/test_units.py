@@ -138,12 +138,10 @@ def test_drawn_and_profiled_intervals_follow_the_units(interval):
     units = Units.wild(data, seed=4)
     plain = Units.none(data)
     before, after = ht.fit(GRAPHS["front door"], data), ht.fit(GRAPHS["front door"], units.rows(data))
+    few = {} if interval == "profile" else {"replicates": 20}
     chosen = QUESTIONS["front door"][:6:5] if interval == "profile" else QUESTIONS["front door"]
     for question, unit in chosen:
-        asked = [
-            fit.query(u.text(question), interval=interval, replicates=20)
-            for u, fit in ((plain, before), (units, after))
-        ]
+        asked = [fit.query(u.text(question), interval=interval, **few) for u, fit in ((plain, before), (units, after))]
         compare_answers(units, unit, *asked, tolerance=10 * CLOSE)
     if interval == "profile":
         curves = [fit.profile("x ~> y", points=5) for fit in (before, after)]
