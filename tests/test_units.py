@@ -190,6 +190,8 @@ def test_a_small_step_of_a_large_variable_is_not_lost_in_the_means():
         answer = fit.query(question)
         assert answer.value == pytest.approx(effect.value, rel=1e-9)
         assert answer.se == pytest.approx(effect.se, rel=1e-9)
+        drawn = [fit.query(q, interval="parametric", replicates=20) for q in (question, "x ~> y")]
+        assert drawn[0].interval == pytest.approx(drawn[1].interval, rel=1e-9)
 
 
 @pytest.mark.parametrize("question", ["P(y_{x=@x:0} | x=@x:0, y=@y:1)", "Var[y | do(x=@x:1)] / Var[y | do(x=@x:0)]"])

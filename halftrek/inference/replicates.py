@@ -23,6 +23,7 @@ from halftrek.queries import (
     TotalEffect,
     evaluate,
 )
+from halftrek.queries.gathering import gathered
 from halftrek.queries.terms import Arithmetic, Distribution, Expression, Probability, Quantile, Statistic
 
 
@@ -68,6 +69,8 @@ def _number(batch: BatchFit, expression: Expression) -> Floats:
         case ErrorCovariance(first, second):
             i, j = batch.names.index(first), batch.names.index(second)
             return np.asarray((batch.C[:, :, i] * batch.C[:, :, j]).sum(axis=1) + batch.W[:, i, j])
+        case Arithmetic("+" | "-") if (whole := gathered(expression, batch.graph)) is not expression:
+            return _number(batch, whole)
         case Arithmetic(operation, left, right):
             a, b = _number(batch, left), _number(batch, right)
             with np.errstate(divide="ignore", invalid="ignore"):
