@@ -257,7 +257,7 @@ def _beside(fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdic
         found = seen_note(fitted, query, result)
         return () if found is None else (found,)
     by_rows = judged.estimate.kind in ("robust", "jackknife", "bootstrap")
-    rejected = any(n.code in ("misfit", "contradicted") for n in judged.notes)
+    rejected = any(n.code in ("misfit", "contradicted", "contradicted, one of several") for n in judged.notes)
     return formula_notes(fitted, query, verdict.recipe, robust=by_rows, rejected=rejected)
 
 

@@ -36,6 +36,7 @@ from halftrek.queries import Query, evaluate, variables_of
 
 REJECTED = 0.01  # p-value below which the data count as contradicting the graph
 SINGLE = 6.6  # overall statistic below which no single restriction is rejected at this level
+RELIABLE = 1.2  # correction for few rows up to which tests of single restrictions are taken as they are
 LARGE = 60  # variables from which on only the part of the model before an answer is tested ...
 TOO_LARGE = 200  # ... if that has fewer than this
 MATTERS = 1.0  # standard errors by which a restriction moves an answer that is worth a word by itself
@@ -50,6 +51,7 @@ class Misfit:
     chi2: float
     df: int
     p: float
+    factor: float = 1.0  # by which the statistic is too large on average, with so few rows
 
     @property
     def rejected(self) -> bool:
@@ -84,7 +86,7 @@ def misfit(fit: Fit) -> Misfit | None:
     if factor is None:
         return None
     p = found.pvalue if is_clustered(fit) or needs_rows(fit) else tail(found.chi2 / factor, found.df)
-    return Misfit(found.chi2, found.df, p)
+    return Misfit(found.chi2, found.df, p, factor)
 
 
 def _suited_measures(fit: Fit) -> Measures:
@@ -156,7 +158,7 @@ def misfit_notes(fit: Fit, query: Query, how: How) -> tuple[Note, ...]:
     if len(fit.graph) > LARGE:
         return () if found is None else (note("misfit", p=found.p),)
     overall = misfit(fit)
-    if overall is None or overall.chi2 < SINGLE:
+    if overall is None or overall.chi2 < SINGLE or (found is None and overall.factor > RELIABLE):
         return ()
     against = _contradicted(fit, query)
     if found is None:

@@ -57,7 +57,7 @@ def test_a_rejected_model_says_so_and_gives_the_answer_without_the_restriction()
     found = fit.query("b ~> c")
     codes = [n.code for n in found.notes]
     assert codes[0] == "sandwich chosen"
-    assert {"misfit", "contradicted", "without the restriction"} <= set(codes)
+    assert {"misfit", "contradicted, one of several", "without the restriction"} <= set(codes)
     beside = {n.facts["edge"]: n.facts["value"] for n in found.notes if n.code == "without the restriction"}
     wider = ht.fit("a -> b -> c; a -> c", chain(500, 1, shortcut=0.5)).query("b ~> c")
     assert beside["a -> c"] == pytest.approx(wider.value, rel=1e-6)
@@ -77,7 +77,7 @@ def test_an_over_identifying_restriction_does_not_drown_among_others():
     data = {"z1": z1, "z2": z2, "x": x, "y": y} | {f"v{i}": rng.normal(size=n) for i in range(12)}
     graph = "z1 -> x; z2 -> x; x -> y; x <-> y; " + "; ".join(f"v{i}" for i in range(12))
     notes = ht.fit(graph, data).query("x ~> y").notes
-    told = [n for n in notes if n.code == "contradicted"]
+    told = [n for n in notes if n.code.startswith("contradicted")]
     assert told
     assert "only through x" in told[0].facts["restriction"]
     assert not ht.fit(graph, data).query("z1 -> x").warnings
