@@ -23,6 +23,7 @@ from halftrek.inference import How
 from halftrek.inference.beside_formula import formula_notes
 from halftrek.inference.few_valued import few_valued, refuse_few_valued, takes_normal
 from halftrek.inference.how import asked
+from halftrek.inference.profile import higher_start
 from halftrek.inference.rows_behind import coding_notes
 from halftrek.inference.seen import seen_fit, seen_note
 from halftrek.inputs import (
@@ -244,11 +245,30 @@ def answer(fitted: Fit, question: str | Query, *, crude: bool = False, **uncerta
         raise NotIdentifiedError(verdict.explain(), verdict)
     result = evaluate(query, fitted.model)
     judged = judge(fitted, query, result, verdict, how)
+    higher = _from_higher_ground(fitted, query, result, judged.notes)
+    if higher is not None:
+        found = answer(higher, query, crude=crude, **uncertainty)
+        return replace(found, notes=(note("higher maximum", higher=higher.loglik - fitted.loglik), *found.notes))
     said = _beside(fitted, query, result, verdict, judged)
     notes = (*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
     beside = crude_of(fitted, query, **uncertainty) if crude else None
     outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
     return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside)
+
+
+def _from_higher_ground(fitted: Fit, query: Query, result: float | Gaussian, notes: Iterable[Note]) -> Fit | None:
+    """The fit begun again where the profile of an answer saw a higher likelihood; None if it saw none."""
+    if fitted.method != "em" or not any(n.code == "short of the maximum" for n in notes):
+        return None
+    start = higher_start(fitted, query, len(result.mean) if isinstance(result, Gaussian) else 1)
+    if start is None:
+        return None
+    again = estimation.fit(
+        fitted.graph, fitted.patterns or fitted.moments, noise=dict(fitted.options.noise),
+        intercepts=dict(fitted.options.intercepts), start=start,
+    )  # fmt: skip
+    again = replace(again, rows=fitted.rows, frame=fitted.frame)
+    return again if _better(again, fitted) else None
 
 
 def _beside(fitted: Fit, query: Query, result: float | Gaussian, verdict: Verdict, judged: Judged) -> tuple[Note, ...]:

@@ -25,7 +25,7 @@ def contained(small: Fit, large: Fit) -> bool:
 
 
 def _plain(fit: Fit) -> bool:
-    return not fit.graph.coefficients and not fit.options.noise and not fit.options.intercepts
+    return not fit.graph.restrictions and not fit.options.noise and not fit.options.intercepts
 
 
 def _edges_inside(small: Graph, large: Graph) -> bool:

@@ -19,7 +19,8 @@ from halftrek.model import Floats
 STEPS = 50
 SOLVED = 1e-26  # sum of squares, of correlations
 SLOW = 1e-3  # share of them by which a step has to lessen them
-STUCK = 1e7  # damping
+LEAST, STUCK = 1e-12, 1e7  # damping
+FAR = 1e6  # for a parameter of correlations
 ROOM = 1e-3  # lowest eigenvalue of W that is asked for
 SHARES = (1.0, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2, 0.0)
 
@@ -35,9 +36,9 @@ def matched(problem: Problem, theta: Floats) -> Floats:
         value = gap.squares
         slope, bend = _derivatives(part, gap)
         size = bend.diagonal(axis1=1, axis2=2).mean(axis=1)
-        bend.reshape(len(rows), -1)[:, :: bend.shape[1] + 1] += (damping * size + 1e-14)[:, None]
+        bend.reshape(len(rows), -1)[:, :: bend.shape[1] + 1] += (np.maximum(damping, LEAST) * size + 1e-14)[:, None]
         tried = here - np.linalg.solve(bend, slope[:, :, None])[:, :, 0]
-        tried = _absorbed(part, tried)
+        tried = _absorbed(part, np.where(np.all(np.abs(tried) < FAR, axis=1, keepdims=True), tried, here))
         after = _Gap.at(part, tried)
         new = after.squares
         good = new < value

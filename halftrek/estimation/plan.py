@@ -204,7 +204,7 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
     """
     place = {v: i for i, v in enumerate(names)}
     p = len(names)
-    known = graph.coefficients
+    known = graph.restrictions
     fixed_T = np.zeros((p, p)) if known else np.zeros((0, 0))
     fixed = {(u, v) for u, v in graph.directed if known and isinstance(known.get(edge_key(u, "->", v)), float)}
     for u, v in fixed:
@@ -232,10 +232,18 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
             tasks.append(builder.task(members))
     mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived or raw else None
     latents = tuple(graph.latents)
-    spoken = {parse_edge_key(key)[0] for key in known}
     first = {u: min((place[c] for c in kids), default=-1) for u, kids in graph.latents.items()}
-    turnable = tuple((k, first[u]) for k, u in enumerate(latents) if u not in spoken and first[u] >= 0)
+    turnable = tuple((k, first[u]) for k, u in enumerate(latents) if first[u] >= 0 and _turnable(graph, u))
     return Plan(names, latents, fixed_T, fixed_mu, fixed_noise, mixing, constant, turnable, singles, tuple(tasks))
+
+
+def _turnable(graph: Graph, latent: str) -> bool:
+    """True if nothing tells the sign of a hidden cause: no loading is known, or equal to another's."""
+    known = graph.restrictions
+    mine = [known[key] for key in (edge_key(latent, "->", c) for c in graph.latents[latent]) if key in known]
+    labels = {value for value in mine if isinstance(value, str)}
+    elsewhere = sum(value in labels for value in known.values()) > sum(value in labels for value in mine)
+    return not elsewhere and all(value in labels or value == 0.0 for value in mine)
 
 
 def _mixing(p: int, derived: list[int], fixed_T: Floats, fixed_mu: dict[int, float]) -> Floats:
@@ -253,7 +261,7 @@ def _mixing(p: int, derived: list[int], fixed_T: Floats, fixed_mu: dict[int, flo
 def _tied_districts(graph: Graph) -> Sequence[tuple[str, ...]]:
     """Districts, those that share a label joined."""
     labelled: dict[str, list[str]] = {}
-    for key, value in graph.coefficients.items():
+    for key, value in graph.restrictions.items():
         if isinstance(value, str):
             labelled.setdefault(value, []).append(parse_edge_key(key)[2])
     if not labelled:
@@ -299,10 +307,10 @@ class _Builder:
         v = members[0]
         if len(members) > 1 or any(self._is_explicit(u) for u in self.graph.latent_parents(v)):
             return False
-        return not (self.graph.coefficients and self._repeats(v))
+        return not (self.graph.restrictions and self._repeats(v))
 
     def _repeats(self, v: str) -> bool:
-        labels = [self.graph.coefficients.get(edge_key(u, "->", v)) for u in self.graph.parents(v)]
+        labels = [self.graph.restrictions.get(edge_key(u, "->", v)) for u in self.graph.parents(v)]
         named = [x for x in labels if isinstance(x, str)]
         return len(set(named)) < len(named)
 
@@ -313,7 +321,7 @@ class _Builder:
         return ((*slots, self.constant), True) if self.raw else (slots, False)
 
     def _is_explicit(self, latent: str) -> bool:
-        """Hidden causes that need loadings: three or more children, or loadings or noise that are not free."""
+        """Hidden causes that need loadings: three or more children, loadings that have a name, noise that is fixed."""
         kids = self.graph.latents[latent]
         known = self.graph.coefficients
         spoken = any(edge_key(latent, "->", c) in known for c in kids)
@@ -321,7 +329,7 @@ class _Builder:
         return len(kids) > 2 or spoken or any(self.place[c] in self.fixed_noise for c in kids)
 
     def task(self, members: tuple[str, ...]) -> Task:
-        graph, at = self.graph, {v: i for i, v in enumerate(members)}
+        graph, known, at = self.graph, self.graph.restrictions, {v: i for i, v in enumerate(members)}
         about_origin = self.raw or any(self.place[v] in self.fixed_mu for v in members)
         tie: list[float | str | None] = []
         column: list[int] = []
@@ -329,7 +337,7 @@ class _Builder:
         for v in members:
             free = [u for u in graph.parents(v) if (u, v) not in self.fixed]
             sources = [self.place[u] for u in free]
-            labels = [graph.coefficients.get(edge_key(u, "->", v)) for u in free]
+            labels = [known.get(edge_key(u, "->", v)) for u in free]
             if about_origin and self.place[v] not in self.fixed_mu:
                 sources.append(self.constant)
                 labels.append(None)
@@ -338,7 +346,7 @@ class _Builder:
             tie += labels
         pairs: dict[tuple[int, int], float | str | None] = {}
         for a, b in self.arcs.get(members, ()):
-            pairs[tuple(sorted((at[a], at[b])))] = graph.coefficients.get(edge_key(a, "<->", b))  # type: ignore[index]
+            pairs[tuple(sorted((at[a], at[b])))] = known.get(edge_key(a, "<->", b))  # type: ignore[index]
         hidden = sorted({u for v in members for u in graph.latent_parents(v)}, key=self.rank.__getitem__)
         needs_loadings = any(
             self._is_explicit(u) for u in hidden
@@ -355,7 +363,7 @@ class _Builder:
         fixed_pairs = tuple((i, j, x) for (i, j), x in pairs.items() if isinstance(x, float))
         free_pairs = {pair: x for pair, x in pairs.items() if not isinstance(x, float)}
         noisy = tuple(i for v, i in at.items() if self.place[v] not in self.fixed_noise)
-        loading_ties = [graph.coefficients.get(edge_key(explicit[k], "->", members[j])) for k, j in loadings]
+        loading_ties = [known.get(edge_key(explicit[k], "->", members[j])) for k, j in loadings]
         tie += [*free_pairs.values(), *[None] * len(noisy), *loading_ties]
         return Task(
             shape=Shape(len(members), tuple(column), tuple(free_pairs), noisy, tuple(loadings)),

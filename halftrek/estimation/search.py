@@ -25,6 +25,7 @@ LEG = 60  # further steps of those where the way is a valley, before only the hi
 VALLEY = 3  # times as many steps as elsewhere
 BARRIERS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 STAGE = 60  # steps at one barrier
+EQUAL = 1e-12  # of F: no difference
 SAME = 1e-8  # of F: the same maximum
 AGAIN = 12  # starts of a second search
 LARGE = 60  # parameters from which on it has fewer
@@ -168,8 +169,9 @@ def choose(problem: Problem, ends: Optimum) -> Choice:
     if starts == 1:
         return Choice(ends, np.ones(b, dtype=np.intp), np.ones(b, dtype=np.intp), np.zeros(b, dtype=bool))
     value, done = ends.value.reshape(b, starts), ends.converged.reshape(b, starts)
-    # among equally good ends prefer one that converged
-    best = np.arange(b) * starts + (value + np.where(done, 0.0, 1e-9)).argmin(axis=1)
+    # among equally good ends prefer one that converged, and of those the first, which has the plainest start
+    rated = value + np.where(done, 0.0, 1e-9)
+    best = np.arange(b) * starts + (rated <= rated.min(axis=1, keepdims=True) + EQUAL).argmax(axis=1)
     top = ends.value[best][:, None]
     equal = value < top + np.where(done, SAME, ALIKE)
     many = problem.take(np.repeat(np.arange(b), starts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -143,6 +144,12 @@ class Graph:
     def descendants(self, variables: str | Iterable[str]) -> frozenset[str]:
         """The variables and everything observed that they cause."""
         return reachable(self._several(variables), self._children)
+
+    @cached_property
+    def restrictions(self) -> Mapping[str, Coefficient]:
+        """The coefficients that are fixed or equal to others; a label that is used once only gives an edge a name."""
+        uses = Counter(value for value in self.coefficients.values() if isinstance(value, str))
+        return {k: v for k, v in self.coefficients.items() if not isinstance(v, str) or uses[v] > 1}
 
     @cached_property
     def topological_order(self) -> tuple[str, ...]:

@@ -45,13 +45,12 @@ def canonical(graph: Graph) -> Graph:
     """Each bidirected edge replaced by a hidden cause of its two ends, named U1, U2, ... past the names in use."""
     from halftrek.graph.graph import Graph
 
-    uses = Counter(label for label in graph.coefficients.values() if isinstance(label, str))
     taken = {*graph.observed, *graph.latents}
     fresh = _fresh_names(taken)
     hidden = dict(graph.latents)
     for u, v in graph.bidirected:
-        value = graph.coefficients.get(edge_key(u, "<->", v))
-        if value is not None and uses.get(str(value), 0) != 1:
+        value = graph.restrictions.get(edge_key(u, "<->", v))
+        if value is not None:
             raise GraphError(
                 f"the error covariance of '{u} <-> {v}' is known ({value}), and a hidden cause has no place for that. "
                 f"Remove this coefficient before asking for the canonical graph"

@@ -11,17 +11,19 @@ from statistics import NormalDist
 
 import numpy as np
 
-from halftrek.errors import InputError
+from halftrek.errors import ConvergenceError, InputError
 from halftrek.estimation import Fit
 from halftrek.inference.districts import district_landscape
 from halftrek.inference.holes import holed_landscape
 from halftrek.inference.landscape import Landscape, Target
-from halftrek.inference.walk import End, HigherGroundError, Walk, find_end, restarted, return_beyond, start_walk
+from halftrek.inference.walk import LOWER, End, HigherGroundError, Walk, find_end, restarted, return_beyond, start_walk
 from halftrek.model import Floats, Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate
 
 INFINITE = float("inf")
+RESTARTS = 4  # from higher ground, before a profile is given up
+SHORT = 1e-3  # deviance by which a fit may lie below the maximum
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +82,19 @@ def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
     return _described(target, walk, low, high, cut)
 
 
+def higher_start(fit: Fit, query: Query, count: int) -> dict[tuple[str, str], float] | None:
+    """Coefficients where the profile of one of so many values sees a higher likelihood than the fit's, if it does."""
+    cut = NormalDist().inv_cdf(0.975) ** 2
+    for k in range(count):
+        walk = profile_ends(fit, Target(query, "value", k), cut).walk
+        if walk is not None and walk.land.n * (walk.land.at(walk.land.start).value - walk.top.value) > SHORT:
+            model = walk.top.point.model
+            return {(u, v): float(model.T[model.names.index(u), model.names.index(v)]) for u, v in model.graph.directed}
+    return None
+
+
 def _both_ends(walk: Walk, cut: float) -> tuple[Walk, End, End]:
-    for _ in range(4):
+    for _ in range(RESTARTS):
         try:
             return walk, find_end(walk, -1, cut), find_end(walk, 1, cut)
         except HigherGroundError as higher:
@@ -106,7 +119,7 @@ def _described(target: Target, walk: Walk, low: End, high: End, cut: float) -> E
         side = "either side" if np.isnan(a) and np.isnan(b) else "the lower side" if np.isnan(a) else "the upper side"
         notes.append(note("walk lost", name=name, side=side))
     short = walk.land.n * (walk.land.at(walk.land.start).value - walk.top.value)
-    if short > 1e-3:
+    if short > SHORT:
         notes.append(note("short of the maximum", name=name, short=short / 2.0, estimate=walk.estimate))
     return Ends(a, b, walk, tuple(notes))
 
@@ -135,10 +148,16 @@ def profile_curve(fit: Fit, query: Query, *, points: int = 41, level: float = 0.
     if ends.walk is None:
         value = ends.low
         return Profile(np.array([value]), np.zeros(1), value, (value, value), cut, level, ends.notes)
-    values = np.linspace(*_window(ends, ends.walk), points)
-    return Profile(
-        values, _deviances(ends.walk, values), ends.walk.estimate, (ends.low, ends.high), cut, level, ends.notes
-    )
+    for _ in range(RESTARTS):
+        values = np.linspace(*_window(ends, ends.walk), points)
+        try:
+            lost = _deviances(ends.walk, values)
+        except HigherGroundError as higher:
+            ends = _described(Target(query), *_both_ends(restarted(ends.walk, higher.point, cut), cut), cut)
+            assert ends.walk is not None  # a walk that was begun again
+            continue
+        return Profile(values, lost, ends.walk.estimate, (ends.low, ends.high), cut, level, ends.notes)
+    raise ConvergenceError(f"the likelihood of {query} has more peaks than can be followed; fit again with more starts")
 
 
 def _window(ends: Ends, walk: Walk) -> tuple[float, float]:
@@ -162,6 +181,8 @@ def _deviances(walk: Walk, values: Floats) -> Floats:
             if step is not None:
                 held = step
                 found[i] = max(walk.deviance(held), 0.0)
+                if walk.deviance(held) < -LOWER:
+                    raise HigherGroundError(held.point)
     return found
 
 

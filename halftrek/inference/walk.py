@@ -17,6 +17,7 @@ from halftrek.model import Floats
 CLOSE = 1e-7  # how near to the cut a deviance has to come
 FAR = 1e5  # multiples of the first step beyond which an end counts as infinite
 LEVEL = 0.1  # share of the cut that a deviance may still gain where it counts as levelled off
+LOWER = 1e-5  # deviance below zero that is no rounding: the maximum was none
 BRANCHES = 4  # other ways to reach a value that are tried at an end
 
 
@@ -109,7 +110,7 @@ def _first_crossing(walk: Walk, held: Held, side: int, cut: float) -> End:
                 return End(float("nan"))
             continue
         deviance = walk.deviance(found)
-        if deviance < -1e-5:
+        if deviance < -LOWER:
             raise HigherGroundError(found.point)
         if deviance >= cut:
             return _refine(walk, held, found, cut)
@@ -157,7 +158,7 @@ def _refine(walk: Walk, low: Held, high: Held, cut: float) -> End:
         found = walk.reach(nearest, level) or walk.reach(low if nearest is high else high, level)
         if found is None:
             return End(float("nan"))
-        if walk.deviance(found) < -1e-5:
+        if walk.deviance(found) < -LOWER:
             raise HigherGroundError(found.point)
         low, high = (found, high) if walk.deviance(found) < cut else (low, found)
     return End(float("nan"))

@@ -29,6 +29,12 @@ FITS: dict[str, Words] = {
         "several peaks, see fit.status",
         level="doubt",
     ),
+    "higher maximum": Words(
+        "the profile of this answer led to a log-likelihood {higher:.3g} above the one where the fit had ended; this "
+        "answer is from there, and what else the fit says is not",
+        "from a higher maximum than the fit's",
+        level="doubt",
+    ),
     "maximum missed": Words(
         "district {{{who}}}: the graph restricts none of its covariances, yet the log-likelihood stays {lost:.3g} "
         "below what they allow: either no noise variances and error covariances fit them, or a higher maximum was "

@@ -105,7 +105,7 @@ def _restrictions(fit: Fit) -> int:
 @kept
 def _before(fit: Fit, variables: frozenset[str]) -> Fit | None:
     """The model of some variables and all their causes, fitted alone; None for a fit that cannot be made again."""
-    if fit.method != "em" or fit.options.noise or fit.options.intercepts or fit.graph.coefficients:
+    if fit.method != "em" or fit.options.noise or fit.options.intercepts or fit.graph.restrictions:
         return None
     graph = fit.graph
     kept_names = graph.ancestors(variables)

@@ -260,8 +260,8 @@ def _refuse_what_the_paper_does_not_know(graph: Graph, moments: Moments, mask: M
             f"CGL-Go knows hidden causes only, and the graph has the bidirected edge {pair}. "
             f"Use graph.canonical(), which gives each such edge a hidden cause, or another method"
         )
-    if graph.coefficients:
-        key = next(iter(graph.coefficients))
+    if graph.restrictions:
+        key = next(iter(graph.restrictions))
         raise GraphError(f"CGL-Go cannot hold {key!r} fixed or equal to others. Use method='em', or leave it free")
     for v in graph.observed:
         if v not in moments.names:
