@@ -148,15 +148,16 @@ def profile_curve(fit: Fit, query: Query, *, points: int = 41, level: float = 0.
     if ends.walk is None:
         value = ends.low
         return Profile(np.array([value]), np.zeros(1), value, (value, value), cut, level, ends.notes)
+    walk = ends.walk
     for _ in range(RESTARTS):
-        values = np.linspace(*_window(ends, ends.walk), points)
+        values = np.linspace(*_window(ends, walk), points)
         try:
-            lost = _deviances(ends.walk, values)
+            lost = _deviances(walk, values)
         except HigherGroundError as higher:
-            ends = _described(Target(query), *_both_ends(restarted(ends.walk, higher.point, cut), cut), cut)
-            assert ends.walk is not None  # a walk that was begun again
+            walk, low, high = _both_ends(restarted(walk, higher.point, cut), cut)
+            ends = _described(Target(query), walk, low, high, cut)
             continue
-        return Profile(values, lost, ends.walk.estimate, (ends.low, ends.high), cut, level, ends.notes)
+        return Profile(values, lost, walk.estimate, (ends.low, ends.high), cut, level, ends.notes)
     raise ConvergenceError(f"the likelihood of {query} has more peaks than can be followed; fit again with more starts")
 
 
