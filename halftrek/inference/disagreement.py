@@ -8,7 +8,6 @@ is that of normal rows with the covariance S, which no model restricts, or the m
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,22 +39,22 @@ Effect = TotalEffect | DirectEffect | PathEffect | ThroughEffect | ErrorCovarian
 class Difference:
     """What a formula gives for an effect and what the whole model gives, with the standard error of the difference.
 
-    ``free`` are the degrees of freedom of that error: one less than there are clusters, where it is from clusters.
+    ``free`` are the degrees of freedom of that error: rows less the variables that the difference is made of, or one
+    less than there are clusters, where it is from clusters.
     """
 
     effect: Effect
     formula: float
     model: float
     error: float
-    free: float = math.inf
+    free: float
 
     @property
     def p(self) -> float:
         """Chance of a difference at least as large where the graph is right; nan where it has no standard error."""
-        from scipy.special import ndtr, stdtr
+        from scipy.special import stdtr
 
-        z = -abs(self.formula - self.model) / self.error
-        return float(2.0 * (ndtr(z) if math.isinf(self.free) else stdtr(self.free, z)))
+        return float(2.0 * stdtr(self.free, -abs(self.formula - self.model) / self.error))
 
     @property
     def note(self) -> Note | None:
@@ -91,8 +90,15 @@ def difference(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = 
         _complete(fit, found[1], gradients) if fit.patterns is None else _holed(fit, fit.patterns, found[1], gradients)
     )
     spread = mean_squares(fit, [moves])[0] if robust else moves.normal_spread(fit)
-    own, both = np.sqrt(np.maximum(spread, 0.0) / fit.n)
-    free = count_clusters(fit) - 1.0 if robust and is_clustered(fit) else math.inf
+    if robust and is_clustered(fit):
+        free, widened = count_clusters(fit) - 1.0, 1.0
+    else:
+        rows = fit.n if fit.patterns is None else fit.patterns.used / len(fit.patterns.names)
+        free = rows - len(moves.at)
+        widened = rows / max(free, 1.0)
+    if free < 1.0:
+        return None
+    own, both = np.sqrt(np.maximum(spread, 0.0) / fit.n * widened)
     return Difference(effect, found[0], model, float(max(both, LEAST * own)), free)
 
 

@@ -3,8 +3,9 @@
 The likelihood-ratio statistic is too large where rows are few. For regressions its mean is known: a variable regressed
 on k - 1 others and a constant adds ``e(k) = n (log(n/2) - psi((n - k)/2))``, so that the statistic of a graph against
 no restriction has the mean ``sum of e(1 .. p) - sum of e(k_j)``, exactly for graphs without hidden causes and closely
-for others. Divided by that mean over the degrees of freedom it is compared with chi-squared. Of rows in clusters, with
-sampling weights or with 0/1 outcomes it is compared with what the spread over them says instead.
+for others, and likewise the variance, with ``n^2 psi'((n - k)/2)`` in place of ``e(k)``. It is compared with the gamma
+distribution of that mean and variance, which is chi-squared where rows are many. Of rows in clusters, with sampling
+weights or with 0/1 outcomes it is compared with what the spread over them says instead.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halftrek import identification
 from halftrek.errors import HalftrekError
@@ -25,12 +25,12 @@ from halftrek.inference import How, estimate
 from halftrek.inference.contradictions import SAME, Contradiction, contradictions, relaxed
 from halftrek.inference.dimension import told_parameters
 from halftrek.inference.kept import kept
-from halftrek.inference.measures import Measures, measures, tail
+from halftrek.inference.measures import Measures, measures
 from halftrek.inference.robust import is_clustered
 from halftrek.inference.robust_fit import measures_by_units, usual_measures
 from halftrek.inference.row_needs import needs_rows
 from halftrek.inference.rows_behind import has_rows, sampled
-from halftrek.model import Floats, Gaussian
+from halftrek.model import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate, variables_of
 
@@ -82,11 +82,11 @@ def misfit(fit: Fit) -> Misfit | None:
     if not found.df or found.pvalue is None or not np.isfinite(found.chi2):
         return None
     rows = fit.n if fit.patterns is None else fit.patterns.used / len(fit.patterns.names)
-    factor = bartlett_factor(fit, rows)
-    if factor is None:
+    few = few_rows(fit, rows)
+    if few is None:
         return None
-    p = found.pvalue if is_clustered(fit) or needs_rows(fit) else tail(found.chi2 / factor, found.df)
-    return Misfit(found.chi2, found.df, p, factor)
+    p = found.pvalue if is_clustered(fit) or needs_rows(fit) else few.tail(found.chi2, found.df)
+    return Misfit(found.chi2, found.df, p, few.factor)
 
 
 def _suited_measures(fit: Fit) -> Measures:
@@ -122,8 +122,25 @@ def _before(fit: Fit, variables: frozenset[str]) -> Fit | None:
     return replace(found, rows=None if fit.rows is None else fit.rows.select(tuple(inside)))
 
 
-def bartlett_factor(fit: Fit, rows: float) -> float | None:
-    """By how much the likelihood-ratio statistic is too large on average; None for fewer rows than it takes."""
+@dataclass(frozen=True)
+class FewRows:
+    """What few rows do to the likelihood-ratio statistic of a true graph."""
+
+    factor: float = 1.0  # its mean over the degrees of freedom
+    spread: float = 1.0  # its variance over that of chi-squared
+
+    def tail(self, chi2: float, df: int) -> float:
+        """The probability of as large a statistic: of the gamma distribution with this mean and variance."""
+        from scipy.special import gammaincc
+
+        shape = 0.5 * df * self.factor**2 / self.spread
+        return float(gammaincc(shape, shape * chi2 / (self.factor * df)))
+
+
+def few_rows(fit: Fit, rows: float) -> FewRows | None:
+    """By how much the statistic is too large, and spreads too far; None for fewer rows than it takes."""
+    from scipy.special import polygamma, psi
+
     p = len(fit.model.names)
     if rows <= p + 1.0:
         return None
@@ -136,16 +153,11 @@ def bartlett_factor(fit: Fit, rows: float) -> float | None:
         sizes += count.tolist()
     restrictions = p * (p + 1) // 2 - sum(sizes)
     if restrictions < 1:
-        return 1.0
-    gain = _excess(rows, np.arange(1, p + 1)).sum() - _excess(rows, np.minimum(np.array(sizes), p)).sum()
-    return max(1.0, float(gain) / restrictions)
-
-
-def _excess(n: float, size: NDArray[np.intp]) -> Floats:
-    """What a regression with so many parameters gains in twice the log-likelihood, on average, and a constant."""
-    from scipy.special import psi
-
-    return np.asarray(n * (np.log(n / 2.0) - psi((n - size) / 2.0)))
+        return FewRows()
+    free, full = (rows - np.minimum(np.array(sizes), p)) / 2.0, (rows - np.arange(1, p + 1)) / 2.0
+    mean = float(rows * (psi(free).sum() - psi(full).sum()))
+    variance = float(rows**2 * (polygamma(1, full).sum() - polygamma(1, free).sum()))
+    return FewRows(max(1.0, mean / restrictions), max(1.0, variance / (2.0 * restrictions)))
 
 
 def misfit_notes(fit: Fit, query: Query, how: How) -> tuple[Note, ...]:

@@ -8,7 +8,7 @@ import pytest
 import halftrek as ht
 from halftrek import estimation
 from halftrek.moments import Moments
-from halftrek.trust.misfit import bartlett_factor, misfit, rejected
+from halftrek.trust.misfit import FewRows, few_rows, misfit, rejected
 
 
 def chain(n: int, seed: int, shortcut: float = 0.0) -> dict[str, np.ndarray]:
@@ -22,21 +22,40 @@ def chain(n: int, seed: int, shortcut: float = 0.0) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     ("text", "rows"), [("a -> b -> c -> d -> e", 12), ("a; b; c; d; e; f", 15), ("a -> {b, c, d}", 9)]
 )
-def test_the_mean_of_the_statistic_is_the_degrees_of_freedom(text, rows):
-    """Without hidden causes the correction is exact: 3,000 samples, within three standard errors."""
+def test_the_mean_and_the_spread_of_the_statistic_are_known(text, rows):
+    """Without hidden causes both are exact: 3,000 samples, within three standard errors."""
     graph = ht.graph(text)
     p, rng = len(graph.observed), np.random.default_rng(0)
-    found, factor = [], 1.0
+    found, few = [], FewRows()
     for _ in range(3000):
         table = rng.normal(size=(rows, p))
         fit = estimation.fit(graph, Moments(graph.observed, rows, table.mean(axis=0), np.cov(table.T, ddof=0)))
         S = np.asarray(fit.moments.cov)
         found.append(fit.n * (np.linalg.slogdet(np.asarray(fit.model.cov))[1] - np.linalg.slogdet(S)[1]))
-        factor = bartlett_factor(fit, rows) or np.nan
+        few = few_rows(fit, rows) or FewRows(np.nan)
     df = p * (p - 1) // 2 - len(graph.directed)
-    assert factor > 1.1
-    error = np.std(found) / np.sqrt(len(found)) / factor
-    assert np.mean(found) / factor == pytest.approx(df, abs=3.0 * error)
+    assert few.factor > 1.1
+    error = np.std(found) / np.sqrt(len(found)) / few.factor
+    assert np.mean(found) / few.factor == pytest.approx(df, abs=3.0 * error)
+    square = (np.array(found) - np.mean(found)) ** 2 / (2.0 * df)
+    assert square.mean() == pytest.approx(few.spread, abs=3.0 * square.std() / np.sqrt(len(found)))
+
+
+@pytest.mark.parametrize("rows", [14, 16, 30])
+def test_a_true_graph_is_rejected_as_often_as_the_level_says(rows):
+    """12 causes of y in hardly more rows than variables: 2,000 samples at a level of 1 %."""
+    graph = ht.graph("; ".join(f"x{i} -> y" for i in range(11)))
+    rng, p = np.random.default_rng(5), len(graph.observed)
+    few, ps = None, []
+    for _ in range(2000):
+        S = np.cov(rng.normal(size=(rows, p)).T, ddof=0)
+        if few is None:
+            few = few_rows(estimation.fit(graph, Moments(graph.observed, rows, np.zeros(p), S)), rows)
+            assert few is not None
+        roots = S[:-1, :-1]  # the only restriction is that they do not covary
+        ps.append(few.tail(rows * (np.log(np.diag(roots)).sum() - np.linalg.slogdet(roots)[1]), (p - 1) * (p - 2) // 2))
+    assert np.mean(np.array(ps) < 0.01) == pytest.approx(0.01, abs=0.008)
+    assert np.mean(np.array(ps) < 0.05) == pytest.approx(0.05, abs=0.02)
 
 
 def test_true_graphs_are_not_called_wrong_with_few_rows():
