@@ -40,7 +40,8 @@ def shown(answer: Any, truth: float) -> Shown:
     low, high = answer.interval
     doubts = [n for n in answer.notes if n.level == "doubt"]
     wrong = any(n.code.startswith(("misfit", "contradict", "formula")) for n in doubts)
-    return Shown(bool(low <= truth <= high), bool(doubts), wrong, answer.estimate.kind)
+    none = bool(np.isnan(low))  # no interval is printed, and the answer says so
+    return Shown(bool(low <= truth <= high), bool(doubts) or none, wrong, answer.estimate.kind)
 
 
 def of_params(fit: Any, lhs: str, rhs: str, truth: float) -> Shown:

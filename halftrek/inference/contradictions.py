@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -196,27 +197,40 @@ def _rows(
 
 def _adjusted(rows: list[Contradiction], multiplicity: Multiplicity) -> list[Contradiction]:
     """With p-values that allow for many tests; edges that data cannot tell apart are one test."""
-    distinct: list[float] = []
-    place = []
-    for row in rows:
-        at = next((k for k, s in enumerate(distinct) if abs(s - row.statistic) <= SAME * (1.0 + s)), len(distinct))
-        place.append(at)
-        distinct += [row.statistic] * (at == len(distinct))
-    first = [place.index(k) for k in range(len(distinct))]
+    place, first = _alike(np.array([row.statistic for row in rows]))
     final = adjusted(np.array([rows[k].p for k in first]), multiplicity)
-    found = []
-    for k, (row, at) in enumerate(zip(rows, place, strict=True)):
-        alike = tuple(other.restriction for i, other in enumerate(rows) if place[i] == at and i != k)
-        found.append(replace(row, p_adjusted=float(final[at]), alike=alike))
-    return found
+    members: list[list[int]] = [[] for _ in first]
+    for k, at in enumerate(place):
+        members[at].append(k)
+    return [
+        replace(
+            row,
+            p_adjusted=float(final[at]),
+            alike=tuple(rows[i].restriction for i in members[at] if i != k),
+        )
+        for k, (row, at) in enumerate(zip(rows, place, strict=True))
+    ]
 
 
+def _alike(statistics: Floats) -> tuple[list[int], list[int]]:
+    """The number of the test that each statistic belongs to, and where each test is met first."""
+    order = np.argsort(statistics, kind="stable")
+    along = statistics[order]
+    apart = np.diff(along, prepend=-np.inf) > SAME * (1.0 + along)
+    place = np.empty(len(along), dtype=np.intp)
+    place[order] = np.cumsum(apart) - 1
+    return place.tolist(), np.unique(place, return_index=True)[1].tolist()
+
+
+@lru_cache(maxsize=16)
 class Restrictions:
     """What a missing edge says, in words."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._walks = graph, Walks(graph)
         self._place = {v: k for k, v in enumerate(graph.topological_order)}
+        self._above = {v: graph.ancestors(v) for v in graph.observed}
+        self._seen: dict[frozenset[str], list[str] | None] = {}
 
     def of(self, edge: Edge) -> str:
         """The restriction that an edge would relax."""
@@ -236,12 +250,18 @@ class Restrictions:
 
     def usual(self, edge: Edge) -> bool:
         """True for the edge that stands for all between two independent variables: from an ancestor, or an arc."""
-        above = edge.first in self._graph.ancestors(edge.second)
-        return above if edge.arrow else not above and edge.second not in self._graph.ancestors(edge.first)
+        above = edge.first in self._above[edge.second]
+        return above if edge.arrow else not above and edge.second not in self._above[edge.first]
 
     def _separator(self, x: str, y: str) -> list[str] | None:
+        pair = frozenset((x, y))
+        if pair not in self._seen:
+            self._seen[pair] = self._search(x, y)
+        return self._seen[pair]
+
+    def _search(self, x: str, y: str) -> list[str] | None:
         graph = self._graph
         if y in {*graph.parents(x), *graph.children(x), *graph.spouses(x)}:
             return None
-        found = minimal_separator(self._walks, x, y, graph.ancestors((x, y)))
+        found = minimal_separator(self._walks, x, y, self._above[x] | self._above[y])
         return None if found is None else sorted(found, key=self._place.__getitem__)

@@ -17,6 +17,7 @@ DATA: dict[str, Words] = {
     "no information": Words(
         "at these estimates the data carry no information about this answer, so it has no interval",
         "no information about it at these estimates",
+        why="at these estimates the data carry no information about this answer",
     ),
     "no path": Words("the graph has no such path", level="note"),
     # what the rows are

@@ -51,7 +51,7 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     chosen = suited(fit, query, how, rests)
     found = estimate(fit, query, result, chosen)
     if np.isnan(found.errors).any():
-        return Judged(found, (note("no information"), *found.notes))
+        return _without_errors(fit, query, result, found, how)
     wrong = misfit_notes(fit, query, chosen)
     doubt = doubt_of(fit, query, result, verdict, chosen, rests)
     if how.interval is not None:
@@ -66,6 +66,16 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
             return Judged(better, (why, *better.notes, *wrong))
         return Judged(found, (*found.notes, doubt, *wrong))
     return Judged(found, (*_said(fit, query, rests, chosen), *found.notes, *wrong))
+
+
+def _without_errors(fit: Fit, query: Query, result: float | Gaussian, found: Estimate, how: How) -> Judged:
+    """Where the information is singular at the estimates the likelihood still says which values the data exclude."""
+    nothing = note("no information")
+    if how.interval is None:
+        better = estimate(fit, query, result, replace(how, interval="profile"))
+        if not np.isnan(better.intervals).any():
+            return Judged(better, (note("profile chosen", reason=nothing.why, doubt=nothing.code), *better.notes))
+    return Judged(found, (nothing, *found.notes))
 
 
 def rests_of(fit: Fit, query: Query) -> Support:
