@@ -264,7 +264,8 @@ def cells() -> Iterator[Cell]:
             yield Cell("missing", f"front door, y seen in {seen} of 100 rows", front, front_door(seen, front), cost=2)
     for strength in (1, 3, 10, 30, 100):
         for covariates in (0, 6, 12):
-            for front in ("query", "params", "effects") if (strength, covariates) == (3, 6) else ("query",):
+            fronts = ("query", "params", "effects") if strength in (3, 30) and covariates == 6 else ("query",)
+            for front in fronts:
                 words = f"instrument with F near {strength}, {covariates} covariates, 500 rows"
                 yield Cell("instruments", words, front, instrument(strength, 500, covariates, front), cost=2)
     for rows in (40, 100):
@@ -272,7 +273,7 @@ def cells() -> Iterator[Cell]:
         yield Cell("instruments", words, "query", instrument(30, rows, 0, "query"))
     for strength in (3, 10, 100):
         words = f"instrument with F near {strength}, seen in 60 of 1,000 rows"
-        yield Cell("instruments", words, "query", rarely_seen(60, 1000, strength), cost=20)
+        yield Cell("instruments", words, "query", rarely_seen(60, 1000, strength), cost=4)
         words = f"instrument with F near {strength}, constant within 50 clusters"
         yield Cell("instruments", words, "query", by_cluster(50, 10, strength), cost=2)
     for rows in (4, 6, 10, 30):

@@ -18,6 +18,12 @@ INTERVALS: dict[str, Words] = {
         "doubt",
         why="{rows} are weak instruments for {columns} (strength {F:.1f} as a first-stage F, below {strong:g})",
     ),
+    "moderate strength": Words(
+        "{why}: the interval may be too narrow, use {ask_profile}",
+        "moderate strength (F = {F:.1f}): see fit.query",
+        "doubt",
+        why="what identifies it is of moderate strength (first-stage F = {F:.1f}, below {sure:g})",
+    ),
     "weak divisor": Words(
         "{why}: the interval cannot be trusted, use {ask_profile}",
         "hardly identified (F = {F:.1f}): see fit.query",

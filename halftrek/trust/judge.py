@@ -28,7 +28,9 @@ from halftrek.queries.terms import Arithmetic, leaves
 from halftrek.trust.misfit import misfit_notes, rejected
 from halftrek.trust.strength import STRONG, Strength, weakest_step
 
-SURE = 100.0  # first-stage F from which on an interval from a standard error is right
+SURE = (
+    100.0  # first-stage F from which on an interval from a standard error is right (Lee, McCrary, Moreira, Porter 2022)
+)
 MANY = 100.0  # degrees of freedom from which on products of regressions are no cause for doubt
 CLEAR = 4.0  # standard errors from zero
 OUTCOMES = 3  # values of an answer that are looked at
@@ -53,11 +55,11 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     if np.isnan(found.errors).any():
         return _without_errors(fit, query, result, found, how)
     wrong = misfit_notes(fit, query, chosen)
-    doubt = doubt_of(fit, query, result, verdict, chosen, rests)
+    doubt = doubt_of(fit, query, result, verdict, chosen, rests, choosing=how.interval is None)
     if how.interval is not None:
         notes = [*found.notes, *_asked_for(fit, query, rests, how), *([doubt] if doubt is not None else [])]
         return Judged(found, (*notes, *wrong))
-    if doubt is not None and chosen.interval == "sandwich" and doubt.code == "no parabola":
+    if doubt is not None and chosen.interval == "sandwich" and doubt.code in ("no parabola", "moderate strength"):
         doubt = None  # the likelihood of a model that the data reject is no better guide
     if doubt is not None:
         better = estimate(fit, query, result, replace(chosen, interval="profile"))
@@ -174,9 +176,20 @@ def _asked_for(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
 
 
 def doubt_of(
-    fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How, rests: Support
+    fit: Fit,
+    query: Query,
+    result: float | Gaussian,
+    verdict: Verdict,
+    how: How,
+    rests: Support,
+    *,
+    choosing: bool = False,
 ) -> Note | None:
-    """What speaks against any interval from a standard error; nothing speaks against one from the likelihood."""
+    """What speaks against any interval from a standard error; nothing speaks against one from the likelihood.
+
+    ``choosing`` between the two, strength below ``SURE`` is enough: samples in which an instrument looks better than it
+    is are those in which the standard error is too small, so that a look at their likelihood would not tell.
+    """
     if has_kinks(query):
         return None if how.interval in ("parametric", "bootstrap") else note("kinked")
     if how.interval == "profile":
@@ -187,6 +200,8 @@ def doubt_of(
     weakest = weakest_step(fit, query, verdict, float(errors[0]))
     if weakest is not None and weakest.F < STRONG:
         return weakest.note
+    if choosing and weakest is not None and weakest.F < SURE:
+        return note("moderate strength", F=weakest.F, sure=SURE)
     values = result.mean if isinstance(result, Gaussian) else np.array([result])
     if _plain(query, verdict, weakest, float(values[0]), float(errors[0]), rests):
         return None
