@@ -264,7 +264,7 @@ def cells() -> Iterator[Cell]:
             yield Cell("missing", f"front door, y seen in {seen} of 100 rows", front, front_door(seen, front), cost=2)
     for strength in (1, 3, 10, 30, 100):
         for covariates in (0, 6, 12):
-            fronts = ("query", "params", "effects") if strength in (3, 30) and covariates == 6 else ("query",)
+            fronts = ("query", "params", "effects") if strength in (3, 10, 30) and covariates == 6 else ("query",)
             for front in fronts:
                 words = f"instrument with F near {strength}, {covariates} covariates, 500 rows"
                 yield Cell("instruments", words, front, instrument(strength, 500, covariates, front), cost=2)

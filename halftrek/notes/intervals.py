@@ -70,6 +70,16 @@ INTERVALS: dict[str, Words] = {
         "the interval is by profile likelihood, since one from a standard error would mislead: {reason}",
         level="note",
     ),
+    "profile line": Words(
+        "the interval is by profile likelihood, since one from a standard error would mislead",
+        "interval by profile likelihood",
+        "note",
+    ),
+    "profile line, weak": Words(
+        "the interval is by profile likelihood, since one from a standard error would mislead (F = {F:.1f})",
+        "interval by profile likelihood (F = {F:.1f})",
+        "note",
+    ),
     "kinked": Words(
         "this probability has no slope where an effect changes its sign, so that an interval from slopes or from the "
         "likelihood cannot be trusted; {ask_default}",

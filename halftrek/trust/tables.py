@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,14 @@ from halftrek.inference.kept import kept
 from halftrek.inference.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.strength import strengths
 from halftrek.notes import Note, in_short, note
-from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
+from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from halftrek.trust.judge import SURE, doubt_of, rests_of, table_how
 from halftrek.trust.misfit import LARGE, rejected
 from halftrek.trust.strength import STRONG
 
-LOOKS = 60  # lines of a table that are looked at one by one
+LOOKS = 60  # lines of a table that are looked at one by one ...
+PROFILED = 20  # ... and that get an interval from the likelihood
 BUDGET = 0.2  # seconds to find the formula that names a weak instrument
 
 
@@ -34,18 +35,25 @@ def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     found = parameter_columns(fit, table_how(fit, how))
-    doubts = edge_doubts(fit)
+    doubts = edge_doubts(fit, how.interval is None)
     wrong = _misfit(fit, how)
     said, everywhere = _about_rows(fit, how)
     if not (doubts or wrong or said or everywhere):
         return found
     lines = zip(found["lhs"], found["op"], found["rhs"], found["note"], strict=True)
-    notes = []
-    for lhs, op, rhs, text in lines:
-        cautions = [*([doubts[rhs, lhs]] if op == "~" and (rhs, lhs) in doubts else []), *wrong]
+    low, high = np.array(found["ci_low"]), np.array(found["ci_high"])
+    notes, left = [], PROFILED
+    for k, (lhs, op, rhs, text) in enumerate(lines):
+        cautions = [*wrong]
+        doubt, query = _doubt_of_line(doubts, lhs, op, rhs)
+        if doubt is not None:
+            better = _from_likelihood(fit, query, doubt, how) if left and query is not None else None
+            if better is not None:
+                low[k], high[k], left = *better.interval, left - 1
+            cautions[:0] = _left(doubt) if better is None else [better.note]
         cautions += [*(said.get(lhs, ()) if op == "~" else ()), *everywhere]
         notes.append("; ".join(filter(None, (text, in_short(cautions)))) if text not in ("fixed",) else text)
-    return {**found, "note": notes}
+    return {**found, "ci_low": low, "ci_high": high, "note": notes}
 
 
 def judged_parameters(fit: Fit, how: How | None = None, **options: Any) -> list[Parameter]:
@@ -64,18 +72,61 @@ def judged_effects(fit: Fit, rows: Sequence[Effect], how: How) -> list[Effect]:
     weak = {i: s for i, s in zip(asked, strengths(fit, gradients), strict=True) if s < SURE}
     doubts: dict[int, Note] = {}
     for i in sorted(weak, key=weak.__getitem__):
-        found = _looked_at(fit, queries[i], weak[i], len(doubts) < LOOKS)  # type: ignore[arg-type]
+        found = _looked_at(fit, queries[i], weak[i], len(doubts) < LOOKS, how.interval is None)  # type: ignore[arg-type]
         if found is not None:
             doubts[i] = found
-    edges = edge_doubts(fit)
+    edges = edge_doubts(fit, how.interval is None)
     wrong = _misfit(fit, how)
     said, everywhere = _about_rows(fit, how)
+    better = {i: _from_likelihood(fit, queries[i], doubts[i], how) for i in [*doubts][:PROFILED]}  # type: ignore[arg-type]
     marked = []
-    for i, row in enumerate(rows):
-        cautions = [doubts[i]] if i in doubts else [] if i in asked else _along(fit, row, edges)
+    for i, line in enumerate(rows):
+        row = line
+        if (taken := better.get(i)) is not None:
+            row = replace(row, ci_low=taken.interval[0], ci_high=taken.interval[1])
+            doubts[i] = taken.note
+        cautions = _left(doubts[i]) if i in doubts else [] if i in asked else _along(fit, row, edges)
         cautions = [*cautions, *wrong, *said.get(row.effect, ()), *everywhere] if row.se > 0.0 else []
         marked.append(replace(row, note="; ".join(filter(None, (row.note, in_short(cautions))))) if cautions else row)
     return marked
+
+
+def _doubt_of_line(
+    doubts: dict[tuple[str, str], Note], lhs: str, op: str, rhs: str
+) -> tuple[Note | None, Query | None]:
+    """What speaks against a line of parameters, and the question that it answers, if there is one.
+
+    Errors are what is left when effects are taken out: they are known no better than the effects are.
+    """
+    match op:
+        case "~":
+            return doubts.get((rhs, lhs)), DirectEffect(rhs, lhs)
+        case "~~":
+            found = next((note for (_, v), note in doubts.items() if v in (lhs, rhs)), None)
+            return found, ErrorCovariance(lhs, rhs) if lhs != rhs else None
+        case _:
+            return None, None
+
+
+@dataclass(frozen=True)
+class Better:
+    """An interval in place of one that may mislead, and a word that says so."""
+
+    interval: tuple[float, float]
+    note: Note
+
+
+@kept
+def _from_likelihood(fit: Fit, query: Query, doubt: Note, how: How) -> Better | None:
+    """From the likelihood, where nobody asked for a kind of interval and the likelihood is that of the rows."""
+    if table_how(fit, how).interval is not None:
+        return None
+    found = estimate(fit, query, evaluate(query, fit.model), replace(how, interval="profile"))
+    low, high = (float(x) for x in found.intervals[0])
+    if np.isnan(low) or np.isnan(high):
+        return None
+    weak = doubt.facts.get("F")
+    return Better((low, high), note("profile line") if weak is None else note("profile line, weak", F=weak))
 
 
 def _misfit(fit: Fit, how: How) -> list[Note]:
@@ -97,7 +148,12 @@ def _along(fit: Fit, row: Effect, edges: dict[tuple[str, str], Note]) -> list[No
     if not row.se > 0.0:
         return []
     inside = fit.graph.descendants(row.cause) & fit.graph.ancestors([row.effect])
-    return [found for (u, v), found in edges.items() if u in inside and v in inside][:1]
+    return [left for (u, v), found in edges.items() if u in inside and v in inside for left in _left(found)][:1]
+
+
+def _left(doubt: Note) -> list[Note]:
+    """What is said of a line whose interval stays: moderate strength is a reason to choose another, not to warn."""
+    return [] if doubt.code == "moderate strength" else [doubt]
 
 
 def _query(row: Effect) -> Query | None:
@@ -111,7 +167,7 @@ def _query(row: Effect) -> Query | None:
 
 
 @kept
-def edge_doubts(fit: Fit) -> dict[tuple[str, str], Note]:
+def edge_doubts(fit: Fit, choosing: bool = False) -> dict[tuple[str, str], Note]:
     """What speaks against the interval of an edge's weight, for the edges that something does."""
     names = fit.model.names
     edges = [(u, v) for u, v in fit.graph.directed if u in names and v in names]
@@ -119,13 +175,13 @@ def edge_doubts(fit: Fit) -> dict[tuple[str, str], Note]:
     found: dict[tuple[str, str], Note] = {}
     weak = [(s, e) for s, e in zip(strengths(fit, gradients), edges, strict=True) if s < SURE]
     for k, (strength, edge) in enumerate(sorted(weak)):
-        doubt = _looked_at(fit, DirectEffect(*edge), strength, k < LOOKS)
+        doubt = _looked_at(fit, DirectEffect(*edge), strength, k < LOOKS, choosing)
         if doubt is not None:
             found[edge] = doubt
     return found
 
 
-def _looked_at(fit: Fit, query: Query, strength: float, closely: bool) -> Note | None:
+def _looked_at(fit: Fit, query: Query, strength: float, closely: bool, choosing: bool) -> Note | None:
     """What a closer look at one number finds; without one, what the information says."""
     if not closely:
         return note("weak divisor", F=strength, strong=STRONG, rows="", columns="") if strength < STRONG else None
@@ -133,7 +189,7 @@ def _looked_at(fit: Fit, query: Query, strength: float, closely: bool) -> Note |
     value = evaluate(query, fit.model)
     if np.isnan(estimate(fit, query, value, how).errors).any():
         return None
-    return doubt_of(fit, query, value, _verdict(fit, query), how, rests_of(fit, query))
+    return doubt_of(fit, query, value, _verdict(fit, query), how, rests_of(fit, query), choosing=choosing)
 
 
 def _verdict(fit: Fit, query: Query) -> Verdict:

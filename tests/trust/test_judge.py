@@ -111,11 +111,30 @@ def test_an_instrument_that_is_constant_in_clusters_counts_them():
 def test_tables_say_in_a_note_what_may_mislead(tmp_path, capsys):
     data = weak_rows()
     fit = ht.fit(INSTRUMENT, data)
-    effects, params = fit.effects(), fit.params()
-    for table, cause in ((effects, "cause"), (params, "rhs")):
-        notes = [note for c, note in zip(table[cause], table["note"], strict=True) if c == "x"]
-        assert any("weak instrument" in note for note in notes)
-    assert "weak instrument" in fit.summary()
+    own = fit.query("x ~> y").interval
+    for interval, words in ((None, "interval by profile likelihood (F = "), ("delta", "weak instrument (F = ")):
+        effects, params = fit.effects(interval=interval), fit.params(interval=interval)
+        for table, cause, effect in ((effects, "cause", "effect"), (params, "rhs", "lhs")):
+            at = next(i for i, pair in enumerate(zip(table[cause], table[effect], strict=True)) if pair == ("x", "y"))
+            assert words in table["note"][at]
+            ends = (table["ci_low"][at], table["ci_high"][at])
+            assert (ends == pytest.approx(own)) == (interval is None)
+    assert "interval by profile likelihood" in " ".join(fit.summary().split())
+
+
+def test_errors_are_known_no_better_than_the_effects_that_are_taken_out():
+    fit = ht.fit(INSTRUMENT, weak_rows())
+    lines = {(row.lhs, row.op, row.rhs): row for row in fit.params(as_frame=False)}
+    arc = next(row for (a, op, b), row in lines.items() if op == "~~" and a != b)
+    asked = fit.query("x <-> y")
+    assert (arc.ci_low, arc.ci_high) == pytest.approx(asked.interval)
+    assert "weak instrument" in lines["y", "~~", "y"].note
+    assert lines["z", "~~", "z"].note == ""
+
+
+def test_fronts_say_what_may_mislead(tmp_path, capsys):
+    data = weak_rows()
+    fit = ht.fit(INSTRUMENT, data)
     path = tmp_path / "weak.csv"
     names = list(data)
     rows = "\n".join(",".join(map(repr, map(float, row))) for row in zip(*data.values(), strict=True))
