@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -25,10 +26,10 @@ from halftrek.inference.units import columns_named, estimated_units, exact_units
 from halftrek.inputs import read_question
 from halftrek.model import CGLSCM
 from halftrek.moments.tables import read_table, table_like
-from halftrek.notes import warnings_of
+from halftrek.notes import in_short, warnings_of
 from halftrek.queries import Query, check_query
 from halftrek.queries.units import unit_query
-from halftrek.trust import judged_effects, table_how
+from halftrek.trust import judged_decomposition, judged_effects, judged_mediation, table_how, unit_notes
 from halftrek.workflow import answer, answer_from_model, how_of, verdict_of
 
 
@@ -83,14 +84,16 @@ def effect_rows_of(fitted: Fit, how: How, *, kind: Any = "all", budget: float = 
 
 def decomposition_of(fitted: Fit, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
     """A total effect path by path."""
-    return decompose(fitted, cause, effect, table_how(fitted, how_of(**uncertainty)), most=most)
+    how = how_of(**uncertainty)
+    return judged_decomposition(fitted, decompose(fitted, cause, effect, table_how(fitted, how), most=most), how)
 
 
 def mediation_of(
     fitted: Fit, cause: str, effect: str, mediators: Sequence[str] | None, **uncertainty: Any
 ) -> Mediation:
     """A total effect split at mediators."""
-    return mediate(fitted, cause, effect, table_how(fitted, how_of(**uncertainty)), mediators=mediators)
+    how = how_of(**uncertainty)
+    return judged_mediation(fitted, mediate(fitted, cause, effect, table_how(fitted, how), mediators=mediators), how)
 
 
 def counterfactual_of(
@@ -122,8 +125,10 @@ def counterfactual_of(
     held = held_values(graph, do, table)
     if isinstance(source, Fit):
         decide = partial(verdict_of, graph)
-        how = table_how(source, how_of(**uncertainty))
+        wanted = how_of(**uncertainty)
+        how = table_how(source, wanted)
         found = estimated_units(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
+        found = replace(found, note=in_short(unit_notes(source, held, outcomes, wanted)))
         seen = tuple(v for v in table.names if v in graph)
         for text in warnings_of(few_valued(source, unit_query(seen, tuple(held), outcomes))):
             warnings.warn(text, stacklevel=3)

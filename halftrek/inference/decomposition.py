@@ -15,7 +15,7 @@ from halftrek.graph import Graph, quoted
 from halftrek.inference.effects import Measured, check_ends, columns_of, ends_of, measure
 from halftrek.inference.few_valued import few_valued
 from halftrek.inference.how import How
-from halftrek.inference.legs import along, total
+from halftrek.inference.legs import PathSum, along, total
 from halftrek.model import Floats
 from halftrek.notes import in_short, note
 from halftrek.queries import TotalEffect
@@ -38,7 +38,10 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """The total effect of ``cause`` on ``effect``, path by path; ``rows`` add up to ``total``."""
+    """The total effect of ``cause`` on ``effect``, path by path; ``rows`` add up to ``total``.
+
+    ``asked`` has the paths behind each row, and is shorter where the last row has all the others.
+    """
 
     cause: str
     effect: str
@@ -47,6 +50,7 @@ class Decomposition:
     paths: int
     level: float = 0.95
     library: str = ""
+    asked: tuple[PathSum, ...] = ()
 
     def frame(self) -> Any:
         """A tidy frame: path est se ci_low ci_high share note; the last row is the total."""
@@ -70,7 +74,8 @@ def decompose(fit: Fit, cause: str, effect: str, how: How, *, most: int = 20) ->
     check_ends(graph, cause, effect)
     count = count_paths(graph, cause, effect)
     paths = _listed(fit, cause, effect, how, count, most)
-    found = measure(fit, [total(graph, cause, effect), *(along(graph, p) for p in paths)], how)
+    parts = tuple(along(graph, p) for p in paths)
+    found = measure(fit, [total(graph, cause, effect), *parts], how)
     told = ~np.isnan(found.values)
     whole = _share(" ~> ".join(map(quoted, (cause, effect))), found, 0, found.values[0])
     rows = [_share(" -> ".join(map(quoted, p)), found, i, found.values[0]) for i, p in enumerate(paths, 1)]
@@ -83,7 +88,7 @@ def decompose(fit: Fit, cause: str, effect: str, how: How, *, most: int = 20) ->
         rows.append(_rest(found, told, how, hidden, unknown))
     said = in_short(few_valued(fit, TotalEffect(cause, effect)))
     whole = replace(whole, note="; ".join(filter(None, (whole.note, said))))
-    return Decomposition(cause, effect, tuple(rows), whole, count, how.level, fit.frame)
+    return Decomposition(cause, effect, tuple(rows), whole, count, how.level, fit.frame, parts)
 
 
 def count_paths(graph: Graph, cause: str, effect: str) -> int:

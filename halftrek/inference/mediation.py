@@ -61,7 +61,10 @@ class Proportion:
 
 @dataclass(frozen=True, eq=False)
 class Mediation:
-    """A total effect split at mediators; ``proportion`` is None where it is not identified."""
+    """A total effect split at mediators; ``proportion`` is None where it is not identified.
+
+    ``asked`` has the paths behind each row.
+    """
 
     cause: str
     effect: str
@@ -71,6 +74,7 @@ class Mediation:
     notes: tuple[Note, ...] = ()
     level: float = 0.95
     library: str = ""
+    asked: tuple[PathSum, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -141,11 +145,12 @@ def mediate(fit: Fit, cause: str, effect: str, how: How, *, mediators: Sequence[
         if not complete or any(len(r) > 3 for r in routes):
             stations = [(cause, m, effect) for m in chosen]
             asked += [("through", _joined(" ~> ", s), through(graph, s)) for s in stations]
-    found = measure(fit, [part for *_, part in asked], how)
+    parts = tuple(part for *_, part in asked)
+    found = measure(fit, parts, how)
     rows = tuple(_row(kind, name, found, i) for i, (kind, name, _) in enumerate(asked))
     share = _proportion(found.values[[2, 0]], found, how)
     notes = (*_warnings(rows, share, how, complete), *few_valued(fit, TotalEffect(cause, effect)))
-    return Mediation(cause, effect, chosen, rows, share, notes, how.level, fit.frame)
+    return Mediation(cause, effect, chosen, rows, share, notes, how.level, fit.frame, parts)
 
 
 def _mediators(graph: Graph, cause: str, effect: str, given: Sequence[str] | None) -> tuple[str, ...]:

@@ -46,18 +46,21 @@ class Units:
     noise: Floats
     errors: Floats | None = None
     reach: Floats | None = None
-    notes: tuple[str, ...] = ()  # for each unit, why it has no number or may mislead; none: nothing to say of any
+    note: str = ""  # what speaks against the intervals, if anything does
 
-    def columns(self) -> dict[str, Floats]:
-        """``y noise_sd se ci_low ci_high``; of several outcomes the names are ``y_noise_sd`` and so on."""
-        found: dict[str, Floats] = {}
+    def columns(self) -> dict[str, Any]:
+        """``y noise_sd se ci_low ci_high``; of several outcomes the names are ``y_noise_sd`` and so on.
+
+        ``note`` is the last column where something speaks against the intervals.
+        """
+        found: dict[str, Any] = {}
         for k, y in enumerate(self.outcomes):
             head = "" if len(self.outcomes) == 1 else f"{y}_"
             found |= {y: self.mean[k], f"{head}noise_sd": self.noise[k]}
             if self.errors is not None and self.reach is not None:
                 found[f"{head}se"] = self.errors[k]
                 found |= {f"{head}ci_low": self.mean[k] - self.reach[k], f"{head}ci_high": self.mean[k] + self.reach[k]}
-        return found
+        return found | {"note": [self.note] * self.mean.shape[1]} if self.note else found
 
 
 def exact_units(model: CGLSCM, table: Table, held: Mapping[str, Floats], outcomes: Sequence[str]) -> Units:

@@ -55,12 +55,12 @@ def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = (), 
     return Table(names, values, columns)
 
 
-def table_like(source: Any, columns: Mapping[str, Floats]) -> Any:
+def table_like(source: Any, columns: Mapping[str, Floats | Sequence[str]]) -> Any:
     """Columns in the source's library: a frame for a frame, an array with named fields for an array, a dictionary."""
     if isinstance(source, Mapping):
         return dict(columns)
     if isinstance(source, np.ndarray | list | tuple):
-        kinds = [(name, np.float64) for name in columns]
+        kinds = [(name, np.asarray(values).dtype) for name, values in columns.items()]
         found = np.empty(len(next(iter(columns.values()))), dtype=kinds)
         for name, values in columns.items():
             found[name] = values

@@ -14,6 +14,8 @@ from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
 from halftrek.notes.words import ASKS, Front, Level, Words
 
+TAIL = 1e-6  # p-value below which only this is said
+
 _WORDS: dict[str, Words] = {
     "text": Words("{text}"),  # from files of the first version, which kept sentences
     "remark": Words("{text}", level="note"),
@@ -51,7 +53,7 @@ class Note:
 
     def words(self, front: Front = "python") -> str:
         """The sentence, in the words of a front."""
-        return _WORDS[self.code].text.format(**{"why": self.why, **ASKS[front], **self.facts})
+        return _WORDS[self.code].text.format(**{"why": self.why, **ASKS[front], **self._figures})
 
     def told(self, front: Front) -> Note:
         """The same, its words fixed in those of a front."""
@@ -61,13 +63,21 @@ class Note:
     @property
     def why(self) -> str:
         """The finding alone, without advice."""
-        return _WORDS[self.code].why.format(**self.facts)
+        return _WORDS[self.code].why.format(**self._figures)
 
     @property
     def short(self) -> str:
         """A few words, for a column of a table."""
         words = _WORDS[self.code]
-        return (words.short or words.text).format(**{"why": self.why, **ASKS["python"], **self.facts})
+        return (words.short or words.text).format(**{"why": self.why, **ASKS["python"], **self._figures})
+
+    @property
+    def _figures(self) -> Mapping[str, Any]:
+        """The facts, with ``chance``, the p-value in words: digits far out in a tail say nothing."""
+        if "p" not in self.facts:
+            return self.facts
+        p = self.facts["p"]
+        return {**self.facts, "chance": f"p = {p:.2g}" if p >= TAIL else f"p < {TAIL:g}"}
 
 
 def note(code: str, /, **facts: Any) -> Note:

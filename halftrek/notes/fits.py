@@ -56,7 +56,7 @@ FITS: dict[str, Words] = {
     # the formula that identifies an effect, and the estimate of the whole model
     "formula differs": Words(
         "the formula alone gives {formula:.4g} for {what}, the whole model {model:.4g}, further apart than chance "
-        "sets them in a graph that is right (p = {p:.1g}): the data contradict the graph somewhere, see {ask_measures}",
+        "sets them in a graph that is right ({chance}): the data contradict the graph somewhere, see {ask_measures}",
         "formula gives {formula:.4g}: the data contradict the graph",
         level="doubt",
     ),
@@ -89,7 +89,7 @@ FITS: dict[str, Words] = {
     ),
     "formula by no chance": Words(
         "in a graph that is right formula and estimate differ by chance alone, and chance does not explain this "
-        "difference (p = {p:.1g})",
+        "difference ({chance})",
         level="aside",
     ),
     "model, not rows": Words(
@@ -127,20 +127,20 @@ FITS: dict[str, Words] = {
         "note",
     ),
     "contradicted": Words(
-        "the data contradict that {restriction} (p = {p:.2g}), on which this answer rests: without it, with "
+        "the data contradict that {restriction} ({chance}), on which this answer rests: without it, with "
         "{edge} in the graph, the answer would move by about {change:.3g} ({standard_errors:+.1f} standard errors)",
         "contradicted: {restriction}",
         level="doubt",
     ),
     "contradicted, one of several": Words(
-        "the data contradict what this answer rests on (p = {p:.2g}): that {restriction}, or that {others}, which data "
+        "the data contradict what this answer rests on ({chance}): that {restriction}, or that {others}, which data "
         "cannot tell apart; without the first, with {edge} in the graph, the answer would move by about {change:.3g} "
         "({standard_errors:+.1f} standard errors)",
         "contradicted: {restriction}, or the like",
         level="doubt",
     ),
     "contradicted interval": Words(
-        "the data contradict that {restriction} (p = {p:.2g}), on which the width of this interval rests: with {edge} "
+        "the data contradict that {restriction} ({chance}), on which the width of this interval rests: with {edge} "
         "in the graph the standard error would be {widening:.2f} times as large",
         "contradicted: {restriction}",
         level="doubt",

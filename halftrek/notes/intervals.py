@@ -70,6 +70,11 @@ INTERVALS: dict[str, Words] = {
         "the interval is by profile likelihood, since one from a standard error would mislead: {reason}",
         level="note",
     ),
+    "profile preferred": Words(
+        "the interval is by profile likelihood, which stays right where {reason}; one from a standard error would begin "
+        "to mislead",
+        level="note",
+    ),
     "profile line": Words(
         "the interval is by profile likelihood, since one from a standard error would mislead",
         "interval by profile likelihood",
@@ -92,9 +97,9 @@ INTERVALS: dict[str, Words] = {
         level="note",
     ),
     "misfit": Words(
-        "the data contradict the graph (overall test: p = {p:.2g}), see {ask_tests}: what follows from a wrong graph "
+        "the data contradict the graph (overall test: {chance}), see {ask_tests}: what follows from a wrong graph "
         "may be wrong, however narrow its interval",
-        "the data contradict the graph (p = {p:.2g})",
+        "the data contradict the graph ({chance})",
         "doubt",
     ),
     "sandwich chosen": Words(
@@ -135,6 +140,11 @@ INTERVALS: dict[str, Words] = {
     "total may be zero": Words(
         "the {percent:g}% interval of the total effect contains zero, so the proportion mediated may be anything and "
         "its interval is not reliable; look at the indirect effect itself"
+    ),
+    "shaky proportion": Words(
+        "an effect that the proportion mediated is made of is hardly known (see its note), so that the interval of the "
+        "proportion cannot be trusted; look at the effects themselves",
+        level="doubt",
     ),
     "opposite signs": Words(
         "direct and indirect effect have opposite signs and partly cancel: the proportion is not a share"

@@ -2,16 +2,26 @@
 
 from halftrek.trust.judge import Judged, judge, suited, table_how
 from halftrek.trust.strength import STRONG, weakest_step
-from halftrek.trust.tables import judged_columns, judged_effects, judged_parameters
+from halftrek.trust.tables import (
+    judged_columns,
+    judged_decomposition,
+    judged_effects,
+    judged_mediation,
+    judged_parameters,
+    unit_notes,
+)
 
 __all__ = [
     "STRONG",
     "Judged",
     "judge",
     "judged_columns",
+    "judged_decomposition",
     "judged_effects",
+    "judged_mediation",
     "judged_parameters",
     "suited",
     "table_how",
+    "unit_notes",
     "weakest_step",
 ]

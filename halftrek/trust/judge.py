@@ -64,7 +64,8 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     if doubt is not None:
         better = estimate(fit, query, result, replace(chosen, interval="profile"))
         if not np.isnan(better.intervals).any():
-            why = note("profile chosen", reason=doubt.why, doubt=doubt.code)
+            code = "profile preferred" if doubt.code == "moderate strength" else "profile chosen"
+            why = note(code, reason=doubt.why, doubt=doubt.code)
             return Judged(better, (why, *better.notes, *wrong))
         return Judged(found, (*found.notes, doubt, *wrong))
     return Judged(found, (*_said(fit, query, rests, chosen), *found.notes, *wrong))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from halftrek import identification
 from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
+from halftrek.inference.decomposition import Decomposition, Share
 from halftrek.inference.effects import Effect
 from halftrek.inference.few_valued import probabilities
 from halftrek.inference.how import asked
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.kept import kept
+from halftrek.inference.legs import PathSum, edges_of
+from halftrek.inference.mediation import Mediation, Route
 from halftrek.inference.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.strength import strengths
 from halftrek.notes import Note, in_short, note
@@ -29,6 +32,9 @@ from halftrek.trust.strength import STRONG
 LOOKS = 60  # lines of a table that are looked at one by one ...
 PROFILED = 20  # ... and that get an interval from the likelihood
 BUDGET = 0.2  # seconds to find the formula that names a weak instrument
+
+Line = TypeVar("Line", Effect, Share, Route)
+Edges = set[tuple[str, str]]
 
 
 def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str, Any]:
@@ -65,30 +71,94 @@ def judged_parameters(fit: Fit, how: How | None = None, **options: Any) -> list[
 
 def judged_effects(fit: Fit, rows: Sequence[Effect], how: How) -> list[Effect]:
     """Lines of effects with what speaks against their intervals."""
-    told = [i for i, row in enumerate(rows) if row.se > 0.0]
-    queries = {i: _query(rows[i]) for i in told}
-    asked = [i for i in told if queries[i] is not None]
-    gradients = [linearize(queries[i], fit.model).values[0] for i in asked]  # type: ignore[arg-type]
-    weak = {i: s for i, s in zip(asked, strengths(fit, gradients), strict=True) if s < SURE}
-    doubts: dict[int, Note] = {}
-    for i in sorted(weak, key=weak.__getitem__):
-        found = _looked_at(fit, queries[i], weak[i], len(doubts) < LOOKS, how.interval is None)  # type: ignore[arg-type]
-        if found is not None:
-            doubts[i] = found
-    edges = edge_doubts(fit, how.interval is None)
+    marked = _judged_lines(
+        fit, rows, [_query(row) for row in rows], lambda i: [_between(fit, rows[i].cause, rows[i].effect)], how
+    )
     wrong = _misfit(fit, how)
     said, everywhere = _about_rows(fit, how)
-    better = {i: _from_likelihood(fit, queries[i], doubts[i], how) for i in [*doubts][:PROFILED]}  # type: ignore[arg-type]
+    return [_noted(row, [*wrong, *said.get(row.effect, ()), *everywhere]) if row.se > 0.0 else row for row in marked]
+
+
+def judged_decomposition(fit: Fit, found: Decomposition, how: How) -> Decomposition:
+    """The same for a total effect path by path."""
+    parts: list[PathSum | None] = [None, *found.asked, *[None] * (len(found.rows) - len(found.asked))]
+    queries = [TotalEffect(found.cause, found.effect), *(None if part is None else part.query for part in parts[1:])]
+
+    def edges(i: int) -> list[Edges]:
+        part = parts[i]
+        return [_between(fit, found.cause, found.effect)] if part is None else _used(fit, part)
+
+    first, *rest = _judged_lines(fit, (found.total, *found.rows), queries, edges, how)
+    return replace(found, rows=tuple(rest), total=_noted(first, _misfit(fit, how)))
+
+
+def judged_mediation(fit: Fit, found: Mediation, how: How) -> Mediation:
+    """The same for a total effect split at mediators."""
+    queries = [part.query for part in found.asked]
+    rows = _judged_lines(fit, found.rows, queries, lambda i: _used(fit, found.asked[i]), how)
+    shaky = any(line.note for line in rows if line.se > 0.0 and line.kind in ("total", "indirect"))
+    ratio = [note("shaky proportion")] if shaky and found.proportion is not None else []
+    return replace(found, rows=tuple(rows), notes=(*found.notes, *ratio, *_misfit(fit, how)))
+
+
+def unit_notes(fit: Fit, held: Collection[str], outcomes: Sequence[str], how: How) -> list[Note]:
+    """What speaks against the intervals of a table of units, of which none has a question of its own."""
+    doubts = edge_doubts(fit)
+    behind = {edge for x in held for y in outcomes for edge in _between(fit, x, y)} if doubts else set()
+    return [*(doubt for edge, doubt in doubts.items() if edge in behind), *_misfit(fit, how)]
+
+
+def _judged_lines(
+    fit: Fit, rows: Sequence[Line], queries: Sequence[Query | None], ways: Callable[[int], list[Edges]], how: How
+) -> list[Line]:
+    """Lines with a better interval where there is one, else with what speaks against theirs.
+
+    A line that no question asks for is as weak as the edges that it is made of, in the best of the ``ways`` to make it.
+    """
+    choosing = how.interval is None
+    asked = [(i, query) for i, query in enumerate(queries) if query is not None and rows[i].se > 0.0]
+    gradients = [linearize(query, fit.model).values[0] for _, query in asked]
+    weak = sorted(
+        ((s, i, query) for s, (i, query) in zip(strengths(fit, gradients), asked, strict=True) if s < SURE),
+        key=lambda one: one[:2],
+    )
+    found: dict[int, list[Note]] = {i: [] for i, _ in asked}
+    better: dict[int, Better] = {}
+    for strength, i, query in weak:
+        doubt = _looked_at(fit, query, strength, len(better) < LOOKS, choosing)
+        if doubt is None:
+            continue
+        taken = _from_likelihood(fit, query, doubt, how) if len(better) < PROFILED else None
+        found[i] = _left(doubt) if taken is None else [taken.note]
+        if taken is not None:
+            better[i] = taken
+    edges = edge_doubts(fit, choosing)
     marked = []
-    for i, line in enumerate(rows):
-        row = line
-        if (taken := better.get(i)) is not None:
-            row = replace(row, ci_low=taken.interval[0], ci_high=taken.interval[1])
-            doubts[i] = taken.note
-        cautions = _left(doubts[i]) if i in doubts else [] if i in asked else _along(fit, row, edges)
-        cautions = [*cautions, *wrong, *said.get(row.effect, ()), *everywhere] if row.se > 0.0 else []
-        marked.append(replace(row, note="; ".join(filter(None, (row.note, in_short(cautions))))) if cautions else row)
+    for i, row in enumerate(rows):
+        line = row
+        if i in better:
+            line = replace(line, ci_low=better[i].interval[0], ci_high=better[i].interval[1])
+        doubts = found.get(i)
+        if doubts is None and row.se > 0.0 and edges:
+            against = [[left for edge, d in edges.items() if edge in own for left in _left(d)] for own in ways(i)]
+            doubts = min(against, key=len)[:1]
+        marked.append(_noted(line, doubts or []))
     return marked
+
+
+def _noted(row: Line, notes: Sequence[Note]) -> Line:
+    return replace(row, note="; ".join(filter(None, (row.note, in_short(notes))))) if notes else row
+
+
+def _used(fit: Fit, part: PathSum) -> list[Edges]:
+    """The edges on the paths of an effect, for each form of it."""
+    return [{edge for _, legs in form for one in legs for edge in edges_of(fit.graph, one)} for form in part.forms]
+
+
+def _between(fit: Fit, cause: str, effect: str) -> Edges:
+    """The edges on any path from one variable to another."""
+    inside = fit.graph.descendants(cause) & fit.graph.ancestors([effect])
+    return {(u, v) for u, v in fit.graph.directed if u in inside and v in inside}
 
 
 def _doubt_of_line(
@@ -141,14 +211,6 @@ def _about_rows(fit: Fit, how: How) -> tuple[dict[str, tuple[Note, ...]], tuple[
     if kind_of(table_how(fit, how)).counts_rows(fit):
         return {v: (one,) for v, one in words.items()}, ()
     return {v: (one, *spread_left_out(fit, (v,))) for v, one in words.items()}, weights_left_out(fit)
-
-
-def _along(fit: Fit, row: Effect, edges: dict[tuple[str, str], Note]) -> list[Note]:
-    """Doubts about edges between the two ends of an effect that has no question of its own."""
-    if not row.se > 0.0:
-        return []
-    inside = fit.graph.descendants(row.cause) & fit.graph.ancestors([row.effect])
-    return [left for (u, v), found in edges.items() if u in inside and v in inside for left in _left(found)][:1]
 
 
 def _left(doubt: Note) -> list[Note]:

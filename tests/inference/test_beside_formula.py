@@ -111,9 +111,9 @@ def test_other_estimates_say_which_equations_they_use() -> None:
     assert "from x, c and y" in str(long_way.notes[0])
     assert "from the equations of m and y, each a regression" in str(long_way.notes[0])
     whole = fitted("z1 -> x; z2 -> x; w -> y; x -> y; x <-> y").effect("x", "y")
-    assert whole.notes[0].code == "formula beside likelihood"
-    assert "the joint likelihood of x and y, given their causes" in str(whole.notes[0])
-    assert "all that the graph says of x, y, z1, z2 and w" in str(whole.notes[0])
+    (beside,) = (str(note) for note in whole.notes if note.code == "formula beside likelihood")
+    assert "the joint likelihood of x and y, given their causes" in beside
+    assert "all that the graph says of x, y, z1, z2 and w" in beside
     rows = np.array(random_model(ht.graph(TWO), random_state=2).sample(300, random_state=3))
     rows[:30, 0] = np.nan
     holed = ht.fit(TWO, rows, names=ht.graph(TWO).observed).effect("x", "y")
@@ -132,7 +132,8 @@ def test_one_number_needs_no_sentence() -> None:
 
 def test_long_lists_are_cut() -> None:
     many = " ".join(f"z{i} -> x;" for i in range(12))
-    words = str(fitted(f"{many} x -> y; x <-> y").effect("x", "y").notes[0])
+    notes = fitted(f"{many} x -> y; x <-> y").effect("x", "y").notes
+    (words,) = (str(note) for note in notes if note.code == "formula beside LIML")
     assert "z7 and 4 more" in words
 
 

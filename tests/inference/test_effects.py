@@ -329,7 +329,9 @@ def test_effects_by_a_weak_instrument_say_so():
     for strength, weak in ((0.1, True), (1.0, False)):
         x = strength * z + u + rng.normal(size=300)
         data = {"z": z, "x": x, "y": 0.5 * x + u + rng.normal(size=300)}
-        rows = ht.fit("z -> x -> y; x <-> y", data).effects("direct")
-        notes = dict(zip(rows["effect"], rows["note"], strict=True))
-        assert ("weak instrument" in notes["y"]) is weak
-        assert not notes["x"]
+        fit = ht.fit("z -> x -> y; x <-> y", data)
+        for interval, said in ((None, "interval by profile likelihood (F = "), ("delta", "weak instrument")):
+            rows = fit.effects("direct", interval=interval)
+            notes = dict(zip(rows["effect"], rows["note"], strict=True))
+            assert (said in notes["y"]) is weak
+            assert not notes["x"]

@@ -57,7 +57,7 @@ def four():
 @pytest.fixture(scope="module")
 def fitted():
     model = four()
-    return ht.fit(model.graph, model.sample(500, random_state=4))
+    return ht.fit(model.graph, model.sample(500, random_state=5))
 
 
 @pytest.fixture(scope="module")

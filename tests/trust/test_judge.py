@@ -108,7 +108,7 @@ def test_an_instrument_that_is_constant_in_clusters_counts_them():
 # -- fronts ------------------------------------------------------------------------------------------------
 
 
-def test_tables_say_in_a_note_what_may_mislead(tmp_path, capsys):
+def test_tables_say_in_a_note_what_may_mislead():
     data = weak_rows()
     fit = ht.fit(INSTRUMENT, data)
     own = fit.query("x ~> y").interval
@@ -130,6 +130,50 @@ def test_errors_are_known_no_better_than_the_effects_that_are_taken_out():
     assert (arc.ci_low, arc.ci_high) == pytest.approx(asked.interval)
     assert "weak instrument" in lines["y", "~~", "y"].note
     assert lines["z", "~~", "z"].note == ""
+
+
+MEDIATED = "z -> x -> m -> y; x -> y; x <-> y"
+
+
+def mediated_rows(strength: float) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    z, u, e, f, g = rng.normal(size=(5, 500))
+    x = strength * z + u + 0.3 * e
+    m = 0.7 * x + f
+    return {"z": z, "x": x, "m": m, "y": 0.5 * m + 0.2 * x + u + g}
+
+
+def test_what_a_total_effect_is_made_of_is_judged_line_by_line():
+    fit = ht.fit(MEDIATED, mediated_rows(0.08))
+    paths = fit.decompose("x", "y")
+    lines = {row.path: row for row in (*paths.rows, paths.total)}
+    split = {row.kind: row for row in fit.mediation("x", "y").rows}
+    for line, question in (
+        (lines["x -> y"], "x -> y"),
+        (lines["x ~> y"], "x ~> y"),
+        (split["total"], "x ~> y"),
+        (split["direct"], "x -> y"),
+    ):
+        assert "interval by profile likelihood (F = " in line.note
+        assert (line.ci_low, line.ci_high) == pytest.approx(fit.query(question).interval)
+    assert lines["x -> m -> y"].note == split["indirect"].note == ""  # needs no instrument
+    assert "shaky proportion" in [n.code for n in fit.mediation("x", "y").notes]
+    asked = {row.kind: row for row in fit.mediation("x", "y", interval="delta").rows}
+    assert "weak instrument" in asked["direct"].note
+    strong = ht.fit(MEDIATED, mediated_rows(0.8))
+    assert all(row.note == "" for row in (*strong.decompose("x", "y").rows, *strong.mediation("x", "y").rows))
+
+
+def test_tables_of_units_say_it_in_a_column_if_there_is_something_to_say():
+    units = {"x": [1.0, 0.0], "m": [1.0, 0.0], "y": [2.0, 1.0], "z": [0.0, 0.0]}
+    shaky, sure = (ht.fit(MEDIATED, mediated_rows(s)).counterfactual(units, {"x": 0}, "y") for s in (0.08, 0.8))
+    assert len(shaky["note"]) == 2
+    assert "weak instrument" in shaky["note"][0]
+    assert "note" not in sure
+    array = np.column_stack([units[v] for v in ("z", "x", "m", "y")])
+    as_array = ht.fit(MEDIATED, mediated_rows(0.08)).counterfactual(array, {"x": 0}, "y")
+    assert as_array["note"].tolist() == shaky["note"]
+    assert as_array["y"] == pytest.approx(shaky["y"])
 
 
 def test_fronts_say_what_may_mislead(tmp_path, capsys):
