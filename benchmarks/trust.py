@@ -137,6 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--only", default="", help="families or designs that have this in their name")
+    parser.add_argument("--missing", action="store_true", help="only cells that have no result yet")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--write", action="store_true", help=f"write {FOLDER.name}/trust.json, .md and .png")
     args = parser.parse_args()
@@ -145,9 +146,11 @@ def main() -> None:
     kept = {}
     if (FOLDER / "trust.json").exists():
         kept = {(r["design"], r["front"]): Row(**r) for r in json.loads((FOLDER / "trust.json").read_text())}
+    if args.missing:
+        chosen = [k for k in chosen if (every[k].design, every[k].front) not in kept]
     begun = time.perf_counter()
     with ProcessPoolExecutor(args.workers) as pool:
-        waiting = {pool.submit(_row_of, (k, args.samples // every[k].cost)): k for k in chosen}
+        waiting = {pool.submit(_row_of, (k, args.samples)): k for k in chosen}
         for done in as_completed(waiting):
             row = done.result()
             kept[row.design, row.front] = row
@@ -157,8 +160,8 @@ def main() -> None:
                 f"{row.silent:.3f}  {row.kinds}  {time.perf_counter() - begun:.0f} s{mark}",
                 flush=True,
             )
-    if args.write:
-        write([kept[c.design, c.front] for c in every if (c.design, c.front) in kept], FOLDER)
+            if args.write:  # after every cell, so that a run that is stopped loses nothing
+                write([kept[c.design, c.front] for c in every if (c.design, c.front) in kept], FOLDER)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ class Cell:
     front: str
     draw: Callable[[np.random.Generator], Shown]
     misfit: bool = False  # the graph is wrong, and has to be said to be
-    cost: int = 1  # of a sample; a cell gets as many samples less
 
 
 def shown(answer: Any, truth: float) -> Shown:
@@ -261,21 +260,21 @@ def cells() -> Iterator[Cell]:
             yield Cell("clusters", f"{count} clusters of 20", front, clusters(count, front))
     for seen in (5, 8, 12, 30, 100):
         for front in ("query", "params") if seen == 8 else ("query",):
-            yield Cell("missing", f"front door, y seen in {seen} of 100 rows", front, front_door(seen, front), cost=2)
+            yield Cell("missing", f"front door, y seen in {seen} of 100 rows", front, front_door(seen, front))
     for strength in (1, 3, 10, 30, 100):
         for covariates in (0, 6, 12):
             fronts = ("query", "params", "effects") if strength in (3, 10, 30) and covariates == 6 else ("query",)
             for front in fronts:
                 words = f"instrument with F near {strength}, {covariates} covariates, 500 rows"
-                yield Cell("instruments", words, front, instrument(strength, 500, covariates, front), cost=2)
+                yield Cell("instruments", words, front, instrument(strength, 500, covariates, front))
     for rows in (40, 100):
         words = f"instrument with F near 30, {rows} rows"
         yield Cell("instruments", words, "query", instrument(30, rows, 0, "query"))
     for strength in (3, 10, 100):
         words = f"instrument with F near {strength}, seen in 60 of 1,000 rows"
-        yield Cell("instruments", words, "query", rarely_seen(60, 1000, strength), cost=4)
+        yield Cell("instruments", words, "query", rarely_seen(60, 1000, strength))
         words = f"instrument with F near {strength}, constant within 50 clusters"
-        yield Cell("instruments", words, "query", by_cluster(50, 10, strength), cost=2)
+        yield Cell("instruments", words, "query", by_cluster(50, 10, strength))
     for rows in (4, 6, 10, 30):
         yield Cell("groups", f"300 groups of {rows} rows", "by=", groups(rows))
     for correlation in (0.0, 0.6, 0.9):
@@ -286,4 +285,4 @@ def cells() -> Iterator[Cell]:
             )
     for effect in (0.0, 0.05, 0.1, 0.5):
         words = f"counterfactual probability, effect {effect:g}, 500 rows"
-        yield Cell("border", words, "query", border(effect, 500), cost=4)
+        yield Cell("border", words, "query", border(effect, 500))
