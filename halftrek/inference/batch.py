@@ -20,6 +20,7 @@ from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.batch_gradients import Slopes, answers
 from halftrek.inference.information import FLAT, LEAK
+from halftrek.inference.strength import SHARE, ratios
 from halftrek.model import Floats
 from halftrek.queries import Query
 from halftrek.queries.derivatives import mapped
@@ -66,6 +67,28 @@ def batch_estimate(
     return BatchEstimate(
         found.values, errors[:, :k], found.variances, errors[:, k:], tuple(districts), shares[:, :k]
     )  # fmt: skip
+
+
+def batch_ratios(batch: BatchFit, options: Options, query: Query) -> Floats:
+    """For each model and value, by how much estimating error covariances makes its variance larger (see ``strength``).
+
+    1 where no error covariance has a say.
+    """
+    slopes = answers(batch, query).value_slopes
+    used = np.any([s.T.any(axis=(0, 1)) for s in slopes], axis=0)
+    ratio = np.ones((len(slopes), len(batch)))
+    variance: list[Floats] = []
+    ratios: list[Floats] = []
+    for block in batch_information(batch, options, touching=used):
+        if not (block.task.shape.pairs or block.task.shape.loadings):
+            continue
+        found = np.array([block.ratio(s) for s in slopes])
+        variance.append(found[:, 0])
+        ratios.append(found[:, 1])
+    if variance:
+        counts = np.array(variance) > SHARE * np.sum(variance, axis=0)
+        ratio = np.where(counts, ratios, 1.0).max(axis=0)
+    return np.asarray(ratio.T)
 
 
 def _added(batch: BatchFit, options: Options, block: BatchInformation, slope: Slopes, by_intercept: Floats) -> Floats:
@@ -119,6 +142,17 @@ class BatchInformation:
         with np.errstate(divide="ignore", invalid="ignore"):
             total = np.where(told, along**2 / values, 0.0).sum(axis=1)
         return np.where(lost, np.nan, total)
+
+    def ratio(self, slope: Slopes) -> tuple[Floats, Floats]:
+        """The variance by way of the coefficients, and its ratio to that with error covariances known."""
+        pulled = self.pull(slope, np.zeros_like(slope.mean))
+        slots, link = self.task.shape.slots, self.state.problem.link
+        own = np.arange(pulled.shape[1]) < slots if link is None else np.abs(link[0][:slots]).any(axis=0)
+        pulled = np.where(own, pulled, 0.0)
+        full = np.nan_to_num(self.spread(pulled))
+        inside = pulled[:, own]
+        alone = inside * (np.linalg.pinv(self.matrix[:, own][:, :, own], hermitian=True) @ inside[:, :, None])[..., 0]
+        return full, ratios(full, alone.sum(axis=1))
 
     def spectrum(self) -> tuple[Floats, Floats, Floats]:
         """Eigenvalues and vectors of the information as a correlation matrix, and its scale."""

@@ -41,7 +41,7 @@ def strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
         return np.full(len(gradients), np.inf)
     variance, ratio = (np.array([part[k] for part in parts]) for k in (0, 1))
     counts = variance > SHARE * variance.sum(axis=0)
-    return _as_strength(np.where(counts, ratio, 1.0).max(axis=0), fit.n)
+    return as_strength(np.where(counts, ratio, 1.0).max(axis=0), fit.n)
 
 
 def _of_block(fit: Fit, block: DistrictInformation, gradients: Sequence[Gradient]) -> tuple[Floats, Floats]:
@@ -54,7 +54,7 @@ def _of_block(fit: Fit, block: DistrictInformation, gradients: Sequence[Gradient
     pulled = np.where(coefficients, pulled, 0.0)
     full = block.spreads(pulled)
     alone = _variances(block.matrix[np.ix_(coefficients, coefficients)], pulled[:, coefficients])
-    return np.nan_to_num(full), _ratios(full, alone)
+    return np.nan_to_num(full), ratios(full, alone)
 
 
 def _seen_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
@@ -67,7 +67,7 @@ def _seen_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
     beside = coefficients.copy()
     beside[space.mu_at[:, 2]] = True  # intercepts are estimated too, or the zeros of variables would matter
     alone = _variances(known.matrix[np.ix_(beside, beside)], pulled[:, beside])
-    return _as_strength(_ratios(full, alone), fit.n)
+    return as_strength(ratios(full, alone), fit.n)
 
 
 def _variances(matrix: Floats, pulled: Floats) -> Floats:
@@ -76,11 +76,13 @@ def _variances(matrix: Floats, pulled: Floats) -> Floats:
     return np.asarray((pulled @ pseudo_inverse(matrix) * pulled).sum(axis=1))
 
 
-def _ratios(full: Floats, alone: Floats) -> Floats:
+def ratios(full: Floats, alone: Floats) -> Floats:
+    """Of variances with error covariances estimated and known; 1 where there is nothing to compare."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where((alone > 0.0) & np.isfinite(full), full / alone, 1.0))
 
 
-def _as_strength(ratio: Floats, n: float) -> Floats:
+def as_strength(ratio: Floats, n: float | Floats) -> Floats:
+    """As a first-stage F."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.where(ratio > 1.0 + 1e-9, n / np.maximum(ratio - 1.0, 1e-300), np.inf))

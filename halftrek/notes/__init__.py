@@ -66,6 +66,11 @@ class Note:
         return _WORDS[self.code].why.format(**self._figures)
 
     @property
+    def brief(self) -> bool:
+        """True if there are words for a column of a table."""
+        return bool(_WORDS[self.code].short)
+
+    @property
     def short(self) -> str:
         """A few words, for a column of a table."""
         words = _WORDS[self.code]

@@ -68,12 +68,14 @@ INTERVALS: dict[str, Words] = {
     ),
     "profile chosen": Words(
         "the interval is by profile likelihood, since one from a standard error would mislead: {reason}",
-        level="note",
+        "interval by profile likelihood",
+        "note",
     ),
     "profile preferred": Words(
-        "the interval is by profile likelihood, which stays right where {reason}; one from a standard error would begin "
-        "to mislead",
-        level="note",
+        "the interval is by profile likelihood, which stays right where {reason}; one from a standard error would "
+        "begin to mislead",
+        "interval by profile likelihood",
+        "note",
     ),
     "profile line": Words(
         "the interval is by profile likelihood, since one from a standard error would mislead",
@@ -104,7 +106,8 @@ INTERVALS: dict[str, Words] = {
     ),
     "sandwich chosen": Words(
         "the interval does not rely on what the graph forbids for its width (a sandwich); it does not correct a bias",
-        level="note",
+        "interval by a sandwich",
+        "note",
     ),
     "without the restriction": Words(
         "with {edge} in the graph the answer is {value:.4g} (from {low:.4g} to {high:.4g})", level="note"

@@ -1,7 +1,8 @@
 """The answers of many groups in one table: the interval that suits the rows of each, and a word where one may mislead.
 
 The judge's rule for few rows, for all complete groups at once: where a district of the model has few residual degrees
-of freedom, errors grow and quantiles are Student's. Groups with missing values are looked at one by one.
+of freedom, errors grow and quantiles are Student's. Groups whose instruments are weak or whose data reject the graph
+are found for all at once too; the worst of them, and groups with missing values, are looked at one by one.
 """
 
 from __future__ import annotations
@@ -12,16 +13,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek import identification
 from halftrek.estimation import Fit
 from halftrek.estimation.groups import PIECE, GroupFits
 from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
-from halftrek.inference.batch import BatchEstimate, batch_estimate
+from halftrek.inference.batch import BatchEstimate, batch_estimate, batch_ratios
 from halftrek.inference.evidence import Support, equation_sizes
+from halftrek.inference.row_needs import needs_rows
+from halftrek.inference.strength import as_strength, strengths
 from halftrek.model import Floats
-from halftrek.notes import Note
+from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate
-from halftrek.trust.judge import few_rows, rests_of
+from halftrek.queries.gradients import linearize
+from halftrek.trust.judge import SURE, few_rows, judge_line, rests_of
+from halftrek.trust.misfit import REJECTED, misfit, restrictions
+from halftrek.trust.misfit import few_rows as few_rows_of
+from halftrek.trust.strength import STRONG
+
+LOOKS = 20  # groups that are looked at one by one
+BUDGET = 0.5  # seconds to find the formula that names a weak instrument
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +67,95 @@ def judged_groups(fits: GroupFits, query: Query, outcomes: int, how: How) -> Gro
         _complete(fits, query, whole[start : start + PIECE], how, found)
     for i, fit in fits.holed.items():
         _alone(fit, query, i, how, found)
+    if how.interval is None:
+        _look_closer(fits, query, whole, how, found)
     return found
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A group whose interval may mislead: ``strength`` as a first-stage F, and the chance of so bad a fit."""
+
+    place: int
+    strength: float
+    chance: float
+
+    @property
+    def worst_first(self) -> float:
+        """How weak, or how badly fitting, each beside the size from which on it counts."""
+        return min(self.strength / SURE, self.chance / REJECTED)
+
+    @property
+    def notes(self) -> list[Note]:
+        """What to say of it without a closer look."""
+        weak = [note("weak divisor", F=self.strength, strong=STRONG)] if self.strength < STRONG else []
+        return [*weak, *([note("misfit", p=self.chance)] if self.chance < REJECTED else [])]
+
+
+def _look_closer(fits: GroupFits, query: Query, whole: NDArray[np.intp], how: How, found: GroupAnswers) -> None:
+    """Give suspects the interval that their own fit would give; beyond the worst ones, a word."""
+    suspects = sorted([*_of_complete(fits, query, whole), *_of_holed(fits, query)], key=lambda s: s.worst_first)
+    if not suspects:
+        return
+    verdict = identification.identify(fits.graph, query, budget=BUDGET, witness=False)
+    closer = [s for s in suspects if s.strength < SURE or s.place not in fits.holed][:LOOKS]
+    for one in closer:
+        fit = fits[fits.keys[one.place]]
+        judged = judge_line(fit, query, evaluate(query, fit.model), verdict, how)
+        if np.isnan(judged.estimate.intervals).any():
+            found.notes[one.place].extend(one.notes)
+            continue
+        found.errors[one.place], found.ends[one.place] = judged.estimate.errors, judged.estimate.intervals
+        wrong = [note("misfit", p=one.chance)] if one.chance < REJECTED else []
+        found.notes[one.place][:] = [*(n for n in judged.notes if n.brief), *wrong]
+    for one in suspects:
+        if one not in closer:
+            found.notes[one.place].extend(one.notes)
+
+
+def _of_complete(fits: GroupFits, query: Query, whole: NDArray[np.intp]) -> list[Suspect]:
+    """Suspects among groups without holes, in one array program."""
+    found = []
+    for start in range(0, len(whole), PIECE):
+        rows = whole[start : start + PIECE]
+        n = fits.groups.n[rows]
+        F = as_strength(batch_ratios(fits.batch.take(rows), fits.options, query), n[:, None]).min(axis=1)
+        chance = _chances(fits, rows)
+        for k in np.flatnonzero((F < SURE) | (chance < REJECTED)):
+            found.append(Suspect(int(rows[k]), float(F[k]), float(chance[k])))
+    return found
+
+
+def _of_holed(fits: GroupFits, query: Query) -> list[Suspect]:
+    found = []
+    for i, fit in fits.holed.items():  # those that only fit badly keep their interval: a saved one has no rows to ask
+        F = float(strengths(fit, linearize(query, fit.model).values).min(initial=np.inf))
+        overall = misfit(fit)
+        one = Suspect(i, F, 1.0 if overall is None else overall.p)
+        if one.worst_first < 1.0:
+            found.append(one)
+    return found
+
+
+def _chances(fits: GroupFits, rows: NDArray[np.intp]) -> Floats:
+    """Of each group, the p-value of the overall test; 1 where there is nothing to test, or too few rows to test it."""
+    chance = np.ones(len(rows))
+    usable = fits.batch.converged[rows] & ~np.isnan(fits.batch.loglik[rows])
+    if fits.groups.sampled or not usable.any():
+        return chance
+    first = fits[fits.keys[int(rows[usable][0])]]
+    df = restrictions(first)
+    if df < 1 or needs_rows(first):
+        return chance
+    n, p = fits.groups.n[rows], len(fits.batch.names)
+    best = -0.5 * n * (p * np.log(2.0 * np.pi) + np.linalg.slogdet(fits.groups.cov[rows])[1] + p)
+    chi2 = 2.0 * (best - fits.batch.loglik[rows])
+    for count in np.unique(n[usable]):
+        few = few_rows_of(first, float(count))
+        if few is not None:
+            for k in np.flatnonzero(usable & (n == count) & (chi2 > df)):
+                chance[k] = few.tail(float(chi2[k]), df)
+    return chance
 
 
 def _complete(fits: GroupFits, query: Query, rows: NDArray[np.intp], how: How, found: GroupAnswers) -> None:

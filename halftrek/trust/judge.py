@@ -51,24 +51,38 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     """The uncertainty of an answer, by the kind of interval asked for or else the one that suits it."""
     rests = rests_of(fit, query)
     chosen = suited(fit, query, how, rests)
+    found = _sure(fit, query, result, verdict, how, chosen, rests)
+    if np.isnan(found.estimate.errors).any():
+        return found
+    return replace(found, notes=(*found.notes, *misfit_notes(fit, query, chosen)))
+
+
+def judge_line(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
+    """The same for a line of a table, without what else there is to say of a wrong graph."""
+    rests = rests_of(fit, query)
+    return _sure(fit, query, result, verdict, how, suited(fit, query, how, rests), rests)
+
+
+def _sure(
+    fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How, chosen: How, rests: Support
+) -> Judged:
+    """An estimate by the chosen kind of interval, or by the likelihood where that is the better guide."""
     found = estimate(fit, query, result, chosen)
     if np.isnan(found.errors).any():
         return _without_errors(fit, query, result, found, how)
-    wrong = misfit_notes(fit, query, chosen)
     doubt = doubt_of(fit, query, result, verdict, chosen, rests, choosing=how.interval is None)
     if how.interval is not None:
-        notes = [*found.notes, *_asked_for(fit, query, rests, how), *([doubt] if doubt is not None else [])]
-        return Judged(found, (*notes, *wrong))
+        doubts = [] if doubt is None else [doubt]
+        return Judged(found, (*found.notes, *_asked_for(fit, query, rests, how), *doubts))
     if doubt is not None and chosen.interval == "sandwich" and doubt.code in ("no parabola", "moderate strength"):
         doubt = None  # the likelihood of a model that the data reject is no better guide
     if doubt is not None:
         better = estimate(fit, query, result, replace(chosen, interval="profile"))
         if not np.isnan(better.intervals).any():
             code = "profile preferred" if doubt.code == "moderate strength" else "profile chosen"
-            why = note(code, reason=doubt.why, doubt=doubt.code)
-            return Judged(better, (why, *better.notes, *wrong))
-        return Judged(found, (*found.notes, doubt, *wrong))
-    return Judged(found, (*_said(fit, query, rests, chosen), *found.notes, *wrong))
+            return Judged(better, (note(code, reason=doubt.why, doubt=doubt.code), *better.notes))
+        return Judged(found, (*found.notes, doubt))
+    return Judged(found, (*_said(fit, query, rests, chosen), *found.notes))
 
 
 def _without_errors(fit: Fit, query: Query, result: float | Gaussian, found: Estimate, how: How) -> Judged:
@@ -110,7 +124,7 @@ def rows_kind(fit: Fit, how: How, query: Query | None = None) -> Interval:
     if needs_rows(fit, query):
         return "robust"
     if how.information is None and rejected(fit, query) is not None:
-        return "robust" if fit.patterns is not None and fit.rows is not None else "sandwich"
+        return "sandwich" if fit.patterns is None else "robust" if fit.rows is not None else "delta"
     return "delta"
 
 

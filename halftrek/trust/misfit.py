@@ -71,7 +71,7 @@ def rejected(fit: Fit, query: Query | None = None) -> Misfit | None:
 @kept
 def misfit(fit: Fit) -> Misfit | None:
     """The overall test of a fit; None where there is nothing to test, or too few rows to test it."""
-    if not fit.converged or fit.method != "em" or not _restrictions(fit):
+    if not fit.converged or fit.method != "em" or not restrictions(fit):
         return None
     if sampled(fit) is not None and not has_rows(fit):  # what the weights do to the test, only rows can say
         return None
@@ -95,7 +95,7 @@ def _suited_measures(fit: Fit) -> Measures:
     return measures_by_units(fit)[0] if needs_rows(fit) else measures(fit)
 
 
-def _restrictions(fit: Fit) -> int:
+def restrictions(fit: Fit) -> int:
     """How many restrictions the graph puts on the covariances."""
     p = len(fit.graph)
     free = 0 if fit.patterns is None else p

@@ -53,17 +53,18 @@ def test_every_group_is_as_if_fitted_alone(graph, options):
     frame = table(graph, groups=3)
     fits = ht.fit(graph, frame, by="segment", **options)
     question = "x ~> y"
-    found = fits.query(question).set_index("group")
+    tables = {interval: fits.query(question, interval=interval).set_index("group") for interval in (None, "delta")}
     assert list(fits) == ["g0", "g1", "g2"]
     for key, rows in frame.groupby("segment"):
         alone = ht.fit(graph, rows[list(graph.observed)], **options)
         i = fits.keys.index(key)
         assert fits.batch.loglik[i] == pytest.approx(alone.loglik, abs=1e-6)
-        answer = alone.query(question, interval="delta")
-        assert found.loc[key, "estimate"] == pytest.approx(answer.value, abs=1e-5)
-        assert found.loc[key, "se"] == pytest.approx(answer.se, rel=1e-4)
-        assert found.loc[key, ["low", "high"]].to_numpy(float) == pytest.approx(answer.interval, abs=1e-5)
-        assert found.loc[key, "n"] == len(rows)
+        for interval, found in tables.items():
+            answer = alone.query(question, interval=interval)
+            assert found.loc[key, "estimate"] == pytest.approx(answer.value, abs=1e-5)
+            assert found.loc[key, "se"] == pytest.approx(answer.se, rel=1e-4)
+            assert found.loc[key, ["low", "high"]].to_numpy(float) == pytest.approx(answer.interval, abs=1e-5)
+            assert found.loc[key, "n"] == len(rows)
         assert fits[key].loglik == pytest.approx(alone.loglik, abs=1e-6)
 
 
