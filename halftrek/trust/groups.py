@@ -20,6 +20,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
 from halftrek.inference.batch import BatchEstimate, batch_estimate, batch_ratios
 from halftrek.inference.evidence import Support, equation_sizes
+from halftrek.inference.measures import measures
 from halftrek.inference.row_needs import needs_rows
 from halftrek.inference.strength import as_strength, strengths
 from halftrek.model import Floats
@@ -144,7 +145,7 @@ def _chances(fits: GroupFits, rows: NDArray[np.intp]) -> Floats:
     if fits.groups.sampled or not usable.any():
         return chance
     first = fits[fits.keys[int(rows[usable][0])]]
-    df = restrictions(first)
+    df = measures(first).df if restrictions(first) else 0  # held intercepts count
     if df < 1 or needs_rows(first):
         return chance
     n, p = fits.groups.n[rows], len(fits.batch.names)
