@@ -63,6 +63,12 @@ def of_effects(fit: Any, cause: str, effect: str, truth: float) -> Shown:
     return Shown(bool(covers), "see fit" in note or "contradict" in note, kind="effects")
 
 
+def of_line(row: Any, truth: float, kind: str) -> Shown:
+    """Of a line of a total effect taken apart."""
+    doubted = "see fit" in row.note or "contradict" in row.note
+    return Shown(bool(row.ci_low <= truth <= row.ci_high), doubted, kind=kind)
+
+
 def wishart(
     cov: np.ndarray, n: int, rng: np.random.Generator, mean: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -154,6 +160,44 @@ def instrument(
         if front == "effects":
             return of_effects(fit, "x", "y", 0.5)
         return shown(fit.query("x ~> y"), 0.5)
+
+    return draw
+
+
+def mediated(strength: float, rows: int, front: str) -> Callable[[np.random.Generator], Shown]:
+    """A treatment with an instrument and a mediator; of the total effect of 0.5, 0.3 go through the mediator."""
+
+    def draw(rng: np.random.Generator) -> Shown:
+        z, u, e, f, g = rng.normal(size=(5, rows))
+        x = np.sqrt(strength / rows) * z + 0.9 * u + 0.44 * e
+        m = 0.6 * x + f
+        y = 0.5 * m + 0.2 * x + 0.9 * u + 0.44 * g
+        fit = ht.fit("z -> x -> m -> y; x -> y; x <-> y", {"z": z, "x": x, "m": m, "y": y})
+        if front == "decompose":
+            return of_line(fit.decompose("x", "y").total, 0.5, front)
+        if front == "mediation":
+            return of_line(next(r for r in fit.mediation("x", "y").rows if r.kind == "direct"), 0.2, front)
+        table = fit.counterfactual({"x": [0.0], "y": [0.0]}, {"x": 1}, "y")
+        note = table.get("note", [""])[0]
+        return Shown(bool(table["ci_low"][0] <= 0.5 <= table["ci_high"][0]), bool(note), kind="units")
+
+    return draw
+
+
+def few_mediated(rows: int, front: str) -> Callable[[np.random.Generator], Shown]:
+    """A mediator and few rows; the direct effect is 0.2."""
+
+    def draw(rng: np.random.Generator) -> Shown:
+        x, f, g = rng.normal(size=(3, rows))
+        m = 0.6 * x + f
+        y = 0.5 * m + 0.2 * x + g
+        fit = ht.fit("x -> m -> y; x -> y", {"x": x, "m": m, "y": y})
+        if front == "decompose":
+            return of_line(next(r for r in fit.decompose("x", "y").rows if r.path == "x -> y"), 0.2, front)
+        if front == "mediation":
+            return of_line(next(r for r in fit.mediation("x", "y").rows if r.kind == "direct"), 0.2, front)
+        table = fit.counterfactual({"x": [0.0], "m": [0.0], "y": [0.0]}, {"x": 1, "m": 0}, "y")
+        return Shown(bool(table["ci_low"][0] <= 0.2 <= table["ci_high"][0]), "note" in table, kind="units")
 
     return draw
 
@@ -267,6 +311,11 @@ def cells() -> Iterator[Cell]:
             for front in fronts:
                 words = f"instrument with F near {strength}, {covariates} covariates, 500 rows"
                 yield Cell("instruments", words, front, instrument(strength, 500, covariates, front))
+    for front in ("decompose", "mediation", "units"):
+        yield Cell("few rows", "a mediator, 8 rows", front, few_mediated(8, front))
+        for strength in (3, 30):
+            words = f"instrument with F near {strength} and a mediator, 500 rows"
+            yield Cell("instruments", words, front, mediated(strength, 500, front))
     for rows in (40, 100):
         words = f"instrument with F near 30, {rows} rows"
         yield Cell("instruments", words, "query", instrument(30, rows, 0, "query"))

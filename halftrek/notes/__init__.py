@@ -6,7 +6,7 @@ No code decides anything by a piece of English: it asks for ``note.code``. A new
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from halftrek.notes.data import DATA
@@ -33,6 +33,7 @@ class Note:
 
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+    front: Front = field(default="python", compare=False)  # whose words ``str`` has
 
     def __post_init__(self) -> None:
         if self.code not in _WORDS:
@@ -51,14 +52,13 @@ class Note:
         """
         return _WORDS[self.code].level
 
-    def words(self, front: Front = "python") -> str:
+    def words(self, front: Front | None = None) -> str:
         """The sentence, in the words of a front."""
-        return _WORDS[self.code].text.format(**{"why": self.why, **ASKS[front], **self._figures})
+        return _WORDS[self.code].text.format(**{"why": self.why, **ASKS[front or self.front], **self._figures})
 
     def told(self, front: Front) -> Note:
-        """The same, its words fixed in those of a front."""
-        code = {"doubt": "doubt", "warning": "text", "note": "remark", "aside": "aside"}[self.level]
-        return Note(code, {"text": self.words(front)})
+        """The same in the words of a front."""
+        return replace(self, front=front)
 
     @property
     def why(self) -> str:
@@ -90,14 +90,14 @@ def note(code: str, /, **facts: Any) -> Note:
     return Note(code, facts)
 
 
-def in_words(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
+def in_words(notes: Iterable[Note]) -> tuple[str, ...]:
     """The sentences of notes, each once."""
-    return tuple(dict.fromkeys(n.words(front) for n in notes))
+    return tuple(dict.fromkeys(map(str, notes)))
 
 
-def warnings_of(notes: Iterable[Note], front: Front = "python") -> tuple[str, ...]:
+def warnings_of(notes: Iterable[Note]) -> tuple[str, ...]:
     """The sentences of all notes that speak against something, each once."""
-    return in_words((n for n in notes if n.level in ("doubt", "warning")), front)
+    return in_words(n for n in notes if n.level in ("doubt", "warning"))
 
 
 def in_short(notes: Iterable[Note]) -> str:

@@ -102,8 +102,12 @@ def judged_mediation(fit: Fit, found: Mediation, how: How) -> Mediation:
 
 
 def unit_notes(fit: Fit, held: Collection[str], outcomes: Sequence[str], how: How) -> list[Note]:
-    """What speaks against the intervals of a table of units, of which none has a question of its own."""
-    doubts = edge_doubts(fit)
+    """What speaks against the intervals of a table of units, of which none has a question of its own.
+
+    That a likelihood is no parabola speaks for another interval, which a table of units cannot have; it does not
+    speak against this one, which covers as often as it says unless something is weak.
+    """
+    doubts = {edge: doubt for edge, doubt in edge_doubts(fit).items() if doubt.code != "no parabola"}
     behind = {edge for x in held for y in outcomes for edge in _between(fit, x, y)} if doubts else set()
     return [*(doubt for edge, doubt in doubts.items() if edge in behind), *_misfit(fit, how)]
 

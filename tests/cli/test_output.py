@@ -146,3 +146,7 @@ def test_advice_is_in_the_words_of_the_command_line(capsys: Capture, tmp_path: P
     text = " ".join(capsys.readouterr().out.split())
     assert "--interval profile" in text
     assert "fit.query" not in text
+    assert main(["effect", graph, str(tmp_path / "few.csv"), "school", "wage", "--interval", "delta", "--json"]) == 0
+    notes = {n["code"]: n for n in json.loads(capsys.readouterr().out)["notes"]}
+    assert "--interval profile" in notes["weak instrument"]["text"]
+    assert notes["weak instrument"]["facts"]["F"] < 10
