@@ -37,6 +37,21 @@ def check(moments: Moments) -> None:
     refuse_indefinite(moments.cov, names)
 
 
+def refuse_rounded(names: Sequence[str], mean: Floats, variance: Floats) -> None:
+    """Raise for whole numbers so long that what tells them apart is lost to rounding: time stamps in nanoseconds.
+
+    A float has 53 bits. Where the standard deviation is more than eight units of the last one, rounding adds less than
+    0.2 % to a variance and is let pass; below, the moments would be those of the rounding.
+    """
+    lost = (np.abs(mean) >= 2.0**53) & (variance > 0.0) & (variance <= (ROUNDING * mean) ** 2)
+    if lost.any():
+        culprits = [names[k] for k in np.flatnonzero(np.atleast_2d(lost).any(axis=0))]
+        raise DataError(
+            f"the values of {listed(culprits)} have more than 15 digits and differ only in the last ones, which a "
+            f"float does not keep; subtract a constant before reading, for instance their minimum"
+        )
+
+
 def refuse_indefinite(cov: Floats, names: Sequence[str]) -> None:
     """Raise :class:`DataError` unless the matrix is a covariance of full rank; names the variables in the way."""
     variances = np.diag(cov)

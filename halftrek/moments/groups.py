@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from halftrek.errors import DataError
 from halftrek.moments.categories import Categories
+from halftrek.moments.check import refuse_rounded
 from halftrek.moments.gather import PatternSums
 from halftrek.moments.kinds import Coding, Kind, KindSearch
 from halftrek.moments.kinds import merged as merged_kinds
@@ -178,6 +179,7 @@ def read_groups(reader: RowReader, *, missing: Literal["fiml", "error", "drop"] 
         kinds=search.kinds([codings.get(v) for v in wanted]),
         weighting=weighting,
     )
+    refuse_rounded(wanted, found.mean, found.cov.diagonal(axis1=1, axis2=2))
     return _completed(found, state, holed, order, reader)
 
 
