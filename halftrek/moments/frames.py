@@ -149,6 +149,7 @@ def from_polars_lazy(frame: Any) -> Source | None:
         for piece in [query.collect()] if in_pieces is None else in_pieces(chunk_size=PIECE, maintain_order=True):
             part = from_frame(piece)
             assert part is not None
+            part.usable(wanted)  # a query may give another type than it has promised
             yield from part.blocks(wanted)
 
     def labels(name: str) -> Iterator[NDArray[Any]]:
