@@ -262,7 +262,7 @@ def _completed(
 
 def _holes(values: Floats, names: Sequence[str]) -> NDArray[np.bool_]:
     """Which rows have a hole; infinite values are refused."""
-    whole = np.isfinite(values).all(axis=1)
+    whole = np.asarray(np.isfinite(values).all(axis=1))
     if whole.all():
         return ~whole
     infinite = np.isinf(values).any(axis=0)

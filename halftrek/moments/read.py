@@ -215,6 +215,8 @@ def _guarded(source: Any, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; what its engine raises, now or later, is an error of ours."""
     if isinstance(source, str | os.PathLike):
         return from_path(os.path.expanduser(os.fsdecode(source)))
+    if isinstance(source, np.ndarray | dict):  # no engine is behind these
+        return _found(source, names)
     explain = cannot_be_read(f"the {type(source).__name__}", "check it, or pass a table of plain numbers")
     with in_our_words(explain):
         return guarded(_found(source, names), explain)
