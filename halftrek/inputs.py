@@ -96,7 +96,7 @@ def read_data(
         return Moments.from_cov(
             cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
         )
-    unnamed = names is None and getattr(data, "ndim", 0) == 2 and not _has_names(data)
+    unnamed = names is None and len(_shape(data)) == 2 and not _has_names(data)
     if unnamed:
         _refuse_wrong_width(data, bare_names(chosen.observed, categories) or ())
     _refuse_covariance(data)
@@ -243,13 +243,21 @@ def _has_names(data: Any) -> bool:
     return getattr(data, "columns", None) is not None or getattr(data, "names", None) is not None
 
 
+def _shape(data: Any) -> tuple[int, ...]:
+    """Rows and columns of a table in memory; nothing for a query, which would have to be run to know them."""
+    if type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+        return ()
+    shape = getattr(data, "shape", ())
+    return shape if isinstance(shape, tuple) else ()
+
+
 def _refuse_covariance(data: Any) -> None:
     """A square symmetric table is a covariance or correlation matrix, not rows."""
-    shape: tuple[int, ...] = getattr(data, "shape", ())
+    shape = _shape(data)
     if len(shape) == 2 and 1 < shape[0] == shape[1] <= 500 and not isinstance(data, Rows):
         try:
             values = np.asarray(data, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return
         sd = np.sqrt(np.maximum(np.diag(values), 0.0))
         if np.isfinite(values).all() and (np.abs(values - values.T) <= 1e-6 * np.outer(sd, sd)).all() and sd.all():

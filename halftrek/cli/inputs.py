@@ -100,6 +100,12 @@ def opened_rows(source: str, folder: Path = _HERE) -> Iterator[Any]:
     """A path for rows, or columns; standard input is kept in a file, so that it may be larger than memory."""
     if source != STANDARD_INPUT:
         path = str(folder / source)
+        from halftrek.moments.streams import held, is_stream
+
+        if is_stream(path):  # a pipe is read once, and analyses may need their rows again
+            with held(path) as file:
+                yield file
+            return
         if Path(path).exists() or re.search(r"[*?\[]", path):
             yield path
             return

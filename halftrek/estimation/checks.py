@@ -103,7 +103,7 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
         bad = names[int(np.argmax(~np.isfinite(cov).all(axis=0)))]
         raise DataError(f"the covariance of {bad!r} is not finite; remove or repair its missing and infinite values")
     for v in names:
-        if cov[at[v], at[v]] <= (ROUNDING * moments.mean[at[v]]) ** 2:
+        if np.sqrt(max(cov[at[v], at[v]], 0.0)) <= ROUNDING * abs(moments.mean[at[v]]):
             raise DataError(f"{v!r} is constant, so it has no effect and no cause here; take it out of the graph")
     for members in graph.districts:
         local = [*members, *(u for v in members for u in graph.parents(v))]

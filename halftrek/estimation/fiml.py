@@ -23,7 +23,7 @@ from halftrek.estimation.space import Space, make_space
 from halftrek.graph import Graph, edge_key
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments import Moments, Patterns
-from halftrek.moments.check import ROUNDING
+from halftrek.moments.check import flat
 from halftrek.moments.likelihood import completed, loglik
 from halftrek.moments.unrestricted import start_moments
 
@@ -304,9 +304,9 @@ def _with_loadings(graph: Graph) -> Graph:
 def _refuse_dependent(patterns: Patterns, graph: Graph) -> None:
     """Raise a DataError that names the variables if one is constant, a copy, or a linear function of others."""
     mean, variance = patterns.available
-    flat = variance <= (ROUNDING * mean) ** 2
-    if flat.any():
-        culprit = patterns.names[int(np.argmax(flat))]
+    constant = flat(mean, variance)
+    if constant.any():
+        culprit = patterns.names[int(np.argmax(constant))]
         raise DataError(f"{culprit!r} is constant, so it has no effect and no cause here; take it out of the graph")
     r = np.triu(np.abs(patterns.pairwise), 1)
     i, j = np.unravel_index(int(np.argmax(r)), r.shape)

@@ -18,7 +18,7 @@ from halftrek.estimation.fit import MAX_ITER, Fit, fit
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options, with_coefficients
 from halftrek.graph import Graph
 from halftrek.moments import RowReader
-from halftrek.moments.check import ROUNDING
+from halftrek.moments.check import flat
 from halftrek.moments.groups import GroupMoments, rows_by_group
 from halftrek.queries import TotalEffect
 
@@ -217,7 +217,7 @@ def _joined(parts: list[BatchFit]) -> BatchFit:
 def constant_columns(groups: GroupMoments) -> NDArray[np.bool_]:
     """For each group and column: has it one value only, but for rounding?"""
     variance = np.diagonal(groups.cov, axis1=1, axis2=2)
-    return np.asarray(variance <= (ROUNDING * groups.mean) ** 2)
+    return flat(groups.mean, variance)
 
 
 def why_not(groups: GroupMoments, i: int) -> str:

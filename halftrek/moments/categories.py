@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -201,6 +202,11 @@ def _about_texts(column: str, entries: list[Any], way_out: str) -> str:
     if not words:
         return f"column {column!r} holds numbers as text, for instance {labels[0]!r}; convert it to numbers"
     example = f"column {column!r} holds values that are not numbers, for instance {words[0]!r}"
+    if all(_WITH_COMMAS.fullmatch(word) for word in words):
+        return (
+            f"{example}; write numbers with a decimal point and without separators of thousands (decimal commas are "
+            f"read in files with semicolons between the columns)"
+        )
     if len(words) < len(labels):
         return f"{example}; correct them, or leave them empty for missing values"
     if len(words) > OFFERED:
@@ -210,6 +216,9 @@ def _about_texts(column: str, entries: list[Any], way_out: str) -> str:
         f"{example}{others}; for indicator columns give categories={{{column!r}: {words[0]!r}}}, where "
         f"{words[0]!r} is the level that the others are compared with, or convert it to numbers, or {way_out}"
     )
+
+
+_WITH_COMMAS = re.compile(r"[-+]?\d+(?:[.,' \u00a0\u202f]\d+)+(?:[eE][-+]?\d+)?")
 
 
 def _label(x: Any) -> str | None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.errors import DataError, MissingExtraError
 from halftrek.moments.accumulate import Block
 from halftrek.moments.csvhead import Head, read_head
-from halftrek.moments.frames import PIECE, from_batches
+from halftrek.moments.frames import PIECE, checked_batch, from_batches, objects
+from halftrek.moments.guard import Explain, first_line, guarded, in_our_words
 from halftrek.moments.kinds import truth
 from halftrek.moments.source import Source, chained
+from halftrek.moments.streams import refuse_impossible, refuse_special
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
@@ -27,10 +29,8 @@ HOLES = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", ".")
 
 def from_path(path: str) -> Source:
     """One file, or all files that match a pattern, in the order of their names."""
-    if os.path.isdir(path):
-        raise DataError(
-            f"{path!r} is a directory; name a file, or files by a pattern such as {path.rstrip('/')}/*.parquet"
-        )
+    refuse_impossible(path)
+    refuse_special(path)
     if os.path.exists(path):
         return _from_file(path)
     found = sorted(f for f in glob.glob(path, recursive=True) if os.path.isfile(f))
@@ -42,9 +42,21 @@ def from_path(path: str) -> Source:
 
 def from_relation(relation: Any) -> Source:
     """A DuckDB relation."""
+    with in_our_words(_about_relation):
+        return guarded(_from_relation(relation), _about_relation)
+
+
+def _about_relation(error: Exception) -> DataError:
+    words = first_line(error)
+    fix = "keep its connection open until the data are read" if "closed" in words else "check its query"
+    return DataError(f"the DuckDB relation cannot be read: {words}; {fix}")
+
+
+def _from_relation(relation: Any) -> Source:
     columns = tuple(relation.columns)
     kinds = dict(zip(columns, map(str, relation.types), strict=True))
     texts = frozenset(v for v, kind in kinds.items() if kind == "VARCHAR" or kind.startswith("ENUM"))
+    huge = frozenset(v for v, kind in kinds.items() if kind in ("HUGEINT", "UHUGEINT"))
     refused = {
         v: f"holds {kind} values, not numbers" for v, kind in kinds.items() if not _sql_number(kind) and v not in texts
     }
@@ -58,37 +70,42 @@ def from_relation(relation: Any) -> Source:
         query = relation.project(_quoted(name))
         reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
         for batch in reader:
-            yield np.array(batch.column(0).to_pylist(), dtype=object)
+            entries = batch.column(0).to_pylist()
+            yield objects([int(x) if isinstance(x, Decimal) else x for x in entries] if name in huge else entries)
 
     truths = {v: truth(v) for v, kind in kinds.items() if kind == "BOOLEAN"}
-    return Source(columns, blocks, refused, labels=labels, texts=texts, codings=truths)
+    return Source(columns, blocks, refused, labels=labels, texts=texts, codings=truths, identifiers=huge)
 
 
 def _from_file(path: str) -> Source:
     name = path.lower()
-    if name.endswith(TEXT):
-        return _from_csv(path)
-    if name.endswith(PARQUET):
-        return _from_parquet(path)
-    if name.endswith(ARROW):
-        return _from_arrow_file(path)
+    for endings, reader in ((TEXT, _from_csv), (PARQUET, _from_parquet), (ARROW, _from_arrow_file)):
+        if name.endswith(endings):
+            return _in_full(path, reader)
     raise DataError(f"{path!r} has an unknown ending; known are {', '.join((*TEXT, *PARQUET, *ARROW))}")
 
 
-def _from_parquet(path: str) -> Source:
-    connection = _duckdb()
-    try:
-        relation = connection.read_parquet(_literal_path(path))
-        counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata({_text(_literal_path(path))})")
-        rows = counted.fetchall()[0][0]
-    except Exception as error:
-        raise _malformed(path, "a Parquet file", error) from None
-    source = from_relation(relation)
+def _in_full(path: str, reader: Callable[[str], Source]) -> Source:
+    """The file's rows; one that is shorter after the last of them than before the first has lost some."""
+    size = os.path.getsize(path)
+    source = reader(path)
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        yield from _guarded(source.blocks(wanted), path, "a Parquet file")
+        yield from source.blocks(wanted)
+        if not os.path.exists(path) or os.path.getsize(path) < size:
+            raise DataError(f"{path!r} was cut short while it was read; write it again, and read it when it is whole")
 
-    return replace(source, blocks=blocks, rows=int(rows))
+    return replace(source, blocks=blocks)
+
+
+def _from_parquet(path: str) -> Source:
+    connection, malformed = _duckdb(), _malformed(path, "a Parquet file")
+    with in_our_words(malformed, memory=True):
+        relation = connection.read_parquet(_literal_path(path))
+        counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata({_text(_literal_path(path))})")
+        rows = int(counted.fetchall()[0][0])
+        source = _from_relation(relation)
+    return guarded(replace(source, rows=rows), malformed, memory=True)
 
 
 def _from_csv(path: str) -> Source:
@@ -97,6 +114,7 @@ def _from_csv(path: str) -> Source:
     connection = _duckdb()
 
     place = {v: k for k, v in enumerate(head.columns)}
+    newline = r"new_line='\r', " if head.only_returns else ""
 
     def relation(wanted: tuple[str, ...], kind: str) -> Any:
         used = {place[v] for v in wanted}
@@ -106,25 +124,34 @@ def _from_csv(path: str) -> Source:
             f"SELECT {', '.join(f'c{place[v]}' for v in wanted)} "
             f"FROM read_csv({_text(_literal_path(path))}, auto_detect=false, header=true, "
             f"delim={_text(head.delimiter)}, quote='\"', escape='\"', strict_mode=true, "
-            f"null_padding=false, ignore_errors=false, decimal_separator='{head.decimal}', "
+            f"null_padding=false, ignore_errors=false, decimal_separator='{head.decimal}', {newline}"
             f"nullstr=[{', '.join(map(_text, HOLES))}], columns={{{columns}}})"
         )
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        try:
-            yield from from_relation(relation(wanted, "DOUBLE")).blocks(tuple(f"c{place[v]}" for v in wanted))
-        except DataError:
-            raise
-        except Exception as error:
-            raise _about_csv(path, head.columns, error) from None
+        yield from _from_relation(relation(wanted, "DOUBLE")).blocks(tuple(f"c{place[v]}" for v in wanted))
 
     def labels(name: str) -> Iterator[NDArray[Any]]:
-        source = from_relation(relation((name,), "VARCHAR"))
+        source = _from_relation(relation((name,), "VARCHAR"))
         assert source.labels is not None
-        yield from source.labels(f"c{place[name]}")
+        words = name in head.texts or name in head.booleans
+        for piece in source.labels(f"c{place[name]}"):
+            yield piece if words else objects([_exact(x) for x in piece.tolist()])
 
     truths = {v: truth(v) for v in head.booleans}
-    return Source(head.columns, blocks, head.refused, labels=labels, texts=head.texts, codings=truths)
+    source = Source(
+        head.columns, blocks, head.refused, labels=labels, texts=head.texts, codings=truths,
+        identifiers=head.identifiers,
+    )  # fmt: skip
+    return guarded(source, lambda error: _about_csv(path, head.columns, error), memory=True)
+
+
+def _exact(text: str | None) -> Any:
+    """A cell as a number of as many digits as it has."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return text.strip() if text is not None else None
 
 
 def _csv_kind(column: str, head: Head, kind: str) -> str:
@@ -134,28 +161,53 @@ def _csv_kind(column: str, head: Head, kind: str) -> str:
 
 
 def _from_arrow_file(path: str) -> Source:
+    """Read, not mapped into memory: a file that is cut short while it is mapped ends the process."""
     try:
         import pyarrow as pa
     except ImportError:
         raise MissingExtraError("reading Arrow files", "sql") from None
-    try:
-        mapped = pa.memory_map(path)
-        seekable = mapped.read(6) == b"ARROW1"
-        mapped.seek(0)
-        if seekable:
-            reader = pa.ipc.open_file(mapped)
-            batches: Iterator[Any] = (reader.get_batch(k) for k in range(reader.num_record_batches))
-        else:
-            reader = pa.ipc.open_stream(mapped)
-            batches = iter(reader)
-    except Exception as error:
-        raise _malformed(path, "an Arrow file", error) from None
-    source = from_batches(reader.schema, batches)
+
+    def opened(at: list[int] | None = None) -> tuple[Any, Iterator[Any]]:
+        options = pa.ipc.IpcReadOptions(included_fields=at)
+        file = pa.OSFile(path)
+        seekable = file.read(6) == b"ARROW1"
+        file.seek(0)
+        if not seekable:
+            _refuse_without_end(file)
+            stream = pa.ipc.open_stream(file, options=options)
+            return stream.schema, iter(stream)
+        reader = pa.ipc.open_file(file, options=options)
+        return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
+
+    malformed = _malformed(path, "an Arrow file")
+    with in_our_words(malformed, memory=True):
+        schema, _ = opened()
+        names = schema.names
+        source = from_batches(schema, ())
+
+    def part(wanted: tuple[str, ...]) -> Source:
+        """These columns alone; the others are not read from the disk."""
+        chosen, batches = opened(sorted(names.index(v) for v in wanted))
+        return from_batches(chosen, map(checked_batch, batches))
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        yield from _guarded(source.blocks(wanted), path, "an Arrow file")
+        yield from part(wanted).blocks(wanted)
 
-    return replace(source, blocks=blocks)
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        found = part((name,))
+        assert found.labels is not None
+        yield from found.labels(name)
+
+    return guarded(replace(source, blocks=blocks, labels=labels), malformed, memory=True)
+
+
+def _refuse_without_end(file: Any) -> None:
+    """Raise for a stream without its last mark: what is cut off between two batches would read as the whole."""
+    size = file.size()
+    file.seek(max(0, size - 4))
+    if file.read(4) != bytes(4):
+        raise OSError("its end is missing, so rows may be missing too")
+    file.seek(0)
 
 
 # -- the engine ----------------------------------------------------------------------------------
@@ -170,18 +222,9 @@ def _duckdb() -> Any:
     return duckdb.connect()
 
 
-def _guarded(blocks: Iterator[Block], path: str, what: str) -> Iterator[Block]:
-    try:
-        yield from blocks
-    except DataError:
-        raise
-    except Exception as error:
-        raise _malformed(path, what, error) from None
-
-
-def _malformed(path: str, what: str, error: Exception) -> DataError:
-    return DataError(
-        f"{path!r} cannot be read as {what}: {_first_line(error)}. Write the file again, or check its ending"
+def _malformed(path: str, what: str) -> Explain:
+    return lambda error: DataError(
+        f"{path!r} cannot be read as {what}: {first_line(error)}. Write the file again, or check its ending"
     )
 
 
@@ -202,14 +245,17 @@ def _about_csv(path: str, columns: tuple[str, ...], error: Exception) -> DataErr
         return DataError(
             f"{path!r}{place} has {count[2]} values where the header has {count[1]} columns; correct the line"
         )
+    if "unterminated quote" in text:
+        return DataError(f"{path!r}{place} has a quote that is not closed, or closed too early; correct the line")
+    if "Maximum line size" in text:
+        return DataError(f"{path!r}{place} has more than two million characters; leave out the columns of long texts")
+    if "state machine reached an invalid state" in text:
+        return DataError(
+            f"{path!r} has quotes in the wrong places, or line ends of several kinds; write the file again with one"
+        )
     if "unicode" in text or "utf-8" in text:
         return DataError(f"{path!r}{place} is not UTF-8 text; save the file as UTF-8")
-    return DataError(f"{path!r}{place} cannot be read as CSV: {_first_line(error)}. Check the file at this place")
-
-
-def _first_line(error: Exception) -> str:
-    lines = [part.strip() for part in str(error).splitlines() if part.strip()]
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    return DataError(f"{path!r}{place} cannot be read as CSV: {first_line(error)}. Check the file at this place")
 
 
 def _literal_path(path: str) -> str:
@@ -225,6 +271,8 @@ def _as_read(name: str, kind: str) -> str:
     column = _quoted(name)
     if not _sql_number(kind):
         return f"CAST({column} AS VARCHAR)"
+    if kind in ("BIGINT", "UBIGINT"):
+        return column  # exact, for clusters; numbers are made of it where it is used
     if kind == "BOOLEAN":
         return f"CASE WHEN {column} THEN CAST(1 AS DOUBLE) WHEN NOT {column} THEN CAST(0 AS DOUBLE) END"
     return f"CAST({column} AS DOUBLE)"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halftrek.errors import DataError, MissingExtraError
 from halftrek.moments.accumulate import Block
+from halftrek.moments.guard import cannot_be_read, first_line, guarded, in_our_words
 from halftrek.moments.kinds import truth
 from halftrek.moments.source import Numeric, Source, Textual
 
@@ -51,12 +52,7 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
     refused: dict[str, str] = {}
     texts: set[str] = set()
     for name, values in columns.items():
-        if isinstance(values, np.ma.MaskedArray):
-            values = np.ma.filled(values.astype(np.float64), np.nan)
-        column = np.asarray(values)
-        if column.dtype.kind in "OUS" and column.ndim == 1 and not isinstance(values, np.ndarray):
-            plain = [np.nan if x is None else x for x in values]  # numpy makes texts of all if one is a text
-            column = np.asarray(plain, dtype=float if all(map(_number_like, plain)) else object)
+        column = _column_of(name, values)
         if column.ndim != 1:
             raise DataError(f"column {name!r} must be a list of numbers, not of shape {column.shape}")
         why = _unusable(column)
@@ -78,6 +74,24 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
         yield arrays[name]
 
     return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0), labels, frozenset(texts), truths)
+
+
+def _column_of(name: Any, values: Any) -> NDArray[Any]:
+    """A column of a dictionary as an array; texts, if there are some, as they are."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64 if values.dtype.kind in "fiub" else object), np.nan)
+    try:
+        column = np.asarray(values)
+        if column.dtype.kind in "OUS" and column.ndim == 1 and not isinstance(values, np.ndarray):
+            plain = [np.nan if x is None else x for x in values]  # numpy makes texts of all if one is a text
+            column = np.asarray(plain, dtype=float) if all(map(_number_like, plain)) else objects(plain)
+    except OverflowError:
+        raise DataError(
+            f"column {name!r} holds a number too large for a float; divide the column by its scale"
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"column {name!r} must be a list of numbers, one for each row: {first_line(error)}") from error
+    return column
 
 
 def from_frame(frame: Any) -> Source | None:
@@ -106,12 +120,12 @@ def from_frame(frame: Any) -> Source | None:
         columns = [table.get_column(v) if v in texts else _in_place(table.get_column(v)) for v in wanted]
         for start in range(0, len(table), PIECE):
             parts = [column[start : start + PIECE] for column in columns]
-            yield [_objects(x.to_list()) if v in texts else _floats(x) for v, x in zip(wanted, parts, strict=True)]
+            yield [objects(x.to_list()) if v in texts else _floats(x) for v, x in zip(wanted, parts, strict=True)]
 
     def entries(name: str) -> Iterator[NDArray[Any]]:
         column = table.get_column(name)
         for start in range(0, len(table), PIECE):
-            yield _objects(column[start : start + PIECE].to_list())
+            yield objects(column[start : start + PIECE].to_list())
 
     truths = {v: truth(v) for v, kind in table.schema.items() if kind == nw.Boolean}
     return Source(labels or tuple(table.columns), blocks, refused, len(table), entries, texts, truths)
@@ -123,7 +137,9 @@ def from_polars_lazy(frame: Any) -> Source | None:
 
     if not nw.dependencies.is_polars_lazyframe(frame):
         return None
-    schema = nw.from_native(frame).collect_schema()
+    explain = cannot_be_read("the polars query", "check its expressions")
+    with in_our_words(explain):
+        schema = nw.from_native(frame).collect_schema()
     texts = frozenset(v for v, kind in schema.items() if _textual(kind, None))
     refused = {v: _about(kind, None) for v, kind in schema.items() if not _numeric(kind) and v not in texts}
 
@@ -133,6 +149,7 @@ def from_polars_lazy(frame: Any) -> Source | None:
         for piece in [query.collect()] if in_pieces is None else in_pieces(chunk_size=PIECE, maintain_order=True):
             part = from_frame(piece)
             assert part is not None
+            part.usable(wanted)  # a query may give another type than it has promised
             yield from part.blocks(wanted)
 
     def labels(name: str) -> Iterator[NDArray[Any]]:
@@ -142,7 +159,8 @@ def from_polars_lazy(frame: Any) -> Source | None:
         yield from part.labels(name)
 
     truths = {v: truth(v) for v, kind in schema.items() if kind == nw.Boolean}
-    return Source(tuple(schema.names()), blocks, refused, labels=labels, texts=texts, codings=truths)
+    found = Source(tuple(schema.names()), blocks, refused, labels=labels, texts=texts, codings=truths)
+    return guarded(found, explain)
 
 
 def from_arrow(stream: Any) -> Source:
@@ -151,10 +169,17 @@ def from_arrow(stream: Any) -> Source:
         import pyarrow as pa
     except ImportError:
         raise MissingExtraError("reading Arrow data", "sql") from None
+    if isinstance(stream, (pa.Array, pa.ChunkedArray)):
+        raise DataError("one column is not a table of rows and columns; give a table with every variable of the graph")
     rows = stream.num_rows if isinstance(stream, (pa.Table, pa.RecordBatch)) else None
     if isinstance(stream, pa.RecordBatch):
         stream = pa.Table.from_batches([stream])
     if not isinstance(stream, (pa.Table, pa.RecordBatchReader)):
+        if not hasattr(stream, "__arrow_c_stream__"):
+            kind = type(stream).__name__
+            raise DataError(
+                f"data cannot be read from an Arrow {kind}; give a table, a record batch or a reader of record batches"
+            )
         stream = pa.RecordBatchReader.from_stream(stream)
     batches = stream.to_batches(max_chunksize=PIECE) if isinstance(stream, pa.Table) else stream
     return from_batches(stream.schema, batches, rows)
@@ -169,15 +194,19 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
         if not str(field.type).startswith(Numeric) and field.name not in texts
     }
 
+    def taken(batch: Any, name: str) -> NDArray[Any]:
+        column = batch.column(schema.get_field_index(name))
+        with in_our_words(cannot_be_read(f"column {name!r}", "convert it to float")):
+            return objects(column.to_pylist()) if name in texts else _arrow_numbers(column)
+
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        at = [(schema.get_field_index(v), v in texts) for v in wanted]
         for batch in batches:
-            yield [_objects(batch.column(k).to_pylist()) if text else _arrow_floats(batch.column(k)) for k, text in at]
+            yield [taken(batch, v) for v in wanted]
 
     def labels(name: str) -> Iterator[NDArray[Any]]:
         k = schema.get_field_index(name)
         for batch in batches:
-            yield _objects(batch.column(k).to_pylist())
+            yield objects(batch.column(k).to_pylist())
 
     truths = {field.name: truth(field.name) for field in schema if str(field.type) == "bool"}
     return Source(tuple(schema.names), blocks, refused, rows, labels, texts, truths)
@@ -186,20 +215,32 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
 # -- columns to floats ---------------------------------------------------------------------------
 
 
-def _arrow_floats(column: Any) -> NDArray[Any]:
-    """The numbers of an Arrow array where they lie, nan for nulls (its own ``to_numpy`` would import pandas)."""
+def _arrow_numbers(column: Any) -> NDArray[Any]:
+    """The numbers of an Arrow array where they lie, nan for nulls (its own ``to_numpy`` would import pandas).
+
+    Long integers stay integers where none is missing: clusters are told apart by them. As values they are rounded to
+    the nearest float, as those of every other source.
+    """
     kind = str(column.type)
-    if kind != "double":
-        column = column.cast("double") if kind != "bool" else column.cast("int8").cast("double")
+    whole = kind in ("int64", "uint64") and not column.null_count
+    if kind != "double" and not whole:
+        column = column.cast("double", safe=False) if kind != "bool" else column.cast("int8").cast("double")
     if not len(column):
         return np.empty(0)
     here = slice(column.offset, column.offset + len(column))
     present, numbers = column.buffers()
-    values = np.frombuffer(numbers, dtype=float)[here]
+    values = np.frombuffer(numbers, dtype=kind if whole else float)[here]
     if not column.null_count:
         return values
     bits = np.unpackbits(np.frombuffer(present, dtype=np.uint8), bitorder="little")[here]
     return np.where(bits.astype(bool), values, np.nan)
+
+
+def checked_batch(batch: Any) -> Any:
+    """A record batch of a file, if its buffers hold what its head says; texts are looked at one by one."""
+    for column in batch.columns:
+        column.validate(full=not str(column.type).startswith(Numeric))
+    return batch
 
 
 def _in_place(column: Any) -> Any:
@@ -220,10 +261,14 @@ def _floats(column: Any) -> NDArray[Any]:
         return column
     import narwhals as nw
 
+    if column.dtype.is_integer() and not column.null_count():
+        whole = np.asarray(column.to_numpy())
+        if whole.dtype.kind in "iu":  # exact, for clusters
+            return whole
     return np.asarray(column.cast(nw.Float64).to_numpy())
 
 
-def _objects(entries: list[Any]) -> NDArray[Any]:
+def objects(entries: list[Any]) -> NDArray[Any]:
     """Entries as they are."""
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
@@ -235,7 +280,7 @@ def _textual(kind: Any, column: Any) -> bool:
     import narwhals as nw
 
     if kind == nw.Object:
-        return column is not None and _holds_texts(_objects(column.to_list()))
+        return column is not None and _holds_texts(objects(column.to_list()))
     return bool(kind == nw.String or kind == nw.Categorical or kind == nw.Enum)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from halftrek.errors import DataError
 from halftrek.moments.categories import Categories
+from halftrek.moments.check import refuse_rounded
 from halftrek.moments.gather import PatternSums
 from halftrek.moments.kinds import Coding, Kind, KindSearch
 from halftrek.moments.kinds import merged as merged_kinds
@@ -152,11 +153,12 @@ def read_groups(reader: RowReader, *, missing: Literal["fiml", "error", "drop"] 
     holed: dict[int, PatternSums] = {}
     for block in reader.blocks(codes=codes, codings=codings):
         assert block.cluster is not None
-        holes = np.asarray(np.isnan(block.values).any(axis=1))
+        holes = _holes(block.values, wanted)
         if missing == "error" and holes.any():
             column = wanted[int(np.argmax(np.isnan(block.values).any(axis=0)))]
             raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
-        state.add(block.values, block.cluster, block.weights, holes, len(codes))
+        with np.errstate(over="ignore", invalid="ignore"):
+            state.add(block.values, block.cluster, block.weights, holes, len(codes))
         search.add(block.values[~holes] if missing != "fiml" else block.values)
         if missing == "fiml" and holes.any():
             weights_there = None if block.weights is None else block.weights[holes]
@@ -167,6 +169,7 @@ def read_groups(reader: RowReader, *, missing: Literal["fiml", "error", "drop"] 
     order = _sorted(keys)
     total, lines = state.n[order], state.lines[order]
     cov = state.squares[order] / np.maximum(total, 1e-300)[:, None, None]
+    _refuse_too_large(wanted, cov)
     weighting = None if reader.weights is None else state.weighting(order, sampling=reader.sampling is not None)
     found = GroupMoments(
         tuple(keys[i] for i in order),
@@ -178,6 +181,7 @@ def read_groups(reader: RowReader, *, missing: Literal["fiml", "error", "drop"] 
         kinds=search.kinds([codings.get(v) for v in wanted]),
         weighting=weighting,
     )
+    refuse_rounded(wanted, found.mean, found.cov.diagonal(axis1=1, axis2=2))
     return _completed(found, state, holed, order, reader)
 
 
@@ -254,6 +258,25 @@ def _completed(
         except DataError as error:
             troubles[i] = str(error)
     return _without_moments(replace(groups, n=n, dropped=dropped), patterns, troubles)
+
+
+def _holes(values: Floats, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which rows have a hole; infinite values are refused."""
+    whole = np.asarray(np.isfinite(values).all(axis=1))
+    if whole.all():
+        return ~whole
+    infinite = np.isinf(values).any(axis=0)
+    if infinite.any():
+        culprit = names[int(np.argmax(infinite))]
+        raise DataError(f"column {culprit!r} holds an infinite value; remove or replace it before reading")
+    return ~whole
+
+
+def _refuse_too_large(names: Sequence[str], cov: Floats) -> None:
+    bad = ~np.isfinite(cov.diagonal(axis1=1, axis2=2)).all(axis=0)
+    if bad.any():
+        culprit = names[int(np.argmax(bad))]
+        raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
 
 
 def _sorted(keys: list[Any]) -> list[int]:

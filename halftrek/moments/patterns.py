@@ -94,7 +94,8 @@ class Patterns:
         weight = self.n[:, None] * self.observed
         n = weight.sum(axis=0)
         mean = (weight * self.mean).sum(axis=0) / n
-        spread = (weight * (self.mean - mean) ** 2).sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused by its variance
+            spread = (weight * (self.mean - mean) ** 2).sum(axis=0)
         within = np.diagonal(self.cov, axis1=1, axis2=2)
         return mean, (spread + (weight[: len(self.cov)] * within).sum(axis=0)) / n
 

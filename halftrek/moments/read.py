@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -24,12 +21,15 @@ from halftrek.moments.categories import (
     coded,
     expanded_names,
 )
+from halftrek.moments.check import refuse_rounded
 from halftrek.moments.files import from_path, from_relation
 from halftrek.moments.frames import from_array, from_arrow, from_batches, from_columns, from_frame, from_polars_lazy
+from halftrek.moments.guard import cannot_be_read, guarded, in_our_words
 from halftrek.moments.hint import did_you_mean
 from halftrek.moments.moments import Moments
 from halftrek.moments.patterns import Patterns, patterns_of
-from halftrek.moments.source import Source, read_once
+from halftrek.moments.source import Source
+from halftrek.moments.streams import is_stream, kept, read_once, renamed
 from halftrek.moments.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 
 Progress = Callable[[int, int | None], object]
@@ -71,10 +71,13 @@ def read_moments(
         if missing == "drop":
             raise DataError("moments have no rows to leave out any more; give missing where the rows are read")
         return source if names is None else source.select(names)
+    names = _texts(names)
     known = resolve_categories(source, names, categories)
     names = names if isinstance(names, str) else expanded_names(names, known)
     with opened_source(source, names, known) as opened:
-        return _accumulated(opened, names, given, missing, progress).result(opened.codings)
+        found = _accumulated(opened, names, given, missing, progress).result(opened.codings)
+    refuse_rounded(found.names, found.mean, np.diag(found.cov))
+    return found
 
 
 def read_patterns(
@@ -91,14 +94,34 @@ def read_patterns(
     if isinstance(source, Moments | Patterns):
         _refuse_for_moments(given, categories, "moments" if isinstance(source, Moments) else "patterns")
         return source if names is None else source.select(names)
+    names = _texts(names)
     known = resolve_categories(source, names, categories)
     names = names if isinstance(names, str) else expanded_names(names, known)
     with opened_source(source, names, known) as opened:
         state = _accumulated(opened, names, given, "fiml", progress)
     sums = state.patterns()
     if sums is None:
-        return state.result(opened.codings)
-    return patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
+        found = state.result(opened.codings)
+        refuse_rounded(found.names, found.mean, np.diag(found.cov))
+        return found
+    holed = patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
+    if isinstance(holed, Patterns):
+        refuse_rounded(holed.names, *holed.available)
+    return holed
+
+
+def _texts(names: Any) -> Any:
+    """Names of columns as given, if they are texts."""
+    if names is None or isinstance(names, str):
+        return names
+    try:
+        given = tuple(names)
+    except TypeError:
+        raise DataError(f"names is a list of column names, not {names!r}") from None
+    for v in given:
+        if not isinstance(v, str):
+            raise DataError(f"the names of columns are texts, not {v!r}; write names=['x', 'y']")
+    return given
 
 
 def _refuse_for_moments(weights: RowWeights, categories: object, what: str) -> None:
@@ -181,19 +204,26 @@ def _entries(source: Source, column: str) -> Iterator[NDArray[Any]]:
 
 @contextmanager
 def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
-    if isinstance(source, str) and source == "-":
-        source = sys.stdin.buffer
-    if callable(getattr(source, "read", None)):  # a column may be called "read"
-        with _spooled(source) as path:
-            yield from_path(path)
-    else:
-        yield _found(source, names)
+    if not is_stream(source):
+        yield _guarded(source, names)
+        return
+    with kept(source) as (path, label):
+        yield renamed(lambda: from_path(path), path, label)
+
+
+def _guarded(source: Any, names: Sequence[str] | None) -> Source:
+    """The reader for a kind of source; what its engine raises, now or later, is an error of ours."""
+    if isinstance(source, str | os.PathLike):
+        return from_path(os.path.expanduser(os.fsdecode(source)))
+    if isinstance(source, np.ndarray | dict):  # no engine is behind these
+        return _found(source, names)
+    explain = cannot_be_read(f"the {type(source).__name__}", "check it, or pass a table of plain numbers")
+    with in_our_words(explain):
+        return guarded(_found(source, names), explain)
 
 
 def _found(source: Any, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; engines are recognised by what they offer, so that none is imported for it."""
-    if isinstance(source, (str, os.PathLike)):
-        return from_path(os.path.expanduser(os.fsdecode(source)))
     if isinstance(source, np.ndarray):
         return from_array(source, names)
     if isinstance(source, Mapping):
@@ -201,10 +231,15 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
     if isinstance(source, (list, tuple)):
         return from_array(_array_of(source), names)
     module = type(source).__module__.partition(".")[0]
-    if module in ("duckdb", "_duckdb") and hasattr(source, "columns"):
+    if module in ("duckdb", "_duckdb") and hasattr(type(source), "columns"):
         return from_relation(source)
     if module == "pyarrow":
         return from_arrow(source)
+    if type(source).__name__.endswith(("GroupBy", "groupby")):
+        raise DataError(
+            f"a {type(source).__name__} is not a table of rows; give the frame itself, and by='column' for a fit of "
+            f"each group"
+        )
     if getattr(source, "ndim", 2) == 1 or (module == "polars" and type(source).__name__ == "Series"):
         raise DataError("one column is not a table of rows and columns; give a frame with every variable of the graph")
     found = from_frame(source) or from_polars_lazy(source)
@@ -221,28 +256,10 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
     )
 
 
-@contextmanager
-def _spooled(stream: Any) -> Iterator[str]:
-    """An open file as a file on disk, since it is looked at twice: for its head, then for its rows."""
-    with tempfile.TemporaryDirectory(prefix="halftrek-") as folder:
-        first = stream.read(1 << 20)
-        as_bytes = (lambda part: part.encode()) if isinstance(first, str) else bytes
-        start = as_bytes(first)
-        path = os.path.join(folder, "input.parquet" if start[:4] == b"PAR1" else "input.csv")
-        with open(path, "wb") as spool:
-            spool.write(start)
-            if isinstance(first, str):
-                while part := stream.read(1 << 20):
-                    spool.write(part.encode())
-            else:
-                shutil.copyfileobj(stream, spool, 1 << 20)
-        yield path
-
-
 def _array_of(rows: Sequence[Any]) -> NDArray[Any]:
     try:
         return np.asarray(rows, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(
             "a list of data must be a list of rows of numbers, all of the same length; for columns of several kinds "
             "give a dictionary or a frame"

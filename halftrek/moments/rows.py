@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from halftrek.errors import DataError
 from halftrek.moments.accumulate import as_table, rows_in
 from halftrek.moments.categories import Categories
+from halftrek.moments.clusters import Clusters, Role, cluster_array, same_length
 from halftrek.moments.hint import did_you_mean
 from halftrek.moments.kinds import Coding
 from halftrek.moments.moments import Moments
 from halftrek.moments.read import opened_source
-from halftrek.moments.source import Source, read_once
+from halftrek.moments.source import Source
+from halftrek.moments.streams import read_once
 from halftrek.moments.weights import RowWeights, checked_weights, refuse_other_length
 
 Floats = NDArray[np.float64]
@@ -46,9 +48,6 @@ class Spent:
     """Stands for a source that is gone once it has been read."""
 
     what: str
-
-
-Role = Literal["cluster", "group"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +111,7 @@ class RowReader:
                 if isinstance(self.cluster, str):
                     _refuse_unknown(self.cluster, source, self.categories, role)
                 else:
-                    _same_length(_cluster_array(self.cluster, role), source.rows, role)
+                    same_length(cluster_array(self.cluster, role), source.rows, role)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -134,7 +133,7 @@ class RowReader:
                 part = RowBlock(
                     table[:, : len(columns)],
                     weights.take(table, done, rows),
-                    clusters.take(table, done, rows) if clusters is not None else None,
+                    clusters.take(block, done, rows) if clusters is not None else None,
                 )
                 yield _used(part, self.missing, at)
                 done += rows
@@ -150,17 +149,17 @@ class RowReader:
             return None
         _refuse_unknown(self.cluster, source, self.categories)
         own = {c.column for c in self.categories}  # in its place there are indicators
-        return None if self.cluster in {*source.refused, *source.texts, *own} else self.cluster
+        return None if self.cluster in {*source.refused, *source.texts, *source.identifiers, *own} else self.cluster
 
-    def _clusters(self, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]) -> _Clusters | None:
+    def _clusters(self, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]) -> Clusters | None:
         if self.cluster is None:
             return None
         if not isinstance(self.cluster, str):
-            return _Clusters("the clusters", iter([_cluster_array(self.cluster)]), None, codes)
+            return Clusters("the clusters", iter([cluster_array(self.cluster)]), None, codes)
         what = f"the cluster {self.cluster!r}"
         if self.cluster in read:
-            return _Clusters(what, None, read.index(self.cluster), codes)
-        return _Clusters(what, self._labels(columns), None, codes)
+            return Clusters(what, None, read.index(self.cluster), codes)
+        return Clusters(what, self._labels(columns), None, codes)
 
     def _labels(self, columns: tuple[str, ...]) -> Iterator[NDArray[Any]]:
         """Texts are read before the numbers, from the source opened once more."""
@@ -257,81 +256,6 @@ class _Weights:
     def end(self, rows: int) -> None:
         if self._array is not None:
             refuse_other_length(len(self._array), rows)
-
-
-class _Clusters:
-    """Labels of any kind as numbers 0, 1, … in the order of their first appearance.
-
-    Labels that are no column of numbers are read ahead, to four bytes for each row: an engine may have only one stream.
-    """
-
-    def __init__(self, what: str, labels: Iterator[NDArray[Any]] | None, at: int | None, codes: dict[Any, int]) -> None:
-        self._what, self._at, self._code = what, at, codes
-        self._ahead: NDArray[np.int32] | None = None
-        if labels is not None:
-            done, parts = 0, [np.empty(0, dtype=np.int32)]
-            for piece in labels:
-                parts.append(self._coded(piece, done).astype(np.int32))
-                done += len(piece)
-            self._ahead = np.concatenate(parts)
-
-    def take(self, table: Floats, done: int, rows: int) -> Codes:
-        if self._ahead is None:
-            assert self._at is not None
-            return self._coded(table[:, self._at], done)
-        if done + rows > len(self._ahead):
-            raise DataError(f"{self._what} have fewer entries than there are rows; give one for each row")
-        return self._ahead[done : done + rows].astype(np.int64)
-
-    def _coded(self, labels: NDArray[Any], done: int) -> Codes:
-        if labels.dtype == object:
-            holes = np.array([x is None or x != x for x in labels], dtype=bool)
-            found, where = _distinct(labels if not holes.any() else np.where(holes, "", labels))
-        else:
-            holes = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)
-            unique, first, where = np.unique(labels, return_index=True, return_inverse=True)
-            order = np.argsort(first)
-            found, where = unique[order].tolist(), np.argsort(order)[where]
-        if holes.any():
-            row = done + int(np.argmax(holes)) + 1
-            raise DataError(f"{self._what} is missing in row {row}; fill it, or leave such rows out")
-        codes = [self._code.setdefault(label, len(self._code)) for label in found]
-        return np.asarray(codes, dtype=np.int64)[where]
-
-    def end(self, rows: int) -> None:
-        if self._ahead is not None and len(self._ahead) > rows:
-            raise DataError(f"{self._what} have more entries than there are rows ({rows}); give one for each row")
-
-
-def _distinct(labels: NDArray[Any]) -> tuple[list[Any], Codes]:
-    """Labels of mixed kinds, which cannot be sorted, each once, and where each entry is among them."""
-    place: dict[Any, int] = {}
-    where = np.array([place.setdefault(x, len(place)) for x in labels.tolist()], dtype=np.int64)
-    return list(place), where
-
-
-def _cluster_array(given: ArrayLike, role: Role = "cluster") -> NDArray[Any]:
-    plain = given.to_list() if hasattr(given, "to_list") else given  # a column of pandas or polars
-    array = np.asarray(plain) if not isinstance(plain, list) else _from_list(plain)
-    if array.ndim != 1:
-        raise DataError(
-            f"{'by' if role == 'group' else role} must be one label for each row, not an array of shape {array.shape}"
-        )
-    return array
-
-
-def _from_list(labels: list[Any]) -> NDArray[Any]:
-    """Numbers as numbers, anything else as it is: numpy would make texts of a mixture."""
-    if all(isinstance(x, (int, float)) for x in labels):
-        return np.asarray(labels, dtype=float)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
-
-
-def _same_length(labels: NDArray[Any], rows: int | None, role: Role) -> None:
-    if rows is not None and len(labels) != rows:
-        raise DataError(f"there are {len(labels)} {role} labels for {rows} rows; give one for each row")
 
 
 def _refuse_unknown(column: str, source: Source, categories: Categories, role: Role = "cluster") -> None:

@@ -24,6 +24,7 @@ class Source:
     ``blocks(names)`` yields blocks with these columns in this order; it may be called once. ``labels(name)`` yields
     one column as it is, texts included, in pieces that need not be those of the blocks; None for a table of numbers.
     Columns in ``texts`` are objects in the blocks, until ``coded`` makes numbers of them; ``codings`` say how it did.
+    Columns in ``identifiers`` hold whole numbers longer than a float, which blocks round; their labels are exact.
     """
 
     columns: tuple[str, ...]
@@ -33,6 +34,7 @@ class Source:
     labels: Callable[[str], Iterator[NDArray[Any]]] | None = None
     texts: frozenset[str] = frozenset()
     codings: Mapping[str, Coding] = field(default_factory=dict)
+    identifiers: frozenset[str] = frozenset()
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:
         """The columns to read: the given ones, each known, unique and numeric; or all (``besides`` is not counted)."""
@@ -42,6 +44,7 @@ class Source:
         if not wanted:
             raise DataError("there are no columns to read; name at least one")
         for v in wanted:
+            _refuse_no_text(v)
             if v not in self.columns:
                 raise DataError(f"the data have no column {v!r}.{did_you_mean(str(v), self.columns)}")
             if self.columns.count(v) > 1:
@@ -89,15 +92,17 @@ def chained(sources: Sequence[Source], labels: Sequence[str]) -> Source:
         labels_of,
         first.texts,
         first.codings,
+        frozenset.union(*(source.identifiers for source in sources)),
     )
 
 
-def read_once(source: Any) -> str:
-    """What kind of source it is, if it can be read only once; otherwise nothing."""
-    if isinstance(source, str) and source == "-":
-        return "standard input"
-    if callable(getattr(source, "read", None)):
-        return "an open file"
-    if type(source).__name__ == "RecordBatchReader":
-        return "an Arrow reader"
-    return "a generator" if isinstance(source, Iterator) else ""
+def _refuse_no_text(name: object) -> None:
+    """Raise for a name that is no text, or one that could be neither printed nor written (a lone surrogate)."""
+    if not isinstance(name, str):
+        raise DataError(f"the name of a column is a text, not {name!r}")
+    if name.isascii():
+        return
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"the column name {name!r} is not valid text (a lone surrogate); rename the column") from None

@@ -15,6 +15,7 @@ from halftrek.moments.accumulate import as_table
 from halftrek.moments.categories import Categories
 from halftrek.moments.hint import listed
 from halftrek.moments.read import opened_source
+from halftrek.moments.streams import held
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +38,11 @@ def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = (), 
 
     Of ``categories`` those count whose column the source has; others may be there as indicators already.
     """
+    with held(source) as again:
+        return _read_table(again, wanted, also, categories)
+
+
+def _read_table(source: Any, wanted: Sequence[str], also: Sequence[str], categories: Categories) -> Table:
     with opened_source(source, tuple(wanted)) as opened:
         known = tuple(c for c in categories if c.column in opened.columns)
     with opened_source(source, tuple(wanted), known) as opened:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,8 @@ DASHES = ("-", "--", "-.", ":", (0, (6, 2)), (0, (1, 1)))
 
 def new_figure(width: float, height: float, *, columns: int = 1, widths: tuple[float, ...] | None = None) -> Figure:
     """A figure that no window knows of, with axes side by side."""
-    try:
+    with drawing_is_possible():
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("drawing pictures", "plot") from None
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.subplots(1, columns, gridspec_kw={"width_ratios": widths} if widths else None)
     return figure
@@ -44,11 +43,31 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """The given axes, or those of a new pyplot figure, which a notebook shows by itself."""
     if ax is not None:
         return ax
-    try:
+    with drawing_is_possible():
         import matplotlib.pyplot as plt
-    except ImportError:
+
+        return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+@contextmanager
+def drawing_is_possible() -> Iterator[None]:
+    """What stands in the way of matplotlib, in our words: it is not there, or its backend is none of its own."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise InputError(_about_backend(error)) from error
         raise MissingExtraError("drawing pictures", "plot") from None
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    except (ImportError, ValueError, RuntimeError) as error:
+        raise InputError(_about_backend(error)) from error
+
+
+def _about_backend(error: Exception) -> str:
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return (
+        f"matplotlib cannot draw here: {said[:200]}; set MPLBACKEND to a backend that it has, for instance "
+        f"MPLBACKEND=agg, or unset it"
+    )
 
 
 def plot_densities(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.errors import MissingExtraError
-from halftrek.reporting.plots import BLUE, INK, ORANGE, VERMILION
+from halftrek.reporting.plots import BLUE, INK, ORANGE, VERMILION, drawing_is_possible
 from halftrek.reproduction.results import Accuracy, Reproduction
 
 if TYPE_CHECKING:
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
 
 def figure(reproduction: Reproduction) -> Figure:
     """One panel for each quantity of the paper's tables: a row for each experiment."""
-    try:
+    with drawing_is_possible():
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("drawing pictures", "plot") from None
     experiments = reproduction.experiments
     columns = max(sum(a.noise == "free" for a in e.accuracy) for e in experiments)
     picture = Figure(figsize=(3.1 * columns, 2.9 * len(experiments) + 0.7), layout="constrained")

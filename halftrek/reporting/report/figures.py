@@ -34,7 +34,7 @@ def drawn(name: str, draw: Callable[[Axes], object], size: tuple[float, float], 
     """
     try:
         canvas = new_figure(*size)
-    except MissingExtraError as error:
+    except (MissingExtraError, InputError) as error:
         return soft(f"A picture is left out here: {error}.")
     import matplotlib as mpl
 

@@ -1,0 +1,35 @@
+"""A fixed sample of odd tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from halftrek.errors import HalftrekError
+from tests.fuzz.tables import CONTAINERS, FILLINGS, READERS, made, odd_tables
+
+
+def test_odd_tables_give_a_result_or_an_error_of_ours() -> None:
+    count = len(CONTAINERS) * len(FILLINGS)  # each kind once
+    assert count >= 400
+    tried, failures = odd_tables(np.random.default_rng(14), count)
+    assert tried == count
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("container", [c for c in CONTAINERS if c not in ("array of objects", "polars query")])
+def test_plain_numbers_are_read_from_every_container(container: str, reader: str) -> None:
+    """Else a table that is refused whatever it holds would pass for one that is well treated."""
+    if (container, reader) == ("csv", "groups"):
+        with pytest.raises(HalftrekError, match="an open file can be read only once"):
+            READERS[reader](*made(container, "plain", 1))  # type: ignore[misc]
+        return
+    for seed in range(40):
+        table = made(container, "plain", seed)
+        try:
+            if table is not None and READERS[reader](*table) == "":
+                return
+        except HalftrekError:
+            continue
+    raise AssertionError("no table of this kind was read")
