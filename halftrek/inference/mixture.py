@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from halftrek.errors import DataError
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.space import Space, make_space
@@ -190,7 +191,13 @@ class Observed:
         apart = {frozenset(pair) for pair in patterns.apart}
         gone = [int(a) for i, j, a in known.space.W_at if frozenset((names[i], names[j])) in apart]
         kept = np.setdiff1d(np.arange(known.space.size), np.array(gone, dtype=np.intp))
-        root = np.linalg.cholesky(known.matrix[np.ix_(kept, kept)])
+        try:
+            root = np.linalg.cholesky(known.matrix[np.ix_(kept, kept)])
+        except np.linalg.LinAlgError as error:
+            raise DataError(
+                "the rows that have values do not determine all means and covariances, so that the test by rows has "
+                "nothing to compare with; leave variables out, or ask for robust=False"
+            ) from error
         along = np.zeros((len(kept), known.space.size))
         along[:, kept] = np.linalg.inv(root)
         return Observed(known.space, root, kept, scores_along(fit, known.space, known.theta, along))
