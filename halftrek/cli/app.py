@@ -6,7 +6,7 @@ import argparse
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from halftrek.cli import (
     compare,
@@ -45,6 +45,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         usage = f"usage: {self.usage}\n" if self.usage else ""
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n{usage}{self.prog} --help explains.\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Without argparse's habit of not noticing that nobody can read it."""
+        (sys.stderr if file is None else file).write(message)
 
 
 class _Version(argparse.Action):

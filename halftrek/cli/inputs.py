@@ -28,7 +28,10 @@ def read_graph(source: str, folder: Path = _HERE) -> Graph:
     A file holds text, or what ``save`` wrote of a graph, a model, a fit or a verdict.
     """
     if source == STANDARD_INPUT:
-        return _parsed(_decoded(sys.stdin.buffer.read(), "standard input"))
+        text = _decoded(sys.stdin.buffer.read(), "standard input")
+        if not text.strip():
+            raise InputError("standard input is empty; it should hold a graph, for instance x -> y")
+        return _parsed(text)
     if _is_file(folder / source):
         text = _decoded((folder / source).read_bytes(), source)
         return _saved_graph(folder / source) if re.match(r'\s*\{\s*"', text) else _parsed(text)

@@ -227,9 +227,10 @@ def test_where_nothing_can_be_written(fit: ht.Fit, tmp_path: Path, monkeypatch: 
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    with monkeypatch.context() as patch, pytest.raises(ht.OutputError, match=r"Permission denied. Choose another"):
+    with monkeypatch.context() as patch:
         patch.setattr(os, "open", refuse)
-        fit.save(tmp_path / "model.json")
+        with pytest.raises(ht.OutputError, match=r"Permission denied. Choose another place"):
+            fit.save(tmp_path / "model.json")
     with pytest.raises(ht.InputError, match="a dict cannot be saved"):
         ht.save({"x": 1}, tmp_path / "model.json")
 
