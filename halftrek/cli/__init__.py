@@ -13,9 +13,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Without words it is the program itself, which then also answers for the process: its signals and its streams.
     """
     if argv is None:
-        from halftrek.cli.process import run_program
+        try:
+            from halftrek.cli.process import run_program
 
-        return run_program()
+            return run_program()
+        except KeyboardInterrupt:  # before anything could listen
+            return 130
     from halftrek.cli.app import run_words
 
     return run_words(argv)

@@ -29,10 +29,17 @@ def read_analysis(path: str, *, outside: bool = False) -> Analysis:
         raise InputError(f"there is no analysis file {path!r}; halftrek fit … --write-analysis makes one") from None
     except UnicodeDecodeError:
         raise InputError(f"the analysis file {path!r} is not text in UTF-8") from None
+    except OSError as error:
+        raise InputError(f"the analysis file {path!r} cannot be read: {error.strerror or error}") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path!r} is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path!r} is nested too deeply to be an analysis") from None
+    except ValueError as error:  # a name with a zero byte
+        raise InputError(f"the analysis file {path!r} cannot be read: {error}") from None
     try:
         analysis = replace(_analysis(told, Path(path).parent), sent=True, outside=outside)
+        _refuse_odd_names(analysis)
         _refuse_own_inputs(analysis, Path(path))
         for key, name in () if outside else names_outside(analysis):
             raise InputError(f"{key} = {name!r} lies outside the folder of the file; --outside allows it")
@@ -133,6 +140,13 @@ def _found(folder: Path, name: str | None) -> bool:
 def _output_files(analysis: Analysis) -> dict[str, str]:
     told = {key: getattr(analysis.output, key) for key in ("report", "results", "model")}
     return {key: name for key, name in told.items() if name is not None}
+
+
+def _refuse_odd_names(analysis: Analysis) -> None:
+    named = dict(_input_files(analysis)) | {f"[output] {k}": name for k, name in _output_files(analysis).items()}
+    for key, name in named.items():
+        if name is not None and "\0" in name:
+            raise InputError(f"{key} = {name!r} is no name of a file; leave the zero byte out")
 
 
 def _refuse_own_inputs(analysis: Analysis, path: Path) -> None:

@@ -82,8 +82,8 @@ def _write_csv(names: Sequence[str], pieces: Iterable[NDArray[Any]], out: TextIO
 def _opened(path: str | None, force: bool) -> Iterator[TextIO]:
     """Standard output, or a file that appears when it is complete."""
     if path is None:
-        if "utf" not in (sys.stdout.encoding or "").lower():
-            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # names must come through whole
+        if "utf" not in (sys.stdout.encoding or "").lower() and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8")  # names must come through whole
         yield sys.stdout
         return
     from halftrek.reporting.files import whole_file
