@@ -130,7 +130,7 @@ def refuse_existing(force: bool, *paths: str | os.PathLike[str] | None) -> None:
     """
     from halftrek.reporting.files import check_place, own_stream
 
-    named: dict[str, str] = {}
+    named: set[str] = set()
     for path in paths:
         if path is None:
             continue
@@ -139,9 +139,10 @@ def refuse_existing(force: bool, *paths: str | os.PathLike[str] | None) -> None:
             raise OutputError(f"{said!r} exists already; --force writes over it, or name another file")
         check_place(path, overwrite=True)
         if own_stream(path) is None and not _is_stream(path):
-            other = named.setdefault(os.path.realpath(path), said)
-            if other is not said:
+            real = os.path.realpath(path)
+            if real in named:
                 raise OutputError(f"{said!r} is named for two results; name a file for each of them")
+            named.add(real)
 
 
 def _is_stream(path: str | os.PathLike[str]) -> bool:
