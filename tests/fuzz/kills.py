@@ -185,8 +185,8 @@ _FIRST = ("identify", "fit", "query", "effect", "counterfactual", "compare", "re
 _WORDS = (
     "x -> y", "x -> m -> y; x <-> y", "x -> x", "x ->", "y ~ x", "dag { x -> y }", "napkin", "front-door", "tal_or",
     "mroz", "rows.csv", "rows.parquet", "cov.csv", "graph.txt", "analysis.toml", "absent.csv", ".", "-", "", " ",
-    "é 数", "\x00", "\udcff", "x ~> y", "x -> y", "P(y | do(x=1))", "P(y | do(x", "E[y]", "x", "y", "m", "cond", "pmi", "0",
-    "1", "-1", "1e400", "nan", "0.9", "5", "x=1", "x=1,y=2", "x+=1", "=", "lavaan", "dot", "bash", "fit", "n-1",
+    "é 数", "\x00", "\udcff", "x ~> y", "x -> y", "P(y | do(x=1))", "P(y | do(x", "E[y]", "x", "y", "m", "cond", "pmi",
+    "0", "1", "-1", "1e400", "nan", "0.9", "5", "x=1", "x=1,y=2", "x+=1", "=", "lavaan", "dot", "bash", "fit", "n-1",
     "out.csv", "out.json", "out.html", "no/out.csv", "robust", "profile", "delta", "drop", "error", "unit", "cgl-go",
     "select * from 'rows.csv'", "copy (select 1) to 'rows.csv'", "select 1; select 2", "select 1 as x, 2 as y",
 )  # fmt: skip
