@@ -78,24 +78,43 @@ def _listen_no_more() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _stop(number: int, _frame: FrameType | None) -> None:
-    """The first signal unwinds what is being done, so that everything is put away; the second does not wait for it."""
-    if _told:
-        _leave_at_once()
+def _stop(number: int, frame: FrameType | None) -> None:
+    """The first signal unwinds what is being done, so that everything is put away; the second does not wait for it.
+
+    Nor does a signal in the middle of an import: compiled modules end the process with a dump of their own if an
+    exception finds them half loaded.
+    """
+    again = bool(_told)
     _told.append(number)
+    if again or _importing(frame):
+        _leave_at_once()
     raise Stopped
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _unraisable(happened: Any) -> None:
     """An exception in a place that cannot raise, such as a finaliser; there a signal would be lost."""
     if _told and isinstance(happened.exc_value, KeyboardInterrupt):
-        say_stopped()
         _leave_at_once()
     sys.__unraisablehook__(happened)
 
 
 def _leave_at_once() -> None:
+    """Without a way back through what is being done: by the system's own means, whatever Python is in the middle of."""
     _clean()
+    try:
+        if os.isatty(2):
+            os.write(2, b"\x1b[?25h")  # a progress bar hides the cursor
+        os.write(2, b"halftrek: stopped\n")
+    except OSError:
+        pass
     os._exit(exit_code())
 
 

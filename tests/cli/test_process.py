@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -113,21 +112,18 @@ def test_rows_go_to_the_file_and_the_record_to_standard_output(tmp_path: Path, c
 
 # A module of that name is imported in the middle of the work; there the program waits until it is stopped.
 WAITING = """
-import os, sys, time
-{before}
+import os, time
 os.write(2, b"here\\n")
-{wait}
+while True:
+    time.sleep(0.01)
 """
 
 
-def stopped(
-    module: str, words: list[str], what: int, folder: Path, *, before: str = "", again: bool = False
-) -> tuple[int, str]:
+def stopped(module: str, words: list[str], what: int, folder: Path) -> tuple[int, str]:
     """Exit code and what was said by a command that a signal finds in the import of a module."""
     held = folder / "held"
     (held / "spare").mkdir(parents=True, exist_ok=True)
-    wait = "while True:\n    time.sleep(0.01)"
-    (held / f"{module}.py").write_text(WAITING.format(before=before, wait=wait))
+    (held / f"{module}.py").write_text(WAITING)
     process = subprocess.Popen(
         [sys.executable, "-c", "import sys; from halftrek.cli import main; sys.exit(main())", *words],
         cwd=folder,
@@ -144,9 +140,6 @@ def stopped(
     assert process.stderr is not None
     assert process.stderr.readline() == "here\n"
     process.send_signal(what)
-    while again and process.poll() is None:
-        time.sleep(0.05)
-        process.send_signal(what)
     out, err = process.communicate(timeout=60)
     assert out == ""
     assert not list((held / "spare").iterdir())
@@ -170,21 +163,82 @@ def test_stopped_with_files_in_the_making(what: signal.Signals, tmp_path: Path) 
     assert [p.name for p in tmp_path.iterdir()] == ["held"]
 
 
-def test_a_stop_that_a_library_swallows_is_still_a_stop(tmp_path: Path) -> None:
-    swallow = (
-        "try:\n    os.write(2, b'here\\n')\n    time.sleep(60)\nexcept BaseException:\n    raise ValueError('odd')"
+# What identification does instead of its work, in the program itself.
+INSTEAD = """
+import os, signal, sys, time
+from halftrek import identification
+from halftrek.cli import main
+from halftrek.reporting.files import temporary_folder, whole_file
+real = identification.identify
+{code}
+identification.identify = odd
+sys.exit(main())
+"""
+
+
+def instead(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "spare").mkdir()
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)), "TMPDIR": str(folder / "spare")}
+    words = [sys.executable, "-c", INSTEAD.format(code=code), "identify", "x -> y", "x -> y"]
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert not list((folder / "spare").iterdir())
+    assert os.listdir(folder) == ["spare"]
+    return done
+
+
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [("raise ValueError('odd')", 1), ("raise SystemExit(0)", 1), ("return real(*args, **options)", 0)],
+)
+def test_a_stop_that_a_library_swallows_is_still_a_stop(then: str, said: int, tmp_path: Path) -> None:
+    """It may turn the exception into another, or go on as if nothing had been."""
+    done = instead(
+        f"""
+def odd(*args, **options):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    except BaseException:
+        {then}
+""",
+        tmp_path,
     )
-    code, err = stopped("numpy", ["fit", "mroz", "mroz"], signal.SIGINT, tmp_path, before=swallow)
-    assert (code, err) == (130, "halftrek: stopped\n")
+    assert (done.returncode, done.stderr) == (130, "halftrek: stopped\n" * said)
+
+
+def test_a_stop_in_a_place_that_cannot_raise_is_still_a_stop(tmp_path: Path) -> None:
+    done = instead(
+        """
+class Odd:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+def odd(*args, **options):
+    with temporary_folder(), whole_file("new.txt"):
+        Odd()
+        time.sleep(60)
+""",
+        tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (143, "halftrek: stopped\n")
 
 
 def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
-    stubborn = (
-        "os.write(2, b'here\\n')\n"
-        "while True:\n    try:\n        time.sleep(0.01)\n    except KeyboardInterrupt:\n        pass"
+    done = instead(
+        """
+def odd(*args, **options):
+    with temporary_folder() as folder, whole_file("new.txt"):
+        (folder / "half").write_text("")
+        while True:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(60)
+            except BaseException:
+                pass
+""",
+        tmp_path,
     )
-    words = ["report", "mroz", "mroz", "--out", "r.html"]
-    assert stopped("matplotlib", words, signal.SIGINT, tmp_path, before=stubborn, again=True)[0] == 130
+    assert (done.returncode, done.stderr) == (130, "halftrek: stopped\n")
 
 
 def test_a_signal_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
