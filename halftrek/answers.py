@@ -117,11 +117,11 @@ class Answer:
 
         return explain(self)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the answer with its verdict as JSON; ``ht.load`` gives it back to the last bit."""
         from halftrek.storage import save
 
-        return save(self, path)
+        return save(self, path, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -6,9 +6,12 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from halftrek.errors import InputError
+
+if TYPE_CHECKING:
+    from halftrek.moments.sql import Reach
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,11 @@ class Output:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Everything that a run needs. Files are named from ``folder``."""
+    """Everything that a run needs. Files are named from ``folder``.
+
+    ``sent`` analyses come from a file, which somebody else may have written: they stay in their folder unless the
+    command line lets them ``outside``, and never read from the network.
+    """
 
     graph: str
     data: Data
@@ -90,6 +97,15 @@ class Analysis:
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
     output: Output = field(default_factory=Output)
     folder: Path = Path()
+    sent: bool = field(default=False, compare=False)
+    outside: bool = field(default=False, compare=False)
+
+    def reach(self) -> Reach:
+        """Which files its SQL may read."""
+        from halftrek.moments.sql import Reach
+
+        within = self.folder if self.sent and not self.outside else None
+        return Reach(self.folder, within, remote=not self.sent)
 
     def place(self, name: str) -> Path:
         """A file that the analysis names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
@@ -17,18 +18,32 @@ _TABLES: dict[str, type] = {"data": Data, "fit": Fitting, "uncertainty": Uncerta
 _KINDS = {str: "a text", float: "a number", int: "a whole number", bool: "true or false"}
 
 
-def read_analysis(path: str) -> Analysis:
-    """The analysis of a file; files that it names are looked for beside it."""
+def read_analysis(path: str, *, outside: bool = False) -> Analysis:
+    """The analysis of a file; files that it names are looked for beside it, and lie there unless ``outside``.
+
+    Whoever runs a file that somebody sent has seen the command, not the file.
+    """
     try:
         told = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"there is no analysis file {path!r}; halftrek fit … --write-analysis makes one") from None
     except UnicodeDecodeError:
         raise InputError(f"the analysis file {path!r} is not text in UTF-8") from None
+    except OSError as error:
+        raise InputError(f"the analysis file {path!r} cannot be read: {error.strerror or error}") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path!r} is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path!r} is nested too deeply to be an analysis") from None
+    except ValueError as error:  # a name with a zero byte
+        raise InputError(f"the analysis file {path!r} cannot be read: {error}") from None
     try:
-        return _analysis(told, Path(path).parent)
+        analysis = replace(_analysis(told, Path(path).parent), sent=True, outside=outside)
+        _refuse_odd_names(analysis)
+        _refuse_own_inputs(analysis, Path(path))
+        for key, name in () if outside else names_outside(analysis):
+            raise InputError(f"{key} = {name!r} lies outside the folder of the file; --outside allows it")
+        return analysis
     except HalftrekError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -98,15 +113,62 @@ def _refuse_unknown(told: Mapping[str, Any], known: tuple[str, ...], where: str)
             raise InputError(f"{where} has no key {key!r}.{did_you_mean(key, known)}")
 
 
-def keep_analysis(analysis: Analysis, path: str | None) -> None:
+def names_outside(analysis: Analysis) -> list[tuple[str, str]]:
+    """Keys and names of the files that do not lie in the folder of the analysis, links followed."""
+    from halftrek.moments.sql import lies_within
+
+    named = [(key, name) for key, name in _input_files(analysis) if name is not None]
+    named += [(f"[output] {key}", name) for key, name in _output_files(analysis).items()]
+    return [pair for pair in named if not lies_within(analysis.folder, analysis.folder, pair[1])]
+
+
+def _input_files(analysis: Analysis) -> list[tuple[str, str | None]]:
+    graph, data = analysis.graph, analysis.data
+    file = data.file if data.file != "-" and _found(analysis.folder, data.file) else None
+    return [
+        ("graph", graph if _exists(str(analysis.folder / graph)) else None),
+        ("[data] file", file),
+        ("[data] cov", data.cov),
+    ]
+
+
+def _found(folder: Path, name: str | None) -> bool:
+    """True for a file or a pattern; a bundled data set is neither."""
+    return name is not None and (_exists(str(folder / name)) or any(letter in name for letter in "*?[/\\"))
+
+
+def _output_files(analysis: Analysis) -> dict[str, str]:
+    told = {key: getattr(analysis.output, key) for key in ("report", "results", "model")}
+    return {key: name for key, name in told.items() if name is not None}
+
+
+def _refuse_odd_names(analysis: Analysis) -> None:
+    named = dict(_input_files(analysis)) | {f"[output] {k}": name for k, name in _output_files(analysis).items()}
+    for key, name in named.items():
+        if name is not None and "\0" in name:
+            raise InputError(f"{key} = {name!r} is no name of a file; leave the zero byte out")
+
+
+def _refuse_own_inputs(analysis: Analysis, path: Path) -> None:
+    """A run never writes over what it reads, whatever it is forced to."""
+    read = {os.path.realpath(path): path.name}
+    read |= {os.path.realpath(analysis.folder / name): name for _, name in _input_files(analysis) if name is not None}
+    for key, name in _output_files(analysis).items():
+        if os.path.realpath(analysis.folder / name) in read:
+            raise InputError(f"[output] {key} = {name!r} is a file that the analysis reads; name another file")
+
+
+def keep_analysis(analysis: Analysis, path: str | None, force: bool = False) -> None:
     """Writes the analysis if there is a place for it."""
     if path is None:
         return
     from halftrek.reporting.files import whole_file
 
     moved = _moved(analysis, Path(path).parent)
-    with whole_file(path) as unfinished:
+    with whole_file(path, overwrite=force) as unfinished:
         unfinished.write_text(analysis_text(moved), encoding="utf-8")
+    if names_outside(replace(moved, folder=Path(path).parent)):
+        print(f"halftrek: note: halftrek run {path} needs --outside, for it names files elsewhere", file=sys.stderr)
 
 
 def _moved(analysis: Analysis, folder: Path) -> Analysis:

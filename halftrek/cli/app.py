@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from halftrek.cli import (
     compare,
@@ -24,8 +23,9 @@ from halftrek.cli import (
     schema,
     simulate,
 )
-from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, INTERRUPTED, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
+from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
 from halftrek.cli.output import as_options, page_columns, prepare_streams
+from halftrek.cli.process import exit_code, let_go_of_streams, say, say_stopped, was_told_to_stop
 from halftrek.errors import ConvergenceError, HalftrekError, NotIdentifiedError
 from halftrek.reporting.tables import page
 
@@ -45,6 +45,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         usage = f"usage: {self.usage}\n" if self.usage else ""
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n{usage}{self.prog} --help explains.\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Without argparse's habit of not noticing that nobody can read it."""
+        (sys.stderr if file is None else file).write(message)
 
 
 class _Version(argparse.Action):
@@ -76,33 +80,52 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run_words(argv: Sequence[str]) -> int:
     """Runs one command and returns its exit code."""
-    words = sys.argv[1:] if argv is None else list(argv)
+    words = list(argv)
     prepare_streams()
+    debug = False
+    try:
+        args = _parsed(words)
+        if isinstance(args, int):
+            sys.stdout.flush()
+            return args
+        debug = args.debug
+        with page(page_columns()):
+            code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader has gone, as in `| head`
+        let_go_of_streams()
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return _stopped()
+    except Exception as error:
+        if was_told_to_stop():
+            return _stopped()
+        if debug:
+            traceback.print_exc()
+        code = _report(error)
+        let_go_of_streams()
+        return code
+
+
+def _parsed(words: list[str]) -> argparse.Namespace | int:
+    """The words, or the exit code of a request that is answered by reading them."""
     try:
         parser = build_parser(words)
         args, unknown = parser.parse_known_args(words)
         if unknown:  # said by the command, which knows its usage
             completion.commands_of(parser)[args.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+        return args
     except SystemExit as stop:  # argparse has printed what there is to say
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
-    try:
-        with page(page_columns()):
-            code: int = args.run(args)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        # The reader has gone, as in `| head`. What Python still holds for it must not be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
-    except KeyboardInterrupt:
-        print("halftrek: stopped", file=sys.stderr)
-        return INTERRUPTED
-    except Exception as error:
-        if args.debug:
-            traceback.print_exc()
-        return _report(error)
+
+
+def _stopped() -> int:
+    say_stopped()
+    let_go_of_streams()
+    return exit_code()
 
 
 def _report(error: Exception) -> int:
@@ -113,11 +136,13 @@ def _report(error: Exception) -> int:
     elif isinstance(error, (HalftrekError, OSError)):
         code = BAD_INPUT
     else:
-        print(
+        say(
             f"halftrek: internal error: {type(error).__name__}: {error}\n"
-            "This is a defect of halftrek; --debug shows where it happened.",
-            file=sys.stderr,
+            "This is a defect of halftrek; --debug shows where it happened."
         )
         return INTERNAL
-    print(f"halftrek: error: {as_options(str(error))}", file=sys.stderr)
+    text = str(error)
+    if isinstance(error, OSError) and not isinstance(error, HalftrekError) and error.filename is None:
+        text = f"cannot write to standard output: {error.strerror or error}"
+    say(f"halftrek: error: {as_options(text)}")
     return code

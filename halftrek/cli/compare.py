@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_standard_inputs(*args.graphs, args.data)
     graphs = {name: read_graph(source) for name, source in zip(names, args.graphs, strict=True)}
     how: Fitting = analysis.fit
-    with opened_data(analysis.data) as options:
+    with opened_data(analysis) as options:
         fits = {name: fit(graph, **options, method=how.method, noise=how.noise) for name, graph in graphs.items()}
         found = compare(fits, None, args.question, level=args.level)
     if args.json:

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     _writer(args.out)
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data, args.rows)
-    refuse_existing(args.out, args.force)
+    refuse_existing(args.force, args.out)
     graph = read_graph(args.graph)
     with fitted(analysis, graph) as result:
         try:
@@ -156,7 +156,7 @@ def _write_table(frame: Any, args: argparse.Namespace) -> None:
     columns = {"row": list(range(1, count + 1)), **columns}  # a variable of this name takes its place
     rows = list(zip(*columns.values(), strict=True))
     if args.out is not None:
-        _writer(args.out)(columns, args.out)
+        _writer(args.out)(columns, args.out, args.force)
     if args.json:
         show_json({"do": args.do, "outcome": args.outcome, "columns": list(columns), "rows": rows, "file": args.out})
     elif args.out is not None:
@@ -181,10 +181,10 @@ def _writer(path: str | None) -> Any:
     raise OutputError(f"{path!r} has an unknown ending; known are .csv, .parquet and .pq")
 
 
-def _write_csv(columns: dict[str, list[Any]], path: str) -> None:
+def _write_csv(columns: dict[str, list[Any]], path: str, force: bool) -> None:
     from halftrek.reporting.files import whole_file
 
-    with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
+    with whole_file(path, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
         _csv(out, columns)
 
 
@@ -195,7 +195,7 @@ def _csv(out: Any, columns: dict[str, list[Any]]) -> None:
         writer.writerow(["" if value is None or value != value else value for value in row])
 
 
-def _write_parquet(columns: dict[str, list[Any]], path: str) -> None:
+def _write_parquet(columns: dict[str, list[Any]], path: str, force: bool) -> None:
     from halftrek.errors import MissingExtraError
     from halftrek.reporting.files import whole_file
 
@@ -204,5 +204,5 @@ def _write_parquet(columns: dict[str, list[Any]], path: str) -> None:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("writing Parquet files", "sql") from None
-    with whole_file(path) as unfinished:
+    with whole_file(path, overwrite=force) as unfinished:
         pyarrow.parquet.write_table(pyarrow.table(columns), unfinished)

@@ -34,6 +34,7 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
         example=_EXAMPLE,
     )
     parser.add_argument("--output", metavar="DIR", default="output", help="folder for the picture (default: output)")
+    parser.add_argument("--force", action="store_true", help="write over a picture that halftrek did not write")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     }
     if not args.json:
         show(_story(verdict, result, worlds, answered))
-    picture = _save_picture(result, worlds, args.output)
+    picture = _save_picture(result, worlds, args.output, args.force)
     if args.json:
         show_json(_record(verdict, result, worlds, picture))
     else:
@@ -108,7 +109,7 @@ def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture:
     }
 
 
-def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str) -> Path:
+def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str, force: bool) -> Path:
     from halftrek.reporting import draw_graph, plot_densities, save
     from halftrek.reporting.files import output_folder
     from halftrek.reporting.plots import new_figure
@@ -118,7 +119,7 @@ def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str) -> Path
     draw_graph(fit.graph, fit.model, ax=left, cause=_CAUSE, effect=_OUTCOME, loadings=False)
     left.set_title("The graph with its estimated weights", fontsize="medium")
     plot_densities({**_near(), **worlds}, ax=right, title=f"{_OUTCOME}: {_CAUSE} = {_VALUE:g} seen, and done")
-    return save(figure, output_folder(folder) / "demo.png")
+    return save(figure, output_folder(folder) / "demo.png", overwrite=force)
 
 
 def _near() -> dict[str, Any]:

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     question = _question(args.question)
     analysis = analysis_of(args, (str(question),))
     refuse_two_standard_inputs(args.graph, args.data)
-    refuse_existing(args.write_analysis, args.force)
+    refuse_existing(args.force, args.write_analysis)
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
     if early and not (verdict := identify(graph, question)).identified:
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         show_json({**answer_record(found), "fit": {key: short[key] for key in ("n", "loglik", "converged", "status")}})
     else:
         show(describe_answer(found))
-    keep_analysis(analysis, args.write_analysis)
+    keep_analysis(analysis, args.write_analysis, args.force)
     return _ended(result.converged, str(result.status))
 
 
@@ -127,14 +127,14 @@ def _run_all(args: argparse.Namespace) -> int:
     args.effects = True  # for the analysis file
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)
-    refuse_existing(args.write_analysis, args.force)
+    refuse_existing(args.force, args.write_analysis)
     with fitted(analysis, read_graph(args.graph)) as result:
         records = effect_records(result, analysis.uncertainty)
     if args.json:
         show_json({"level": analysis.uncertainty.level, "effects": records})
     else:
         show(effects_table(records, analysis.uncertainty.level))
-    keep_analysis(analysis, args.write_analysis)
+    keep_analysis(analysis, args.write_analysis, args.force)
     return _ended(result.converged, str(result.status))
 
 

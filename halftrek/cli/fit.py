@@ -43,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)
-    for path in (args.save, args.write_analysis):
-        refuse_existing(path, args.force)
+    refuse_existing(args.force, args.save, args.write_analysis)
     graph = read_graph(args.graph)
     with fitting.fitted(analysis, graph) as result:
         rows = fitting.parameters(result, analysis.uncertainty)
@@ -61,6 +60,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show("\n\n".join(texts))
     if args.save is not None:
-        result.save(args.save)
-    keep_analysis(analysis, args.write_analysis)
+        result.save(args.save, overwrite=args.force)
+    keep_analysis(analysis, args.write_analysis, args.force)
     return DONE if result.converged else NOT_CONVERGED

@@ -24,7 +24,7 @@ def fitted(analysis: Analysis, graph: Graph) -> Iterator[Fit]:
     from halftrek import workflow
     from halftrek.cli.inputs import opened_data
 
-    with opened_data(analysis.data, analysis.folder) as options:
+    with opened_data(analysis) as options:
         yield workflow.fit(graph, **options, method=analysis.fit.method, noise=analysis.fit.noise)
 
 

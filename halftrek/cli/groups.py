@@ -22,7 +22,7 @@ def run_groups(args: argparse.Namespace, analysis: Analysis, graph: Graph, quest
     from halftrek.inputs import read_question
 
     _refuse_other_options(args)
-    with opened_data(analysis.data, analysis.folder) as options:
+    with opened_data(analysis) as options:
         del options["cluster"]
         fits = workflow.fit_groups(graph, by=args.by, noise=analysis.fit.noise, **options)
     level = analysis.uncertainty.level

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halftrek.errors import DataError, GraphSyntaxError, InputError, MissingExtraError
+from halftrek.errors import DataError, GraphSyntaxError, InputError
 
 if TYPE_CHECKING:
     from halftrek.catalog import DataSet, Entry
-    from halftrek.cli.analysis import Data
+    from halftrek.cli.analysis import Analysis
     from halftrek.graph import Graph
+    from halftrek.moments.sql import Reach
 
 STANDARD_INPUT = "-"
 _HERE = Path()
@@ -27,7 +28,10 @@ def read_graph(source: str, folder: Path = _HERE) -> Graph:
     A file holds text, or what ``save`` wrote of a graph, a model, a fit or a verdict.
     """
     if source == STANDARD_INPUT:
-        return _parsed(_decoded(sys.stdin.buffer.read(), "standard input"))
+        text = _decoded(sys.stdin.buffer.read(), "standard input")
+        if not text.strip():
+            raise InputError("standard input is empty; it should hold a graph, for instance x -> y")
+        return _parsed(text)
     if _is_file(folder / source):
         text = _decoded((folder / source).read_bytes(), source)
         return _saved_graph(folder / source) if re.match(r'\s*\{\s*"', text) else _parsed(text)
@@ -75,8 +79,9 @@ def find_entry(source: str) -> Entry | None:
 
 
 @contextmanager
-def opened_data(data: Data, folder: Path = _HERE) -> Iterator[dict[str, Any]]:
+def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
     """Keywords of ``ht.fit`` for the data; what comes by standard input is there until the block ends."""
+    data, folder = analysis.data, analysis.folder
     if data.cov is not None:
         from halftrek.cli.covariance import read_covariance
 
@@ -88,11 +93,28 @@ def opened_data(data: Data, folder: Path = _HERE) -> Iterator[dict[str, Any]]:
         "categories": data.categories, "cluster": data.cluster,
     }  # fmt: skip
     if data.sql is not None:
-        yield {"data": _relation(data.sql, folder), **options}
+        with _opened_query(data.sql, analysis.reach()) as relation:
+            yield {"data": relation, **options}
         return
     assert data.file is not None
     with opened_rows(data.file, folder) as rows:
         yield {"data": rows, **options}
+
+
+@contextmanager
+def _opened_query(query: str, reach: Reach) -> Iterator[Any]:
+    """The rows of a query; what DuckDB has to put aside meanwhile is gone when the block ends."""
+    from halftrek.moments.sql import relation_of
+    from halftrek.reporting.files import temporary_folder
+
+    with temporary_folder() as spill:
+        relation = relation_of(query, reach, spill=spill)
+        try:
+            yield relation
+        except Exception as error:
+            if type(error).__module__ not in ("duckdb", "_duckdb"):
+                raise
+            raise DataError(f"the SQL query cannot be run: {str(error).strip()}") from None
 
 
 @contextmanager
@@ -117,13 +139,14 @@ def opened_rows(source: str, folder: Path = _HERE) -> Iterator[Any]:
         yield study.columns if study.path is None else str(study.path)
         return
     import shutil
-    import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="halftrek-") as temporary:
+    from halftrek.reporting.files import temporary_folder
+
+    with temporary_folder() as temporary:
         first = sys.stdin.buffer.read(8)
         if not first:
             raise DataError("standard input is empty; it should hold a CSV, Parquet or Arrow file")
-        kept = Path(temporary) / f"standard-input.{_kind(first)}"
+        kept = temporary / f"standard-input.{_kind(first)}"
         with kept.open("wb") as out:
             out.write(first)
             shutil.copyfileobj(sys.stdin.buffer, out)
@@ -134,24 +157,6 @@ def _kind(first: bytes) -> str:
     if first.startswith(b"PAR1"):
         return "parquet"
     return "arrow" if first.startswith((b"ARROW1", b"\xff\xff\xff\xff")) else "csv"
-
-
-def _relation(query: str, folder: Path) -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError("reading data by SQL", "sql") from None
-    try:
-        connection = duckdb.connect()
-        connection.execute("SET python_enable_replacements = false")  # names are tables and files, not our variables
-        place = str(folder).replace("'", "''")
-        connection.execute(f"SET file_search_path = '{place}'")
-        relation = connection.sql(query)
-    except duckdb.Error as error:
-        raise DataError(f"the SQL query cannot be run: {str(error).strip()}") from None
-    if relation is None:
-        raise DataError("the SQL query gives no rows; it should begin with select")
-    return relation
 
 
 def assignments(text: str, option: str) -> list[tuple[str, str, str]]:

@@ -108,6 +108,13 @@ def add_files(parser: argparse.ArgumentParser, *, analysis: bool = True) -> None
     parser.add_argument("--force", action="store_true", help="write over files that exist")
 
 
+def add_outside(parser: argparse.ArgumentParser) -> None:
+    """An analysis file may have come from somebody else."""
+    parser.add_argument(
+        "--outside", action="store_true", help="let the analysis file read and write files outside its folder"
+    )
+
+
 def has(words: Collection[str], *options: str) -> bool:
     """True if one of the options stands among the words, also as ``--option=value``."""
     return any(word == o or word.startswith(o + "=") for word in words for o in options)

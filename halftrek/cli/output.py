@@ -105,6 +105,7 @@ _ADVICE = (
     ("; give syntax=... if it is another", ""),
     ('interval="delta"', "--interval delta"),
     ('interval="bootstrap"', "--interval bootstrap"),
+    ("overwrite=True", "--force"),
 )
 
 
@@ -122,7 +123,27 @@ def for_command_line(answer: Answer) -> Answer:
     return replace(answer, notes=tuple(n.told("command line") for n in answer.notes), crude=crude)
 
 
-def refuse_existing(path: str | os.PathLike[str] | None, force: bool) -> None:
-    """An existing file is not written over unless that was asked for; said before the work, not after it."""
-    if path is not None and not force and Path(path).exists():
-        raise OutputError(f"{os.fspath(path)!r} exists already; --force writes over it, or name another file")
+def refuse_existing(force: bool, *paths: str | os.PathLike[str] | None) -> None:
+    """Places to write to: an existing file is not written over unless that was asked for; none is named twice.
+
+    Said before the work, not after it.
+    """
+    from halftrek.reporting.files import check_place, own_stream
+
+    named: set[str] = set()
+    for path in paths:
+        if path is None:
+            continue
+        said = os.fspath(path)
+        if not force and Path(path).is_file() and own_stream(path) is None:
+            raise OutputError(f"{said!r} exists already; --force writes over it, or name another file")
+        check_place(path, overwrite=True)
+        if own_stream(path) is None and not _is_stream(path):
+            real = os.path.realpath(path)
+            if real in named:
+                raise OutputError(f"{said!r} is named for two results; name a file for each of them")
+            named.add(real)
+
+
+def _is_stream(path: str | os.PathLike[str]) -> bool:
+    return Path(path).exists() and not Path(path).is_file()

@@ -31,17 +31,19 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
     parser.add_argument("--replicates", type=whole(2), default=200, help="samples in the study (default: 200)")
     parser.add_argument("--seed", type=whole(0), default=0, help="the same seed gives the same samples (default: 0)")
     parser.add_argument("--output", metavar="DIR", default="output", help="folder for the figure (default: output)")
+    parser.add_argument("--force", action="store_true", help="write over a figure that halftrek did not write")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the tables and writes the figure."""
     from halftrek.cli.output import show, show_json
     from halftrek.reporting import progress_bar, save
-    from halftrek.reporting.files import output_folder
+    from halftrek.reporting.files import check_place, output_folder
     from halftrek.reproduction import run as reproduce
     from halftrek.reproduction.figure import figure
 
-    folder = output_folder(args.output)  # before the work, not after it
+    place = output_folder(args.output) / "reproduce.png"
+    check_place(place, overwrite=args.force)  # before the work, not after it
     with progress_bar("Samples") as advance:
         result = reproduce(random_state=args.seed, rows=args.rows, replicates=args.replicates, progress=advance)
     if args.json:
@@ -49,6 +51,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(result.to_text())
     sys.stdout.flush()
-    picture = save(figure(result), folder / "reproduce.png")
+    picture = save(figure(result), place, overwrite=args.force)
     print(f"Figure: {picture}", file=sys.stderr if args.json else sys.stdout)
     return DONE

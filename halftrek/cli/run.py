@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
-from halftrek.cli.options import add_command
+from halftrek.cli.options import add_command, add_outside
 
 if TYPE_CHECKING:
     from halftrek.cli.analysis import Analysis
@@ -24,6 +24,7 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
     parser = add_command(commands, "run", run, summary="run a whole analysis from one file", example=_EXAMPLE)
     parser.add_argument("analysis", metavar="ANALYSIS.toml", help="graph, data, questions, choices and outputs")
     parser.add_argument("--force", action="store_true", help="write over files that exist")
+    add_outside(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,12 +36,11 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.reporting.records import fit_record, graph_record
     from halftrek.reporting.text import summarize_fit
 
-    analysis = read_analysis(args.analysis)
+    analysis = read_analysis(args.analysis, outside=args.outside)
     refuse_two_standard_inputs(analysis.graph, analysis.data.file)
     wanted = {name: getattr(analysis.output, name) for name in ("report", "results", "model")}
     files = {name: analysis.place(path) for name, path in wanted.items() if path is not None}
-    for path in files.values():
-        refuse_existing(path, args.force)
+    refuse_existing(args.force, *files.values())
     graph = read_graph(analysis.graph, analysis.folder)
     with fitting.fitted(analysis, graph) as result:
         record: dict[str, Any] = {"analysis": args.analysis, "graph": graph_record(result.graph)}
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         record["files"] = {name: str(path) for name, path in files.items()}
         if not args.json:
             show("\n\n".join([summarize_fit(result, rows), *texts]))
-        _write(result, analysis, files, record)
+        _write(result, analysis, files, record, args.force)
     if args.json:
         show_json(record)
     else:
@@ -94,15 +94,16 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
     return records, texts
 
 
-def _write(fit: Fit, analysis: Analysis, files: dict[str, Path], record: dict[str, Any]) -> None:
+def _write(fit: Fit, analysis: Analysis, files: dict[str, Path], record: dict[str, Any], force: bool) -> None:
     from halftrek.cli.analysis import uncertainty_options
     from halftrek.reporting.files import whole_file
     from halftrek.reporting.records import to_json
 
     if "model" in files:
-        fit.save(files["model"])
+        fit.save(files["model"], overwrite=force)
     if "results" in files:
-        with whole_file(files["results"]) as unfinished:
+        with whole_file(files["results"], overwrite=force) as unfinished:
             unfinished.write_text(to_json(record) + "\n", encoding="utf-8")
     if "report" in files:
-        fit.report(files["report"], list(analysis.questions), **uncertainty_options(analysis.uncertainty))
+        options = uncertainty_options(analysis.uncertainty)
+        fit.report(files["report"], list(analysis.questions), overwrite=force, **options)

@@ -175,7 +175,7 @@ SCHEMAS: dict[str, Schema] = {
             _VERDICT,
         ]
     },
-    "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}),
+    "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}, {"file": _TEXT}),
     "convert": _object({"format": _TEXT, "text": _TEXT, "graph": _GRAPH}),
     "report": _object({"report": _TEXT, "questions": _TEXTS, "not_identified": _TEXTS}),
     "compare": _object(

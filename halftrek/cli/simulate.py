@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from halftrek.cli.exits import DONE
 from halftrek.cli.options import GRAPH_HELP, add_command, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+    from numpy.typing import NDArray
 
     from halftrek.cli.options import Commands
     from halftrek.model import CGLSCM
@@ -30,7 +31,7 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
         "-n", "--rows", type=whole(1), default=1000, metavar="ROWS", help="number of rows (default: 1000)"
     )
     parser.add_argument("--seed", type=whole(0), help="the same seed gives the same rows")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write CSV to a file instead of standard output")
     parser.add_argument("--force", action="store_true", help="write over a file that exists")
 
 
@@ -38,19 +39,22 @@ def run(args: argparse.Namespace) -> int:
     """Writes the rows."""
     import numpy as np
 
-    from halftrek.cli.output import refuse_existing
+    from halftrek.cli.output import refuse_existing, show_json
 
-    refuse_existing(args.output, args.force)
+    refuse_existing(args.force, args.output)
     rng = np.random.default_rng(args.seed)
     model = _model(args.graph, rng)
-    with _opened(args.output) as out:
-        if args.json:
-            from halftrek.reporting.records import to_json
-
-            rows = model.sample(args.rows, rng)
-            out.write(to_json({"names": list(model.names), "rows": np.asarray(rows)}) + "\n")
-        else:
-            _write_csv(model, args.rows, rng, out)
+    if not args.json:
+        with _opened(args.output, args.force) as out:
+            _write_csv(model.names, _pieces(model, args.rows, rng), out)
+        return DONE
+    rows = model.sample(args.rows, rng)
+    record = {"names": list(model.names), "rows": np.asarray(rows)}
+    if args.output is not None:  # the file is CSV in any case; the record says where it is
+        with _opened(args.output, args.force) as out:
+            _write_csv(model.names, [rows], out)
+        record["file"] = args.output
+    show_json(record)
     return DONE
 
 
@@ -62,22 +66,27 @@ def _model(source: str, rng: Generator) -> CGLSCM:
     return random_model(read_graph(source), random_state=rng) if known is None else known.model
 
 
-def _write_csv(model: CGLSCM, rows: int, rng: Generator, out: TextIO) -> None:
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(model.names)
+def _pieces(model: CGLSCM, rows: int, rng: Generator) -> Iterator[NDArray[Any]]:
     for start in range(0, rows, _CHUNK):
-        writer.writerows(model.sample(min(_CHUNK, rows - start), rng).tolist())
+        yield model.sample(min(_CHUNK, rows - start), rng)
+
+
+def _write_csv(names: Sequence[str], pieces: Iterable[NDArray[Any]], out: TextIO) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    for piece in pieces:
+        writer.writerows(piece.tolist())
 
 
 @contextmanager
-def _opened(path: str | None) -> Iterator[TextIO]:
+def _opened(path: str | None, force: bool) -> Iterator[TextIO]:
     """Standard output, or a file that appears when it is complete."""
     if path is None:
-        if "utf" not in (sys.stdout.encoding or "").lower():
-            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # names must come through whole
+        if "utf" not in (sys.stdout.encoding or "").lower() and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8")  # names must come through whole
         yield sys.stdout
         return
     from halftrek.reporting.files import whole_file
 
-    with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
+    with whole_file(path, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
         yield out

@@ -132,11 +132,11 @@ class GroupFits:
         )
         return replace(found, frame=self.frame, rows=self._rows.get(key))
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the fits as JSON; ``ht.load`` gives them back to the last bit."""
         from halftrek.storage import save
 
-        return save(replace(self, rows=None), path)
+        return save(replace(self, rows=None), path, overwrite=overwrite)
 
     def __contains__(self, key: object) -> bool:
         return key in self._place

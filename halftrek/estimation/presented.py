@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 class Presented:
     """The part of ``Fit`` that is not about numbers."""
 
-    def save(self: Fit, path: str | os.PathLike[str], *, rows: bool = False) -> Path:  # type: ignore[misc]
+    def save(self: Fit, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:  # type: ignore[misc]
         """Write the fit as JSON; ``ht.load`` gives it back to the last bit.
 
         ``rows=True`` puts the rows into the file, for the intervals that need them; without it a fit of a file
-        remembers only where the file is.
+        remembers only where the file is. A file that halftrek wrote is replaced, another only with ``overwrite=True``.
         """
         from halftrek.storage import save
 
-        return save(self, path, rows=rows)
+        return save(self, path, rows=rows, overwrite=overwrite)
 
     def report(  # type: ignore[misc]
         self: Fit,
@@ -36,12 +36,13 @@ class Presented:
         replicates: int = 1000,
         ends: Literal["percentile", "bca"] = "percentile",
         random_state: int = 0,
-        overwrite: bool = True,
+        overwrite: bool = False,
     ) -> Path:
         """Write a report on the fit, one HTML file that needs nothing else, and return its path.
 
         ``questions`` is one question or a list. One that is not identified does not stop the report, which then shows
-        why there is no number and what would help. For the options of uncertainty see ``query``.
+        why there is no number and what would help. For the options of uncertainty see ``query``. A file that halftrek
+        wrote is replaced, another only with ``overwrite=True``.
         """
         from halftrek.reporting.report import write_report
 

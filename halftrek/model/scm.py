@@ -191,11 +191,11 @@ class CGLSCM:
 
         return answer_from_model(self, question)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the model as JSON; ``ht.load`` gives it back to the last bit."""
         from halftrek.storage import save
 
-        return save(self, path)
+        return save(self, path, overwrite=overwrite)
 
     def counterfactual(self, rows: Any, do: Mapping[str, Any], outcome: str | Sequence[str]) -> Any:
         """What the outcome would have been for each unit: mean and ``noise_sd``, exact; see ``Fit.counterfactual``."""
@@ -259,11 +259,11 @@ class GLSCM:
             latents=self.latents,
         )
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the model as JSON; ``ht.load`` gives it back to the last bit."""
         from halftrek.storage import save
 
-        return save(self, path)
+        return save(self, path, overwrite=overwrite)
 
 
 def total_effects(T: ArrayLike) -> Floats:

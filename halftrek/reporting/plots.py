@@ -14,7 +14,7 @@ import numpy as np
 from halftrek.errors import DataError, InputError, MissingExtraError, OutputError
 from halftrek.model import Gaussian
 from halftrek.moments import Histogram, histogram_of
-from halftrek.reporting.files import whole_file
+from halftrek.reporting.files import MARK, whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,13 +151,32 @@ def wrapped(label: str, width: int) -> str:
     return "\n".join(textwrap.wrap(label, width, break_long_words=False)) or label
 
 
-def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
-    """Writes a figure, whole or not at all; the ending of the name is the format."""
+def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150, overwrite: bool = False) -> Path:
+    """Writes a figure, whole or not at all; the ending of the name is the format.
+
+    A picture that halftrek wrote is replaced, another file only with ``overwrite=True``.
+    """
     target = Path(path)
     ending = target.suffix.lower().lstrip(".")
     known = figure.canvas.get_supported_filetypes()
     if ending not in known:
         raise OutputError(f"cannot write {str(target)!r}: end the name with one of .{', .'.join(sorted(known))}")
-    with whole_file(target) as unfinished:
-        figure.savefig(unfinished, dpi=dpi, format=ending)
+    with whole_file(target, overwrite=overwrite) as unfinished:
+        figure.savefig(unfinished, dpi=dpi, format=ending, **_marked(ending))
     return target
+
+
+def _marked(ending: str) -> dict[str, Any]:
+    """Options that put our mark into a picture, so that it may be replaced; some formats have no room for it."""
+    key = {"png": "Comment", "svg": "Description", "svgz": "Description", "pdf": "Keywords"}.get(ending)
+    if key is not None:
+        return {"metadata": {key: MARK}}
+    if ending in ("ps", "eps"):
+        return {"metadata": {"Creator": f"{MARK} with Matplotlib"}}
+    if ending in ("jpg", "jpeg", "tif", "tiff", "webp"):
+        from PIL.Image import Exif
+
+        exif = Exif()
+        exif[0x010E] = MARK  # the image's description
+        return {"pil_kwargs": {"exif": exif}}
+    return {}

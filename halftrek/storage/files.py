@@ -22,11 +22,12 @@ VERSION = 1
 _MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 
 
-def save(value: Any, path: str | os.PathLike[str], *, rows: bool = False) -> Path:
+def save(value: Any, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
     """Write a fit, a model, an answer, a verdict, a graph or moments as JSON, whole or not at all.
 
     The rows of a fit stay where they are: a fit of a file remembers the file's name, other rows are left out, and
-    intervals that need them cannot be had from the loaded fit. ``rows=True`` puts them into the file.
+    intervals that need them cannot be had from the loaded fit. ``rows=True`` puts them into the file. A file that
+    halftrek wrote is replaced, another one only with ``overwrite=True``.
     """
     from halftrek import __version__
     from halftrek.reporting.files import whole_file  # here, so that import halftrek stays quick
@@ -37,7 +38,7 @@ def save(value: Any, path: str | os.PathLike[str], *, rows: bool = False) -> Pat
         raise InputError(f"rows=True is for a fit, whose rows it saves; a {type(value).__name__} has none")
     content = encode(with_rows(value, rows) if isinstance(value, Fit) else value)
     head = {"format": FORMAT, "version": VERSION, "halftrek": __version__, "digest": _digest(content)}
-    with whole_file(path) as unfinished:
+    with whole_file(path, overwrite=overwrite) as unfinished:
         unfinished.write_text(_lines({**head, "content": content}) + "\n", encoding="utf-8")
     return Path(path)
 

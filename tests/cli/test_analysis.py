@@ -198,3 +198,85 @@ def test_the_documented_example_runs(tmp_path: Path, capsys: Capture) -> None:
     parts = {"data": Data, "fit": Fitting, "uncertainty": Uncertainty, "output": Output}
     for kind in parts.values():  # every key that a file may have is on the page
         assert all(f"{f.name} =" in example.text for f in fields(kind))
+
+
+# -- a file that somebody sent --------------------------------------------------------------------
+
+
+def test_an_analysis_writes_inside_its_folder(folder: Path, capsys: Capture) -> None:
+    path = folder / "analysis.toml"
+    (folder / "inside").mkdir()
+    (folder / "way-out").symlink_to(folder.parent)
+    for place in ("../r.json", str(folder.parent / "r.json"), "inside/../../r.json", "way-out/r.json"):
+        path.write_text(f'graph = "graph.txt"\n[data]\nfile = "rows.csv"\n[output]\nresults = "{place}"\n')
+        assert main(["run", str(path)]) == 2
+        err = capsys.readouterr().err
+        assert "[output] results" in err
+        assert "--outside" in err
+        assert not (folder.parent / "r.json").exists()
+    assert main(["run", str(path), "--outside"]) == 0
+    assert (folder.parent / "r.json").exists()
+    path.write_text(path.read_text().replace("way-out/r.json", "inside/r.json"))
+    assert main(["run", str(path)]) == 0
+    path.write_text('graph = "graph.txt"\n[data]\nfile = "rows.csv"\n[output]\nreport = "../r.html"\n')
+    assert main(["report", str(path)]) == 2
+    assert "--outside" in capsys.readouterr().err
+    assert main(["report", str(path), "--outside"]) == 0
+    assert (folder.parent / "r.html").exists()
+    assert main(["report", "mroz", "mroz", "--outside"]) == 2
+    assert "--outside is for an analysis file" in capsys.readouterr().err
+
+
+def test_an_analysis_reads_inside_its_folder(folder: Path, capsys: Capture) -> None:
+    path = folder / "analysis.toml"
+    (folder.parent / "rows.csv").write_bytes((folder / "rows.csv").read_bytes())
+    (folder.parent / "graph.txt").write_text("x -> m -> y; x <-> y")
+    (folder / "link.csv").symlink_to("../rows.csv")
+    for graph, data in (("graph.txt", "../rows.csv"), ("graph.txt", "../*.csv"), ("graph.txt", "link.csv"),
+                        ("../graph.txt", "rows.csv"), (str(folder.parent / "graph.txt"), "rows.csv")):  # fmt: skip
+        path.write_text(f'graph = "{graph}"\n[data]\nfile = "{data}"\n')
+        assert main(["run", str(path)]) == 2
+        assert "lies outside the folder of the file; --outside allows it" in capsys.readouterr().err
+        assert main(["run", str(path), "--outside"]) == 0
+        capsys.readouterr()
+    path.write_text('graph = "tal_or"\n[data]\nfile = "tal_or"\n')  # what is bundled lies nowhere
+    assert main(["run", str(path)]) == 0
+
+
+def test_a_written_analysis_says_what_it_needs(folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "sub").mkdir()
+    assert main(["query", "graph.txt", "rows.csv", "x ~> y", "--write-analysis", "sub/a.toml"]) == 0
+    assert "halftrek run sub/a.toml needs --outside" in capsys.readouterr().err
+    assert main(["run", "sub/a.toml", "--outside"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ('results = "r.json"\nmodel = "r.json"', "named for two results"),
+        ('results = "r.json"\nmodel = "./sub/../r.json"', "named for two results"),
+        ('results = "r.json"\nmodel = "link.json"', "named for two results"),
+        ('model = "rows.csv"', "[output] model = 'rows.csv' is a file that the analysis reads"),
+        ('model = "graph.txt"', "is a file that the analysis reads"),
+        ('report = "analysis.toml"', "is a file that the analysis reads"),
+        ('model = "a\\u0000b"', "zero byte"),
+        ('model = "no/such.json"', "there is no folder"),
+        ('model = "sub"', "it is a folder"),
+    ],
+)
+def test_outputs_that_cannot_be(outputs: str, message: str, folder: Path, capsys: Capture) -> None:
+    (folder / "sub").mkdir()
+    (folder / "link.json").symlink_to("r.json")
+    before = (folder / "rows.csv").read_bytes()
+    (folder / "analysis.toml").write_text(f'graph = "graph.txt"\n[data]\nfile = "rows.csv"\n[output]\n{outputs}\n')
+    assert main(["run", str(folder / "analysis.toml"), "--force"]) == 2
+    assert message in capsys.readouterr().err
+    assert (folder / "rows.csv").read_bytes() == before
+
+
+def test_two_results_of_a_command_in_one_file(tmp_path: Path, capsys: Capture) -> None:
+    path = str(tmp_path / "one")
+    assert main(["fit", "mroz", "mroz", "--save", path, "--write-analysis", path]) == 2
+    assert "named for two results" in capsys.readouterr().err
+    assert main(["fit", "mroz", "mroz", "--save", "/dev/null", "--write-analysis", "/dev/null"]) == 0

@@ -28,7 +28,7 @@ def test_importing_does_not_load_what_a_call_may_never_need(code: str) -> None:
 
 
 def test_the_version_flag_loads_nothing_more() -> None:
-    code = "import halftrek.cli, sys\nbefore = set(sys.modules)\nhalftrek.cli.main(['--version'])\n"
+    code = "import halftrek.cli.app, sys\nbefore = set(sys.modules)\nhalftrek.cli.main(['--version'])\n"
     more = "print(*[m for m in set(sys.modules) - before if m.startswith(('halftrek', 'scipy', 'matplotlib'))])"
     assert run(code + more) == f"halftrek {halftrek.__version__}"
 

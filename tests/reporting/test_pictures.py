@@ -171,7 +171,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     kept.write_text("old")
 
     def fail() -> None:
-        with whole_file(kept) as unfinished:
+        with whole_file(kept, overwrite=True) as unfinished:
             unfinished.write_text("half of the n")
             raise OSError(28, "No space left on device")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -264,17 +264,18 @@ def test_files_are_whole_or_not_there(front_door: ht.Fit, tmp_path: Path, monkey
         front_door.report(tmp_path / "nowhere" / "out.html")
     target.write_text("mine", encoding="utf-8")
     with pytest.raises(ht.OutputError, match="overwrite=True"):
-        front_door.report(target, overwrite=False)
+        front_door.report(target)
     assert target.read_text(encoding="utf-8") == "mine"
 
-    def refuse(**_: Any) -> tuple[int, str]:
+    def refuse(*_: Any) -> int:
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tempfile, "mkstemp", refuse)
+        patch.setattr(os, "open", refuse)
         with pytest.raises(ht.OutputError, match=r"Permission denied\. Choose another place"):
-            front_door.report(target)
-    assert front_door.report(target) == target
+            front_door.report(target, overwrite=True)
+    assert front_door.report(target, overwrite=True) == target
+    assert front_door.report(target) == target  # a notebook runs again
     assert "<!DOCTYPE html>" in target.read_text(encoding="utf-8")
     assert [p.name for p in tmp_path.iterdir()] == ["out.html"]
 

@@ -211,7 +211,7 @@ def test_writing_is_whole_or_not_at_all(fit: ht.Fit, tmp_path: Path, monkeypatch
     path.write_text("old")
     monkeypatch.setattr(Path, "replace", _no_space)
     with pytest.raises(ht.OutputError, match="No space left"):
-        fit.save(path)
+        fit.save(path, overwrite=True)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["model.json"]
 
@@ -224,12 +224,13 @@ def test_where_nothing_can_be_written(fit: ht.Fit, tmp_path: Path, monkeypatch: 
     with pytest.raises(ht.OutputError, match="there is no folder"):
         fit.save(tmp_path / "no" / "model.json")
 
-    def refuse(**_: object) -> None:
+    def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    with pytest.raises(ht.OutputError, match=r"Permission denied. Choose another place"):
-        fit.save(tmp_path / "model.json")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with pytest.raises(ht.OutputError, match=r"Permission denied. Choose another place"):
+            fit.save(tmp_path / "model.json")
     with pytest.raises(ht.InputError, match="a dict cannot be saved"):
         ht.save({"x": 1}, tmp_path / "model.json")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halftrek.errors import InputError, OutputError
+from halftrek.errors import InputError
 from halftrek.inference import How
 from halftrek.inference.how import Ends, Interval, asked
 from halftrek.inference.information import Kind
@@ -49,7 +49,7 @@ def write_report(
     replicates: int = 1000,
     ends: Ends = "percentile",
     random_state: int = 0,
-    overwrite: bool = True,
+    overwrite: bool = False,
 ) -> Path:
     """Writes the report, whole or not at all, and gives its path."""
     how = asked(
@@ -59,9 +59,9 @@ def write_report(
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
-    if target.exists() and not overwrite:
-        raise OutputError(f"{str(target)!r} is there already; choose another name, or overwrite=True")
-    with whole_file(target) as unfinished:  # before the work: a folder that cannot be written to is told at once
+    with whole_file(
+        target, overwrite=overwrite
+    ) as unfinished:  # before the work: a folder that cannot be written to is told at once
         unfinished.write_text(
             report_html(fit, questions, title=title, how=how, name=target.name), encoding="utf-8", newline="\n"
         )
