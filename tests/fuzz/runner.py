@@ -1,7 +1,7 @@
 """Runs every fuzzing function of this folder for a share of the time, and tells what came of it.
 
 A fuzzing function is public, stands in a module of this folder and has the form ``(rng, count) -> (tried, failures)``:
-it makes ``count`` hostile inputs with the generator and gives the number that it tried and a description of each failure.
+it makes ``count`` hostile inputs with the generator, and gives how many it tried and a description of each failure.
 What a batch does hangs on its seed, its number and its count alone, so that a failure can be had again.
 """
 
