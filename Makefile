@@ -1,36 +1,58 @@
 # `make demo` and `make test` need Python >= 3.11, make and the package index; everything else they set up in .venv.
 
-VENV := .venv
+# A Python that is named with its version has an environment of its own: make test PYTHON=python3.13 uses .venv-3.13.
+VENV := .venv$(patsubst python%,-%,$(filter python3.%,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
-CONSTRAINTS := $(CURDIR)/constraints.txt
+LOWEST := .venv-lowest
 
 # The environment that pip builds packages in obeys the same pins, with old pip (first name) and new (second).
-PINNED := PIP_CONSTRAINT="$(CONSTRAINTS)" PIP_BUILD_CONSTRAINT="$(CONSTRAINTS)" PIP_DISABLE_PIP_VERSION_CHECK=1
+pinned = PIP_CONSTRAINT="$(CURDIR)/$(1)" PIP_BUILD_CONSTRAINT="$(CURDIR)/$(1)" PIP_DISABLE_PIP_VERSION_CHECK=1
+PINNED := $(call pinned,constraints.txt)
+
+# What stands behind a line that installs: pip's own words say what failed, these say what to do.
+OR_ADVISE := || { \
+	  echo "The packages could not be installed; pip says above why. They come from a package index: check the network," >&2; \
+	  echo "or name an index that can be reached, and call make again: PIP_INDEX_URL=https://... make" >&2; \
+	  exit 1; \
+	}
 
 # Tests run side by side; a linear-algebra library that starts threads of its own would only slow them down.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-FIND_PYTHON = for candidate in $(PYTHON) python3.11 python3.12 python3.13 python3.14 python3 python; do \
+# A Python that is named is used or refused; it is not replaced by another.
+FIND_PYTHON = for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 python3.14 python3 python); do \
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$candidate"; break; fi; \
 	done
 
-.PHONY: help demo test check bench bench-quick docs lock clean
+.PHONY: help demo test test-lowest test-extras fuzz check bench bench-quick docs lock clean
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo    a causal effect from the bundled data, with a picture"
-	@echo "make test    the tests; some of them: make test ARGS=tests/graph"
-	@echo "make check   format, lint, types, import contracts, tests, documentation"
-	@echo "make bench   halftrek beside its peers, which are installed in .bench: hours; make bench-quick: minutes"
-	@echo "make docs    the documentation, into site/"
-	@echo "make lock    new versions into constraints.txt"
-	@echo "make clean   remove everything that make has made"
+	@echo "make demo         a causal effect from the bundled data, with a picture"
+	@echo "make test         the tests; some of them: make test ARGS=tests/graph; another Python: make test PYTHON=python3.13"
+	@echo "make test-lowest  the tests with the lowest versions that pyproject.toml allows, in .venv-lowest"
+	@echo "make test-extras  each optional part in a fresh environment: what it brings, and what is said without it"
+	@echo "make fuzz         hostile input, made at random, for ten minutes: make fuzz ARGS='--minutes 2 --seed 7'"
+	@echo "make check        format, lint, types, import contracts, tests, documentation"
+	@echo "make bench        halftrek beside its peers, which are installed in .bench: hours; make bench-quick: minutes"
+	@echo "make docs         the documentation, into site/"
+	@echo "make lock         new versions into constraints.txt"
+	@echo "make clean        remove everything that make has made"
 
 demo: $(VENV)/.ready-to-run
 	$(BIN)/halftrek demo
 
 test: $(VENV)/.ready-to-develop
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)
+
+test-lowest: $(LOWEST)/.ready-to-test
+	$(ONE_THREAD) $(LOWEST)/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)
+
+test-extras: | $(BIN)/python
+	$(PINNED) $(BIN)/python tests/extras/fresh.py $(ARGS)
+
+fuzz: $(VENV)/.ready-to-develop
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz $(ARGS)
 
 check: $(VENV)/.ready-to-develop
 	$(BIN)/ruff format --check .
@@ -51,22 +73,29 @@ docs: $(VENV)/.ready-to-develop
 
 # A changed pyproject.toml or constraints.txt makes the stamps stale, and the next call installs again.
 $(VENV)/.ready-to-run: pyproject.toml constraints.txt | $(BIN)/python
-	$(PINNED) $(BIN)/python -m pip install --quiet --editable ".[plot,report,sql]" pandas
+	$(PINNED) $(BIN)/python -m pip install --quiet --editable ".[all]" pandas $(OR_ADVISE)
 	@touch $@
 
 $(VENV)/.ready-to-develop: pyproject.toml constraints.txt | $(BIN)/python
-	$(PINNED) $(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(PINNED) $(BIN)/python -m pip install --quiet --editable ".[dev]" $(OR_ADVISE)
 	@touch $@ $(VENV)/.ready-to-run
 
-$(BIN)/python:
-	@python=$$($(FIND_PYTHON)); \
+# Only what the tests themselves need beside the optional parts; the other tools want newer versions.
+$(LOWEST)/.ready-to-test: pyproject.toml constraints-lowest.txt | $(LOWEST)/bin/python
+	$(call pinned,constraints-lowest.txt) $(LOWEST)/bin/python -m pip install --quiet --editable ".[all]" \
+	  pandas polars pytest pytest-xdist hypothesis import-linter $(OR_ADVISE)
+	@touch $@
+
+$(BIN)/python $(LOWEST)/bin/python:
+	@python=$$($(FIND_PYTHON)); folder=$(@:/bin/python=); \
 	if [ -z "$$python" ]; then \
-	  echo "halftrek needs Python 3.11 or newer, and none was found. Install one, or name it: make PYTHON=/path/to/python" >&2; \
+	  echo "halftrek needs Python 3.11 or newer, and $(if $(PYTHON),'$(PYTHON)' is not one,none was found)." \
+	    "Install one, or name it: make PYTHON=/path/to/python" >&2; \
 	  exit 1; \
 	fi; \
-	echo "Setting up $(VENV) with $$($$python --version); this takes a minute the first time."; \
-	"$$python" -m venv $(VENV) || { \
-	  rm -rf $(VENV); \
+	echo "Setting up $$folder with $$($$python --version); this takes a minute the first time."; \
+	"$$python" -m venv "$$folder" || { \
+	  rm -rf "$$folder"; \
 	  echo "This Python cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; \
 	  exit 1; \
 	}
@@ -83,5 +112,5 @@ lock:
 	cp "$$folder/pins" constraints.txt && echo "constraints.txt: $$(wc -l < constraints.txt) versions"
 
 clean:
-	rm -rf $(VENV) .bench site output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf .venv .venv-* .bench site output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
 	find halftrek tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

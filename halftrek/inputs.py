@@ -235,8 +235,13 @@ def _text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"there is no file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the graph file {str(path)!r} cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"the graph file {str(path)!r} is not text in UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        reason = error.strerror or "it cannot be opened"
+        raise InputError(
+            f"the graph file {str(path)!r} cannot be read: {reason}. Check the path and its permissions"
+        ) from None
 
 
 def _has_names(data: Any) -> bool:

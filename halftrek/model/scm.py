@@ -319,14 +319,27 @@ def _root(W: Floats) -> Floats:
     return np.asarray(units[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
+def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise ModelError(f"omega has {pair!r} where a pair of variables belongs, such as ({names[0]!r}, {names[-1]!r})")
+    for v in pair:
+        if v not in names:
+            raise ModelError(f"omega names {v!r}, which the model does not have.{did_you_mean(str(v), names)}")
+    return names.index(pair[0]), names.index(pair[1])
+
+
+def _covariance_of(pair: tuple[str, str], value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"omega has {value!r} for the pair {pair!r}; give a number") from None
+
+
 def _pairs_of(omega: Any, names: list[str]) -> dict[tuple[int, int], float]:
     if omega is None:
         return {}
     if isinstance(omega, Mapping):
-        try:
-            return {(names.index(a), names.index(b)): float(v) for (a, b), v in omega.items()}
-        except ValueError as error:
-            raise ModelError(f"omega names a pair of variables that the model does not have: {error}") from None
+        return {_places_of(pair, names): _covariance_of(pair, v) for pair, v in omega.items()}
     matrix = np.asarray(omega, dtype=float)
     p = len(names)
     if matrix.shape != (p, p) or not np.allclose(matrix, matrix.T, rtol=1e-5, atol=0.0):

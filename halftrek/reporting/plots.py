@@ -115,8 +115,12 @@ def plot_densities(
 def _bars(label: str, values: ArrayLike) -> Histogram:
     try:
         return histogram_of(values)
-    except (DataError, TypeError, ValueError) as error:
+    except DataError as error:
         raise InputError(f"{label!r} is neither a distribution nor the values of rows: {error}") from None
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{label!r} is neither a distribution nor the values of rows; give an answer, or a list of numbers"
+        ) from None
 
 
 def _variable(worlds: Mapping[str, Gaussian | Histogram]) -> str:

@@ -11,6 +11,8 @@ from importlib.resources import files
 import pytest
 
 import halftrek
+from tests.extras.fresh import EXTRAS
+from tests.extras.smoke import BRINGS
 from tests.project.pages import ROOT
 
 HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "networkx")
@@ -61,6 +63,26 @@ def test_constraints_are_plain_pins_that_cover_every_requirement() -> None:
     assert names <= pinned
 
 
+def test_the_lowest_versions_are_the_ones_that_are_tested() -> None:
+    pins = dict(line.split("==") for line in (ROOT / "constraints-lowest.txt").read_text().splitlines())
+    pinned = {_canonical(name): version for name, version in pins.items()}
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = settings["optional-dependencies"]
+    used = [r for r in extras["dev"] if r.startswith(("pandas", "polars"))]
+    wanted = [*settings["dependencies"], *used, *extras["plot"], *extras["sql"], *extras["report"]]
+    assert len(wanted) >= 10
+    for requirement in wanted:
+        name, _, version = requirement.partition(">=")
+        assert _release(pinned[name]) == _release(version), requirement
+
+
+def test_the_optional_parts_are_the_ones_that_are_tried() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(extras) - {"dev"} == set(BRINGS) - {"core"} == set(EXTRAS) - {"core"}
+    assert set().union(*(BRINGS[name] for name in BRINGS if name != "all")) == BRINGS["all"]
+    assert set(extras["all"]) == {f"halftrek[{','.join(n for n in EXTRAS if n not in ('core', 'all'))}]"}
+
+
 def test_package_data_is_there() -> None:
     package = files("halftrek")
     assert (package / "py.typed").is_file()
@@ -83,6 +105,12 @@ def test_architecture_page_lists_the_rooms_that_exist() -> None:
 def test_files_stay_readable(folder: str) -> None:
     for path in (ROOT / folder).rglob("*.py"):
         assert path.read_text(encoding="utf-8").count("\n") <= 400, f"{path.relative_to(ROOT)} is too long; split it"
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """1.12 and 1.12.0 are one release."""
+    parts = [int(part) for part in version.split(".")]
+    return tuple(parts + [0] * (3 - len(parts)))
 
 
 def _canonical(name: str) -> str:

@@ -131,7 +131,7 @@ def test_a_held_variable_is_a_line() -> None:
         ({"both": Gaussian(("a", "b"), [0.0, 0.0], np.eye(2))}, "marginal"),
         ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": Gaussian(("b",), [0.0], [[1.0]])}, "different variables: a, b"),
         ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": histogram_of([1.0, 2.0], "b")}, "different variables: a, b"),
-        ({"text": "no numbers"}, "'text' is neither a distribution nor the values of rows"),
+        ({"text": "no numbers"}, "'text' is neither a distribution nor the values of rows; give an answer"),
         ({"nothing": []}, "'nothing' is neither .* at least one"),
     ],
 )

@@ -1,0 +1,167 @@
+"""What one installation promises: run inside a fresh environment, which has nothing of the repository.
+
+``python smoke.py EXTRA`` exits with 1 and a line for each promise that is broken.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+GRAPH = "X1 -> X2 -> X3; X1 <-> X3"
+QUESTION = "X1 ~> X3"
+
+# What each part brings. Without it: the words that say which part is missing, or less colour.
+BRINGS = {
+    "core": set[str](),
+    "plot": {"pictures"},
+    "sql": {"files"},
+    "report": {"pictures", "colours"},
+    "all": {"files", "pictures", "colours"},
+}
+
+
+def core() -> None:
+    """Everything up to a saved answer needs no optional part: from numpy, from a dict, from a bundled data set."""
+    import halftrek as ht
+
+    place = Path(ht.__file__)
+    assert "site-packages" in place.parts, f"not the installed package: {place}"
+    assert (place.parent / "py.typed").is_file()
+    rows = _rows()
+    from_array = ht.fit(GRAPH, rows, names=["X1", "X2", "X3"]).effect("X1", "X3").value
+    fit = ht.fit(GRAPH, {f"X{k + 1}": rows[:, k].tolist() for k in range(3)})
+    assert math.isclose(fit.effect("X1", "X3").value, from_array, rel_tol=1e-12)
+    assert "converged" in fit.summary()
+    fit.save("fit.json")
+    assert ht.load("fit.json").loglik == fit.loglik
+    assert "3,010 rows" in str(ht.dataset("card"))
+    assert _program("--version") == (0, f"halftrek {ht.__version__}\n", "")
+    assert _program("identify", GRAPH, QUESTION)[0] == 0
+
+
+def files(there: bool) -> None:
+    """CSV, Parquet and SQL, in Python and on the command line."""
+    import halftrek as ht
+
+    text = "\n".join(",".join(map(str, row)) for row in _rows().tolist())
+    Path("rows.csv").write_text(f"X1,X2,X3\n{text}\n", encoding="utf-8")
+    if there:
+        import duckdb
+
+        duckdb.sql("SELECT * FROM 'rows.csv'").write_parquet("rows.parquet")
+        assert ht.fit(GRAPH, "rows.csv").n == ht.fit(GRAPH, "rows.parquet").n == 500
+    else:
+        Path("rows.parquet").write_bytes(b"PAR1")
+        for path in ("rows.csv", "rows.parquet"):
+            _says("reading files", "sql", lambda path=path: ht.fit(GRAPH, path))  # type: ignore[misc]
+    for words in (("rows.csv",), ("--sql", "SELECT * FROM 'rows.csv'")):
+        code, _, error = _program("fit", GRAPH, *words)
+        assert (code == 0) if there else (code == 2 and "pip install 'halftrek[sql]'" in error), (words, code, error)
+
+
+def pictures(there: bool) -> None:
+    """A graph drawn into a file, and a report, which without this part has the graph alone and says what it lacks."""
+    import halftrek as ht
+
+    fit = ht.fit(GRAPH, _rows(), names=["X1", "X2", "X3"])
+    fit.report("report.html", QUESTION)
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") > 1 if there else page.count("<svg") == 1, "pictures in a report"
+    left_out = "A picture is left out here: drawing pictures needs an optional part" in page
+    assert left_out != there, "what a report says of pictures"
+    if there:
+        _draw(fit.graph)
+        assert Path("graph.png").read_bytes().startswith(b"\x89PNG")
+    else:
+        _says("drawing pictures", "plot", lambda: _draw(fit.graph))
+
+
+def colours(there: bool) -> None:
+    """A verdict on a terminal: with colours, or the same words without."""
+    shown = _on_a_terminal("identify", GRAPH, QUESTION)
+    assert "front-door" in shown, shown
+    assert ("\x1b[" in shown) == there, repr(shown[:200])
+
+
+def _draw(graph: object) -> None:
+    from halftrek.reporting import draw_graph, save
+
+    save(draw_graph(graph).figure, "graph.png")
+
+
+def _rows():  # type: ignore[no-untyped-def]
+    import halftrek as ht
+
+    return ht.catalog("front-door").model.sample(500, random_state=1)
+
+
+def _says(what: str, extra: str, call: Callable[[], object]) -> None:
+    import halftrek as ht
+
+    said = "nothing, and it worked"
+    try:
+        call()
+    except ht.MissingExtraError as error:
+        said = str(error)
+    assert said == f"{what} needs an optional part: pip install 'halftrek[{extra}]'", said
+
+
+def _command(words: tuple[str, ...]) -> list[str]:
+    return [str(Path(sys.executable).with_name("halftrek")), *words]
+
+
+def _program(*words: str) -> tuple[int, str, str]:
+    done = subprocess.run(_command(words), capture_output=True, text=True, check=False, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+def _on_a_terminal(*words: str) -> str:
+    ours, theirs = pty.openpty()
+    wanted = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    wanted.pop("NO_COLOR", None)
+    with subprocess.Popen(_command(words), stdin=theirs, stdout=theirs, stderr=theirs, env=wanted):
+        os.close(theirs)
+        pieces = []
+        while piece := _read(ours):
+            pieces.append(piece)
+    os.close(ours)
+    return b"".join(pieces).decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # how Linux says that the other side has gone
+        return b""
+
+
+def main(extra: str) -> int:
+    """Tries every promise and says which are broken."""
+    there = BRINGS[extra]
+    tries: list[tuple[str, Callable[[], None]]] = [
+        ("core", core),
+        ("files", lambda: files("files" in there)),
+        ("pictures", lambda: pictures("pictures" in there)),
+        ("colours", lambda: colours("colours" in there)),
+    ]
+    broken = 0
+    os.chdir(tempfile.mkdtemp())
+    for name, attempt in tries:
+        try:
+            attempt()
+        except Exception as error:
+            broken += 1
+            print(f"{extra}: {name}: {type(error).__name__}: {error}")
+    print(f"{extra}: {len(tries) - broken} of {len(tries)} promises kept ({', '.join(sorted(there)) or 'bare'})")
+    return int(broken > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
