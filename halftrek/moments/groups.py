@@ -19,12 +19,13 @@ from halftrek.moments.moments import Moments
 from halftrek.moments.patterns import Patterns, patterns_of
 from halftrek.moments.rows import RowReader, row_reader
 from halftrek.moments.weights import Counted, Sampled, Weighting, one_kind
+from halftrek.portable import Portable
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupMoments:
+class GroupMoments(Portable):
     """``keys`` name the groups; ``n``, ``mean``, ``cov`` (divisor n) and ``dropped`` have one entry for each.
 
     ``weighting`` has one for each group too, and ``kinds`` are those of the columns over all groups; see ``Moments``.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +20,7 @@ from halftrek.moments.moments import Moments
 from halftrek.moments.read import opened_source
 from halftrek.moments.source import Source, read_once
 from halftrek.moments.weights import RowWeights, checked_weights, refuse_other_length
+from halftrek.portable import Portable, packed, unpacked
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -27,7 +30,7 @@ SAME = 1e-9  # share of a column's size by which the mean of the same rows may m
 
 
 @dataclass(frozen=True, eq=False)
-class RowBlock:
+class RowBlock(Portable):
     """Some rows: values in the order of the reader's names, weights, and the number of each row's cluster.
 
     Weights are numbers of rows; sampling weights have the mean one over the rows of the fit.
@@ -43,16 +46,17 @@ class RowBlock:
 
 @dataclass(frozen=True, eq=False)
 class Spent:
-    """Stands for a source that is gone once it has been read."""
+    """Stands for a source that is gone: once it has been read, or in another process."""
 
     what: str
+    how: str = "can be read only once"
 
 
 Role = Literal["cluster", "group"]
 
 
 @dataclass(frozen=True, eq=False)
-class RowReader:
+class RowReader(Portable):
     """A source of rows with how to read it; nothing is kept but what the user's own source holds.
 
     ``missing="fiml"`` keeps rows with holes (as NaN); otherwise they are left out. ``cluster`` is the name of a column
@@ -71,6 +75,17 @@ class RowReader:
     sampling: float | None = None
     categories: Categories = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes into another process: the rows too, unless they hang on something that stays, as a connection."""
+        return {**super().__getstate__(), "source": packed(_sendable(self.source))}
+
+    def __copy__(self) -> RowReader:
+        return replace(self)  # in the same process, where every source can be read
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RowReader:
+        parts = {f.name: packed(getattr(self, f.name)) for f in fields(self) if f.name != "source"}
+        return replace(self, source=_own(self.source, memo), **unpacked(deepcopy(parts, memo)))
+
     def select(self, names: Sequence[str]) -> RowReader:
         """The same rows with some of the columns, in this order."""
         return replace(self, names=tuple(names), columns=self.columns or self.names)
@@ -83,7 +98,7 @@ class RowReader:
         """Raise DataError if the rows are gone."""
         if isinstance(self.source, Spent):
             raise DataError(
-                f"{self.source.what} can be read only once, and the rows are needed again; pass a table or a file"
+                f"{self.source.what} {self.source.how}, and the rows are needed again; pass a table or a file"
             )
 
     def blocks(
@@ -183,6 +198,27 @@ def row_reader(
     """The reader of a source's rows; of a stream only the fact that it is gone is kept."""
     kept = Spent(read_once(source)) if read_once(source) else source
     return RowReader(kept, tuple(names), weights, missing, cluster, sampling=sampling, categories=categories)
+
+
+def _sendable(source: Any) -> Any:
+    """The source, or what stands for it if pickle cannot take it; tables in memory are not tried, for they are large."""
+    home = type(source).__module__.partition(".")[0]
+    lazy = "lazy" in type(source).__name__.lower()
+    if home in ("builtins", "pathlib", "numpy", "pandas", "polars", "pyarrow", "halftrek") and not lazy:
+        return source
+    try:
+        pickle.dumps(source)
+    except Exception:  # each library has its own
+        return Spent(f"a {type(source).__name__}", "cannot be sent to another process")
+    return source
+
+
+def _own(source: Any, memo: dict[int, Any]) -> Any:
+    """A copy of the source; the source itself where its library cannot copy it, as a connection."""
+    try:
+        return unpacked(deepcopy(packed(source), memo))
+    except Exception:  # each library has its own
+        return source
 
 
 # -- pieces of rows ------------------------------------------------------------------------------
