@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def chain(p: int, n: int) -> tuple[ht.Graph, np.ndarray]:
         rows[:, j] += 0.4 * rows[:, j - 1]
     names = [f"v{i}" for i in range(p)]
     arcs = [(names[i], names[i + 2]) for i in range(0, p - 2, 3)]
-    return ht.Graph(list(zip(names, names[1:], strict=False)), arcs, observed=names), rows
+    return ht.Graph(list(pairwise(names)), arcs, observed=names), rows
 
 
 def results() -> dict[str, Any]:

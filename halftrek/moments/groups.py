@@ -194,6 +194,8 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReade
     found = {}
     place = {key: i for i, key in enumerate(groups.keys)}
     for key, rows in zip(_keys(codes), np.split(order, ends[:-1]), strict=True):
+        if key not in place:
+            raise DataError(f"the data have a group {key!r} now that they had not when the model was fitted; fit again")
         one = groups.weighting_of(place[key])
         found[key] = replace(
             reader,

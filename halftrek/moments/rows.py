@@ -201,7 +201,7 @@ def row_reader(
 
 
 def _sendable(source: Any) -> Any:
-    """The source, or what stands for it if pickle cannot take it; tables in memory are not tried, for they are large."""
+    """The source, or what stands for it if pickle cannot take it; tables in memory are not tried: they are large."""
     home = type(source).__module__.partition(".")[0]
     lazy = "lazy" in type(source).__name__.lower()
     if home in ("builtins", "pathlib", "numpy", "pandas", "polars", "pyarrow", "halftrek") and not lazy:
