@@ -27,23 +27,23 @@ def rows() -> dict[str, Any]:
 def asks(fit: ht.Fit, clustered: ht.Fit, holed: ht.Fit, folder: Path) -> list[Callable[[int], Any]]:
     """What a thread does; its number chooses what nobody else writes."""
     return [
-        lambda k: fit.effect("z", "y", interval="delta"),
-        lambda k: fit.query("P(y | do(x=1))", interval="delta"),
-        lambda k: [
+        lambda _: fit.effect("z", "y", interval="delta"),
+        lambda _: fit.query("P(y | do(x=1))", interval="delta"),
+        lambda _: [
             fit.effect("z", "y", interval="bootstrap", replicates=20, random_state=s).interval for s in range(7)
         ],
-        lambda k: fit.effect("z", "y", interval="parametric", replicates=20),
-        lambda k: fit.params(as_frame=False),
-        lambda k: fit.measures(),
-        lambda k: fit.summary(),
-        lambda k: clustered.effect("z", "y"),
-        lambda k: holed.effect("z", "y", interval="delta"),
-        lambda k: ht.identify(fit.graph, "z ~> y"),
-        lambda k: ht.identify(fit.graph, "c -> d").explain(),
-        lambda k: (fit.graph.districts, fit.graph.topological_order, hash(fit.graph)),
-        lambda k: fit.decompose("z", "y"),
+        lambda _: fit.effect("z", "y", interval="parametric", replicates=20),
+        lambda _: fit.params(as_frame=False),
+        lambda _: fit.measures(),
+        lambda _: fit.summary(),
+        lambda _: clustered.effect("z", "y"),
+        lambda _: holed.effect("z", "y", interval="delta"),
+        lambda _: ht.identify(fit.graph, "z ~> y"),
+        lambda _: ht.identify(fit.graph, "c -> d").explain(),
+        lambda _: (fit.graph.districts, fit.graph.topological_order, hash(fit.graph)),
+        lambda _: fit.decompose("z", "y"),
         lambda k: fit.save(folder / f"{k}.json").read_text(),
-        lambda k: (fit.save(folder / "one.json"), ht.load(folder / "one.json").loglik)[1],
+        lambda _: (fit.save(folder / "one.json"), ht.load(folder / "one.json").loglik)[1],
     ]
 
 

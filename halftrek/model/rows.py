@@ -38,7 +38,7 @@ class Rows(np.ndarray):
         if not writeable:
             self.flags.writeable = False
 
-    def __deepcopy__(self, memo: dict[int, Any] | None, /) -> Rows:  # noqa: ARG002 (numbers hold nothing else)
+    def __deepcopy__(self, memo: dict[int, Any] | None, /) -> Rows:
         copied = np.array(self, copy=True, order="K", subok=True)
         copied.flags.writeable = self.flags.writeable
         return copied

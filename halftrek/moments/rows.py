@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
@@ -18,6 +17,7 @@ from halftrek.moments.hint import did_you_mean
 from halftrek.moments.kinds import Coding
 from halftrek.moments.moments import Moments
 from halftrek.moments.read import opened_source
+from halftrek.moments.sending import Spent, own_copy, sendable
 from halftrek.moments.source import Source, read_once
 from halftrek.moments.weights import RowWeights, checked_weights, refuse_other_length
 from halftrek.portable import Portable, packed, unpacked
@@ -42,14 +42,6 @@ class RowBlock(Portable):
 
     def __len__(self) -> int:
         return len(self.values)
-
-
-@dataclass(frozen=True, eq=False)
-class Spent:
-    """Stands for a source that is gone: once it has been read, or in another process."""
-
-    what: str
-    how: str = "can be read only once"
 
 
 Role = Literal["cluster", "group"]
@@ -77,14 +69,14 @@ class RowReader(Portable):
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes into another process: the rows too, unless they hang on something that stays, as a connection."""
-        return {**super().__getstate__(), "source": packed(_sendable(self.source))}
+        return {**super().__getstate__(), "source": packed(sendable(self.source))}
 
     def __copy__(self) -> RowReader:
         return replace(self)  # in the same process, where every source can be read
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RowReader:
         parts = {f.name: packed(getattr(self, f.name)) for f in fields(self) if f.name != "source"}
-        return replace(self, source=_own(self.source, memo), **unpacked(deepcopy(parts, memo)))
+        return replace(self, source=own_copy(self.source, memo), **unpacked(deepcopy(parts, memo)))
 
     def select(self, names: Sequence[str]) -> RowReader:
         """The same rows with some of the columns, in this order."""
@@ -198,27 +190,6 @@ def row_reader(
     """The reader of a source's rows; of a stream only the fact that it is gone is kept."""
     kept = Spent(read_once(source)) if read_once(source) else source
     return RowReader(kept, tuple(names), weights, missing, cluster, sampling=sampling, categories=categories)
-
-
-def _sendable(source: Any) -> Any:
-    """The source, or what stands for it if pickle cannot take it; tables in memory are not tried: they are large."""
-    home = type(source).__module__.partition(".")[0]
-    lazy = "lazy" in type(source).__name__.lower()
-    if home in ("builtins", "pathlib", "numpy", "pandas", "polars", "pyarrow", "halftrek") and not lazy:
-        return source
-    try:
-        pickle.dumps(source)
-    except Exception:  # each library has its own
-        return Spent(f"a {type(source).__name__}", "cannot be sent to another process")
-    return source
-
-
-def _own(source: Any, memo: dict[int, Any]) -> Any:
-    """A copy of the source; the source itself where its library cannot copy it, as a connection."""
-    try:
-        return unpacked(deepcopy(packed(source), memo))
-    except Exception:  # each library has its own
-        return source
 
 
 # -- pieces of rows ------------------------------------------------------------------------------

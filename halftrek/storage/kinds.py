@@ -36,7 +36,7 @@ _MODULES = (
     "halftrek.queries.variants",
     "halftrek.answers",
 )
-_NEVER = ("RowBlock", "RowWeights", "Spent", "Spread")  # work of a moment, which no value holds
+_NEVER = ("RowBlock", "RowWeights", "Spread")  # work of a moment, which no value holds
 
 
 @cache
