@@ -13,11 +13,12 @@ from halftrek.identification import Verdict
 from halftrek.inference import Estimate
 from halftrek.model import Floats, Gaussian
 from halftrek.notes import Note, in_words, warnings_of
+from halftrek.portable import Portable
 from halftrek.queries import Query
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(Portable):
     """What was asked, whether it can be known, and what it is.
 
     ``result`` is a number, or a distribution for ``P(...)`` of variables. ``outcome`` is the distribution whose mean

@@ -29,6 +29,10 @@ from typing import Any
 class HalftrekError(Exception):
     """Root of all errors that halftrek raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its kind, its message and what else it holds: an error is not made anew to be copied or sent to a process."""
+        return _again, (type(self), self.args, vars(self))
+
 
 class HalftrekWarning(UserWarning):
     """Something that a user should know and that does not stop the work."""
@@ -114,3 +118,11 @@ class MissingExtraError(HalftrekError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         HalftrekError.__init__(self, f"{what} needs an optional part: pip install 'halftrek[{extra}]'")
+
+
+def _again(kind: type[HalftrekError], args: tuple[Any, ...], held: dict[str, Any]) -> HalftrekError:
+    """An error of this kind as pickle and copy find it; its ``__init__`` takes other words than those it has made."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(held)
+    return error

@@ -11,13 +11,14 @@ import numpy as np
 
 from halftrek.graph import Graph, parse_edge_key
 from halftrek.model import CGLSCM
+from halftrek.portable import Portable
 
 Status = Literal["identified", "finite", "not identified"]
 Scope = Literal["linear", "nonparametric"]
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class Entry(Portable):
     """A named graph, with a model of it whose parameters are known.
 
     ``verdicts`` maps a question to what is known of it for linear models and without linearity; a scope in which the

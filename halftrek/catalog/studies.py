@@ -17,13 +17,14 @@ from halftrek.errors import InputError
 from halftrek.frames import as_frame
 from halftrek.graph import Graph, did_you_mean
 from halftrek.model import CGLSCM
+from halftrek.portable import Portable
 
 ECOLI_ROWS = 1_000
 ECOLI_SEED = 20_240
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DataSet:
+class DataSet(Portable):
     """Rows with the graph that belongs to them, a question to begin with, and their source.
 
     ``model`` holds the true parameters where they are known; ``path`` is the CSV file, None if the rows are simulated.

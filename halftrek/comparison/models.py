@@ -19,6 +19,7 @@ from halftrek.inference.robust_fit import measures_by_units, ratio_mixture
 from halftrek.inputs import read_graph, read_question
 from halftrek.moments import Moments, Patterns
 from halftrek.notes import Note, in_short
+from halftrek.portable import Portable
 from halftrek.queries import Query, check_query
 from halftrek.reporting.tables import Cell, number, paragraph, table
 from halftrek.workflow import answer, fit
@@ -71,7 +72,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Portable):
     """``frame``: one row for each model; ``tests``: nested pairs; ``answers``: the question under each model."""
 
     models: tuple[Compared, ...]

@@ -19,10 +19,11 @@ from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.graph import Graph
 from halftrek.model import CGLSCM, Floats, total_effects
 from halftrek.moments import Moments
+from halftrek.portable import Portable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchFit:
+class BatchFit(Portable):
     """Fitted parameters of many data sets, arrays with a leading batch axis.
 
     ``code`` has a status code for each; "failed" where the moments were unusable, with NaN for every parameter.

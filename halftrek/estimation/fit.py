@@ -22,6 +22,7 @@ from halftrek.estimation.status import DistrictReport, Status, incomplete, overa
 from halftrek.graph import Graph, did_you_mean
 from halftrek.model import CGLSCM, Floats
 from halftrek.moments import Moments, Patterns, RowReader
+from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Checked, Presented):
+class Fit(Checked, Presented, Portable):
     """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted.
 
     With missing values ``patterns`` holds what was observed, and ``moments`` what complete rows are expected to have,

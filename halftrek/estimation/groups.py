@@ -20,13 +20,14 @@ from halftrek.graph import Graph
 from halftrek.moments import RowReader
 from halftrek.moments.check import flat
 from halftrek.moments.groups import GroupMoments, rows_by_group
+from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
 
 PIECE = 10_000  # groups that are fitted at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupFits:
+class GroupFits(Portable):
     """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.
 
     ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from halftrek.portable import Portable
+
 if TYPE_CHECKING:
     from halftrek.graph import Graph
     from halftrek.identification.listed_sets import AdjustmentSets
@@ -19,7 +21,7 @@ Scope = Literal["linear", "nonparametric"]
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Verdict(Portable):
     """Whether the graph and the distribution of the observed variables determine the answer to a query, and how.
 
     ``scope`` says what the verdict rests on: "nonparametric" on the arrows alone, "linear" on linear equations as well.

@@ -15,6 +15,7 @@ from halftrek.identification.jacobian import Block, block_at
 from halftrek.identification.parameters import Parameters, Point, parameters_of
 from halftrek.identification.smooth import model_at
 from halftrek.model import CGLSCM
+from halftrek.portable import Portable
 from halftrek.queries.types import Composite
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _TRIALS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Witness:
+class Witness(Portable):
     """Two models of one graph that no data can tell apart, and what each of them answers."""
 
     models: tuple[CGLSCM, CGLSCM]

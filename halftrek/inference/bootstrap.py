@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from threading import Lock
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -35,6 +36,7 @@ KEPT = 4  # sets of replicates that are kept for each fit
 MANY_FAILED = 0.1  # share of failed replicates from which on intervals are in doubt
 
 _kept: WeakKeyDictionary[Fit, dict[Key, Replicates]] = WeakKeyDictionary()
+_keeping = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +80,14 @@ def replicates_of(
     """Fits of data sets like the one of ``fit``; kept with it, so that a second question costs little."""
     key = (kind, 0, 0) if kind == "jackknife" else (kind, replicates, random_state)
     mine = _kept.setdefault(fit, {})
-    if key not in mine:
-        mine[key] = _made(fit, kind, replicates, random_state, progress)
-        while len(mine) > KEPT:
-            mine.pop(next(iter(mine)))
-    return mine[key]
+    found = mine.get(key)
+    if found is None:
+        found = _made(fit, kind, replicates, random_state, progress)
+        with _keeping:  # what this thread has made stays in its hands, whatever others throw away
+            mine[key] = found
+            while len(mine) > KEPT:
+                mine.pop(next(iter(mine)))
+    return found
 
 
 def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:

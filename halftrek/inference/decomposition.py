@@ -18,13 +18,14 @@ from halftrek.inference.how import How
 from halftrek.inference.legs import PathSum, along, total
 from halftrek.model import Floats
 from halftrek.notes import in_short, note
+from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
 
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(Portable):
     """One path (or several together) with its part of the total effect; nan where it is not known."""
 
     path: str
@@ -37,7 +38,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class Decomposition(Portable):
     """The total effect of ``cause`` on ``effect``, path by path; ``rows`` add up to ``total``.
 
     ``asked`` has the paths behind each row, and is shorter where the last row has all the others.

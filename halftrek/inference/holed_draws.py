@@ -13,7 +13,7 @@ import numpy as np
 
 from halftrek.errors import DataError
 from halftrek.estimation import Fit
-from halftrek.inference.resample import NUMBERS, Products, draw_counts, in_chunks
+from halftrek.inference.resample import NUMBERS, Products, draw_counts, in_chunks, product
 from halftrek.inference.robust import cluster_correction, clusters_with_rows, is_clustered, rows_needed
 from halftrek.model import Floats
 from halftrek.moments import Patterns, RowBlock
@@ -79,7 +79,7 @@ def _from_rows(fit: Fit, like: Patterns, replicates: int, counts: Counter) -> It
                 k = place.get(observed.tobytes())
                 if k is None:
                     raise DataError("the rows are no longer those that the model was fitted to; fit again")
-                sums[first : first + len(count), k] += count[:, rows] @ values[rows]
+                sums[first : first + len(count), k] += product(count[:, rows], values[rows])
     for one in sums:
         n = one[:, 0]
         drawn = products.moments(np.where(n[:, None] > 0.0, one, 1.0))

@@ -21,7 +21,7 @@ def kept(function: Callable[Concatenate[Fit, P], R]) -> Callable[Concatenate[Fit
     def remembering(fit: Fit, /, *args: P.args, **kwargs: P.kwargs) -> R:
         mine = results.setdefault(fit, {})
         key = (args, tuple(sorted(kwargs.items())))
-        if key not in mine:
+        if key not in mine:  # two threads may both work it out, and then both have the same
             mine[key] = function(fit, *args, **kwargs)
         return mine[key]
 

@@ -20,6 +20,7 @@ from halftrek.inference.how import How
 from halftrek.inference.legs import PathSum, avoiding, between, edges_of, indirect, leg, only_through, through, total
 from halftrek.model import Floats
 from halftrek.notes import Note, in_words, note
+from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
 
 MOST = 40  # routes through mediators that are listed
@@ -60,7 +61,7 @@ class Proportion:
 
 
 @dataclass(frozen=True, eq=False)
-class Mediation:
+class Mediation(Portable):
     """A total effect split at mediators; ``proportion`` is None where it is not identified.
 
     ``asked`` has the paths behind each row.

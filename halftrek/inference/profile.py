@@ -19,6 +19,7 @@ from halftrek.inference.landscape import Landscape, Target
 from halftrek.inference.walk import LOWER, End, HigherGroundError, Walk, find_end, restarted, return_beyond, start_walk
 from halftrek.model import Floats, Gaussian
 from halftrek.notes import Note, note
+from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
 
 INFINITE = float("inf")
@@ -27,7 +28,7 @@ SHORT = 1e-3  # deviance by which a fit may lie below the maximum
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(Portable):
     """The deviance along an answer: ``deviance[i]`` is twice the log-likelihood lost with the answer at ``values[i]``.
 
     ``interval`` holds the values with a deviance below ``cut``; ``notes`` are what to know about it.

@@ -24,6 +24,8 @@ Progress = Callable[[int, int], None]
 
 NUMBERS = 4_000_000  # products of columns that are held at a time
 COUNTS = 400_000  # counts that are held at a time: few enough to stay in the cache until they are multiplied
+EDGE = 64  # of the cubes that products are cut into: 64³ multiplications, up to which BLAS starts no threads ...
+WIDE = 400  # ... unless the table has more columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +161,29 @@ def _add_draws(
 ) -> None:
     """Draw ``taken[b]`` of the values for each replicate, with replacement, and add them up."""
     for start, counts in draw_counts(len(values), weights, taken, rng):
-        sums[start : start + len(counts)] += counts @ values
+        sums[start : start + len(counts)] += product(counts, values)
+
+
+def product(counts: Floats, values: Floats) -> Floats:
+    """``counts @ values``, to the last digit whatever the number of threads that BLAS may use.
+
+    Threads cut a large product into pieces of their own, and sums end on another digit. Cubes of this edge are below
+    the size from which on threads start, so that each is computed by one. A very wide table is multiplied as it is:
+    there the pieces would cost.
+    """
+    rows, width = values.shape
+    if width > WIDE:
+        return np.asarray(counts @ values)
+    found = np.empty((len(counts), width))
+    whole = rows - rows % EDGE
+    for j in range(0, width, EDGE):
+        right = values[:, j : j + EDGE]
+        deep = right[:whole].reshape(-1, EDGE, right.shape[1])
+        for i in range(0, len(counts), EDGE):
+            left = counts[i : i + EDGE]
+            cubes = left[:, :whole].reshape(len(left), -1, EDGE).transpose(1, 0, 2)
+            found[i : i + EDGE, j : j + EDGE] = (cubes @ deep).sum(axis=0) + left[:, whole:] @ right[whole:]
+    return found
 
 
 def draw_counts(

@@ -9,7 +9,7 @@ from halftrek.estimation import Fit
 from halftrek.moments import Moments, Patterns
 from halftrek.moments.categories import Categories, Category, indicators_of
 from halftrek.moments.kinds import Coding
-from halftrek.moments.rows import Spent
+from halftrek.moments.sending import Spent
 from halftrek.moments.weights import Counted, Sampled
 from halftrek.notes import Note, note
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from halftrek.errors import QueryError
 from halftrek.graph import did_you_mean
 from halftrek.model.rows import Rows
+from halftrek.portable import Portable
 
 Floats = NDArray[Any]  # of floats; numpy types linear algebra too loosely to say so
 
@@ -19,7 +20,7 @@ APART = 1e6  # ratio of variances up to which a decomposition keeps enough digit
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian:
+class Gaussian(Portable):
     """N(mean, cov) over ``names``; the covariance may be singular (a variable held by an intervention)."""
 
     names: tuple[str, ...]

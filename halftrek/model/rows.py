@@ -26,6 +26,23 @@ class Rows(np.ndarray):
         same = names is not None and self.ndim == 2 and getattr(source, "ndim", 0) == 2 and self.shape[1] == len(names)
         self.names = names if same else None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An array's own way of being pickled and copied, with the names: numpy leaves them behind."""
+        parts: Any = super().__reduce__()
+        return parts[0], parts[1], (parts[2], self.names, self.flags.writeable)
+
+    def __setstate__(self, state: Any) -> None:
+        array, names, writeable = state
+        super().__setstate__(array)
+        self.names = names
+        if not writeable:
+            self.flags.writeable = False
+
+    def __deepcopy__(self, memo: dict[int, Any] | None, /) -> Rows:
+        copied = np.array(self, copy=True, order="K", subok=True)
+        copied.flags.writeable = self.flags.writeable
+        return copied
+
     def __getitem__(self, key: Any) -> Any:
         picked = super().__getitem__(key)
         if isinstance(picked, Rows) and isinstance(key, tuple):  # columns may have been chosen or reordered

@@ -16,6 +16,7 @@ from halftrek.errors import ModelError, QueryError
 from halftrek.graph import Graph, did_you_mean, parse_edge_key
 from halftrek.model.gaussian import Floats, Gaussian, frozen, spread_units
 from halftrek.model.rows import Rows
+from halftrek.portable import Portable
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -25,7 +26,7 @@ WIDE = 500  # variables; from here on a sweep along the edges is quicker than pr
 
 
 @dataclass(frozen=True, eq=False)
-class CGLSCM:
+class CGLSCM(Portable):
     """A centralized Gaussian linear SCM: ``x_j = Σ T[i,j] x_i + Σ C[k,j] u_k + mu_j + eps_j``.
 
     Hidden causes ``u ~ N(0, I)``; errors ``eps ~ N(0, W)`` where ``W`` has the noise variances ``psi`` on its diagonal
@@ -219,7 +220,7 @@ class CGLSCM:
 
 
 @dataclass(frozen=True, eq=False)
-class GLSCM:
+class GLSCM(Portable):
     """A Gaussian linear SCM before centralization (Definition 2.1): hidden causes and errors have means and spreads.
 
     ``x_j = Σ T[i,j] x_i + Σ C[k,j] u'_k + mu_j + eps'_j`` with ``u'_k ~ N(latent_mean[k], latent_var[k])`` and

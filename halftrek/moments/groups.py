@@ -20,12 +20,13 @@ from halftrek.moments.moments import Moments
 from halftrek.moments.patterns import Patterns, patterns_of
 from halftrek.moments.rows import RowReader, row_reader
 from halftrek.moments.weights import Counted, Sampled, Weighting, one_kind
+from halftrek.portable import Portable
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupMoments:
+class GroupMoments(Portable):
     """``keys`` name the groups; ``n``, ``mean``, ``cov`` (divisor n) and ``dropped`` have one entry for each.
 
     ``weighting`` has one for each group too, and ``kinds`` are those of the columns over all groups; see ``Moments``.
@@ -197,6 +198,8 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReade
     found = {}
     place = {key: i for i, key in enumerate(groups.keys)}
     for key, rows in zip(_keys(codes), np.split(order, ends[:-1]), strict=True):
+        if key not in place:
+            raise DataError(f"the data have a group {key!r} now that they had not when the model was fitted; fit again")
         one = groups.weighting_of(place[key])
         found[key] = replace(
             reader,

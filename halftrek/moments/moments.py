@@ -17,12 +17,13 @@ from halftrek.moments.kinds import Kind
 from halftrek.moments.kinds import merged as merged_kinds
 from halftrek.moments.weights import Sampled, Weighting, weighting_from_dict, weighting_to_dict
 from halftrek.moments.weights import merged as merged_weighting
+from halftrek.portable import Portable
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(Portable):
     """Sufficient statistics of rows: their number, means, and covariance with divisor ``n``.
 
     ``n`` is the sum of the weights where weights count rows, and the number of rows where they are sampling weights

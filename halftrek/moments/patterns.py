@@ -16,6 +16,7 @@ from halftrek.moments.hint import did_you_mean
 from halftrek.moments.kinds import Kind
 from halftrek.moments.moments import Moments
 from halftrek.moments.weights import Counted, Sampled, Weighting
+from halftrek.portable import Portable
 
 if TYPE_CHECKING:
     from halftrek.moments.unrestricted import Unrestricted
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Patterns:
+class Patterns(Portable):
     """Sufficient statistics of rows with holes.
 
     Rows that lack the same columns are one pattern: ``observed[k]`` says which columns pattern ``k`` has, ``rows[k]``

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,9 +18,11 @@ from halftrek.moments.hint import did_you_mean
 from halftrek.moments.kinds import Coding
 from halftrek.moments.moments import Moments
 from halftrek.moments.read import opened_source
+from halftrek.moments.sending import Spent, own_copy, sendable
 from halftrek.moments.source import Source
 from halftrek.moments.streams import read_once
 from halftrek.moments.weights import RowWeights, checked_weights, refuse_other_length
+from halftrek.portable import Portable, packed, unpacked
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -29,7 +32,7 @@ SAME = 1e-9  # share of a column's size by which the mean of the same rows may m
 
 
 @dataclass(frozen=True, eq=False)
-class RowBlock:
+class RowBlock(Portable):
     """Some rows: values in the order of the reader's names, weights, and the number of each row's cluster.
 
     Weights are numbers of rows; sampling weights have the mean one over the rows of the fit.
@@ -44,14 +47,7 @@ class RowBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class Spent:
-    """Stands for a source that is gone once it has been read."""
-
-    what: str
-
-
-@dataclass(frozen=True, eq=False)
-class RowReader:
+class RowReader(Portable):
     """A source of rows with how to read it; nothing is kept but what the user's own source holds.
 
     ``missing="fiml"`` keeps rows with holes (as NaN); otherwise they are left out. ``cluster`` is the name of a column
@@ -70,6 +66,17 @@ class RowReader:
     sampling: float | None = None
     categories: Categories = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes into another process: the rows too, unless they hang on something that stays, as a connection."""
+        return {**super().__getstate__(), "source": packed(sendable(self.source))}
+
+    def __copy__(self) -> RowReader:
+        return replace(self)  # in the same process, where every source can be read
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RowReader:
+        parts = {f.name: packed(getattr(self, f.name)) for f in fields(self) if f.name != "source"}
+        return replace(self, source=own_copy(self.source, memo), **unpacked(deepcopy(parts, memo)))
+
     def select(self, names: Sequence[str]) -> RowReader:
         """The same rows with some of the columns, in this order."""
         return replace(self, names=tuple(names), columns=self.columns or self.names)
@@ -82,7 +89,7 @@ class RowReader:
         """Raise DataError if the rows are gone."""
         if isinstance(self.source, Spent):
             raise DataError(
-                f"{self.source.what} can be read only once, and the rows are needed again; pass a table or a file"
+                f"{self.source.what} {self.source.how}, and the rows are needed again; pass a table or a file"
             )
 
     def blocks(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halftrek.moments.likelihood import completed, loglik, slices, slope
 from halftrek.moments.moments import Moments
+from halftrek.portable import Portable
 
 if TYPE_CHECKING:
     from halftrek.moments.patterns import Patterns
@@ -22,7 +23,7 @@ SETTLED = 1e-7  # derivative per row, in units of standard deviations, that is z
 
 
 @dataclass(frozen=True, eq=False)
-class Unrestricted:
+class Unrestricted(Portable):
     """Moments of the unrestricted model, their log-likelihood, and whether this is its maximum."""
 
     moments: Moments

@@ -13,6 +13,7 @@ from math import inf
 from types import MappingProxyType
 
 from halftrek.graph import quoted
+from halftrek.portable import Portable
 from halftrek.queries.distributions import Potential
 from halftrek.queries.writing import Value, number, word
 
@@ -44,7 +45,7 @@ Target = str | Edge
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Portable):
     """``y_{x=1, m_{x=0}}``: a variable in a world of its own; without changes, the variable as it is."""
 
     variable: str
@@ -99,7 +100,7 @@ def _change_text(target: Target, change: Change) -> str:
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(Portable):
     """``y_{x=1} - 2 * z``: a weighted sum of variables."""
 
     parts: tuple[tuple[float, Variant], ...]
@@ -124,7 +125,7 @@ def single(variable: str | Variant) -> Sum:
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(Portable):
     """``low < sum < high``; an end that is infinite does not bind."""
 
     of: Sum
@@ -140,7 +141,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Portable):
     """What stands behind the bar: changes of the world by ``do``, values that were seen, events that happened."""
 
     do: Changes = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from halftrek.graph import quoted
+from halftrek.portable import Portable
 
 Value = float | None
 
@@ -29,7 +30,7 @@ def word(variable: str) -> str:
     return f'"{bare}"' if bare[0].isdigit() else bare
 
 
-class Written:
+class Written(Portable):
     """A question that can be written in LaTeX."""
 
     @property

@@ -12,6 +12,7 @@ from halftrek.errors import GraphError, InputError, QueryError
 from halftrek.graph import Graph, edge_key
 from halftrek.inputs import read_data, read_graph, read_question
 from halftrek.model import Floats, Gaussian
+from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
 from halftrek.reporting.plots import BLUE, GREY, VERMILION, axes_or_new, tidy_axes
 from halftrek.workflow import fit as fit_graph
@@ -28,7 +29,7 @@ _POINTS = 21
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivity:
+class Sensitivity(Portable):
     """An answer as a function of the covariance of two errors; ``correlation`` is the same covariance without units.
 
     ``zero`` and ``zero_correlation`` say where the answer is zero; None if it is not within the range.

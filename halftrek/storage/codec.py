@@ -14,17 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.errors import InputError
+from halftrek.errors import HalftrekError, InputError
 from halftrek.model import Rows
 from halftrek.storage.kinds import classes, names
+from halftrek.storage.malformed import Malformed
 from halftrek.storage.older import upgraded
+from halftrek.storage.parts import refuse_wrong_parts
+from halftrek.storage.sound import refuse_unsound
 
 _READABLE = 4096  # entries up to which an array is written as numbers; a longer one as base64 of its bytes
-_DTYPES = ("float64", "int64", "bool", "str")
-
-
-class Malformed(Exception):
-    """The data are not what ``encode`` writes; the text says where."""
+_ENTRIES: dict[str, tuple[tuple[type, ...], str]] = {  # what stands in the file for an entry, and its name
+    "float64": ((float, int), "numbers"),
+    "int64": ((int,), "whole numbers"),
+    "bool": ((bool,), "truth values"),
+    "str": ((str,), "texts"),
+}
+_DTYPES = tuple(_ENTRIES)
+_LONGEST = 2**40  # of one side of an array
+_WIDEST = 4096  # letters of an entry
 
 
 def encode(value: Any) -> Any:
@@ -53,39 +60,96 @@ def encode(value: Any) -> Any:
     return {"type": name} | {f.name: encode(getattr(value, f.name)) for f in fields(value) if f.init}
 
 
-def decode(data: Any) -> Any:
-    """The value that ``encode`` turned into these data."""
+def decode(data: Any, where: str = "content") -> Any:
+    """The value that ``encode`` turned into these data; ``where`` they stand is named if they are not such."""
     if isinstance(data, list):
-        return tuple(decode(d) for d in data)
+        return tuple([decode(d, where) for d in data])
+    if isinstance(data, str):
+        return _text(data, where)
     if not isinstance(data, dict):
         return data
     name = data.get("type")
     if name == "number":
-        return float(_entry(data, "value", str))
+        return _odd_number(data, where)
     if name == "array":
-        return _decode_array(data)
+        return _decode_array(data, where)
     if name == "list":
-        return [decode(d) for d in _entry(data, "items", list)]
+        return [decode(d, where) for d in _only(data, where, "items")["items"]]
     if name == "set":
-        return frozenset(decode(d) for d in _entry(data, "items", list))
+        return frozenset(_distinct([decode(d, where) for d in _only(data, where, "items")["items"]], where))
     if name == "map":
-        return {decode(k): decode(v) for k, v in _entry(data, "items", list)}
-    if name not in classes():
-        raise Malformed(f"it holds something of the type {name!r}, which is not known")
-    return _build(name, {key: decode(d) for key, d in data.items() if key != "type"})
+        return _decode_map(_only(data, where, "items")["items"], where)
+    if not isinstance(name, str) or name not in classes():
+        raise Malformed(f"{where} is something of the type {name!r}, which is not known")
+    return _build(name, {key: decode(d, f"{where}.{key}") for key, d in data.items() if key != "type"}, where)
 
 
-def _build(name: str, given: dict[str, Any]) -> Any:
+def _build(name: str, given: dict[str, Any], where: str) -> Any:
     kind = classes()[name]
-    given = upgraded(name, given)
     known = {f.name: f for f in fields(kind) if f.init}
-    for key in given:
-        if key not in known:
-            raise Malformed(f"its {name} has a part {key!r}, which is not known")
-    for key, part in known.items():
-        if key not in given and part.default is MISSING and part.default_factory is MISSING:
-            raise Malformed(f"its {name} lacks {key!r}")
-    return kind(**given)
+    try:
+        given = upgraded(name, given)
+        for key in given:
+            if key not in known:
+                raise Malformed(f"{where}, a {name}, has a part {key!r}, which is not known")
+        for key, part in known.items():
+            if key not in given and part.default is MISSING and part.default_factory is MISSING:
+                raise Malformed(f"{where}, a {name}, lacks {key!r}")
+        refuse_wrong_parts(kind, given, where)
+        value = kind(**given)
+        refuse_unsound(value)
+    except Malformed:
+        raise
+    except HalftrekError as error:
+        raise Malformed(f"{where}, a {name}, does not make a whole: {error}") from error
+    except Exception as error:  # whatever parts that are wrong in a way nobody thought of lead to
+        raise Malformed(f"{where}, a {name}, does not make a whole: {type(error).__name__}: {error}") from error
+    return value
+
+
+def _decode_map(items: Any, where: str) -> dict[Any, Any]:
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in items):
+        raise Malformed(f"the entries of {where} do not make a whole: one is not a key and its value")
+    keys = _distinct([decode(k, where) for k, _ in items], where)
+    return dict(zip(keys, [decode(v, f"{where}[{k!r}]") for k, (_, v) in zip(keys, items, strict=True)], strict=True))
+
+
+def _distinct(entries: list[Any], where: str) -> list[Any]:
+    try:
+        several = len(set(entries)) < len(entries)
+    except TypeError:
+        raise Malformed(f"{where} has a key or a member that cannot be one: an array, a list or a map") from None
+    if several:
+        raise Malformed(f"{where} has a key or a member twice")
+    return entries
+
+
+def _odd_number(data: dict[str, Any], where: str) -> float:
+    text = _only(data, where, "value")["value"]
+    if text not in ("nan", "inf", "-inf"):
+        raise Malformed(f"{where} is {text!r} where nan, inf or -inf is meant")
+    return float(text)
+
+
+def _text(text: str, where: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise Malformed(f"{where} holds half of a character, {text!r}") from None
+    return text
+
+
+def _only(data: dict[str, Any], where: str, *keys: str) -> dict[str, Any]:
+    """The data of a list, a set, a map or a number, with these entries beside the type and no others."""
+    kinds = {"items": list, "value": str}
+    for key in keys:
+        if not isinstance(data.get(key), kinds[key]):
+            raise Malformed(f"{where}, a {data['type']}, has no {key!r}")
+    for key in data:
+        if key not in (*keys, "type"):
+            raise Malformed(f"{where}, a {data['type']}, has a part {key!r}, which is not known")
+    return data
 
 
 def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -111,26 +175,55 @@ def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     return record
 
 
-def _decode_array(data: dict[str, Any]) -> np.ndarray[Any, Any]:
+def _decode_array(data: dict[str, Any], where: str) -> np.ndarray[Any, Any]:
     kind = data.get("dtype", "float64")
     if kind not in _DTYPES:
-        raise Malformed(f"it holds an array of {kind!r}")
-    shape = tuple(_entry(data, "shape", list))
-    if "base64" in data:
-        raw = base64.b64decode(_entry(data, "base64", str), validate=True)
-        flat = np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
-    else:
-        room = f"<U{_entry(data, 'width', int)}" if kind == "str" else kind
-        flat = np.array([decode(v) for v in _entry(data, "values", list)], dtype=room)
+        raise Malformed(f"{where} is an array of {kind!r}")
+    for key in data:
+        if key not in ("type", "shape", "dtype", "order", "names", "width", "base64", "values"):
+            raise Malformed(f"{where}, an array, has a part {key!r}, which is not known")
+    shape = data.get("shape")
+    if not isinstance(shape, list) or not all(type(k) is int and 0 <= k < _LONGEST for k in shape) or len(shape) > 8:
+        raise Malformed(f"{where}, an array, has the shape {shape!r}")
+    flat = _from_bytes(data, kind, where) if "base64" in data else _from_entries(data, kind, where)
     if flat.size != math.prod(shape):
-        raise Malformed(f"it holds an array of {flat.size} numbers for the shape {shape}")
+        raise Malformed(f"{where} is an array of {flat.size} numbers for the shape {tuple(shape)}")
     array = flat.reshape(shape)
-    if data.get("order") == "F":
+    if data.get("order", "F") != "F":
+        raise Malformed(f"{where}, an array, has the order {data['order']!r}")
+    if "order" in data:
         array = np.asfortranarray(array)
-    return Rows(array, tuple(data["names"])) if "names" in data else array
+    return Rows(array, _column_names(data["names"], array, where)) if "names" in data else array
 
 
-def _entry(data: dict[str, Any], key: str, kind: type) -> Any:
-    if not isinstance(data.get(key), kind):
-        raise Malformed(f"its {data.get('type')} has no {key!r}")
-    return data[key]
+def _from_bytes(data: dict[str, Any], kind: str, where: str) -> np.ndarray[Any, Any]:
+    try:
+        raw = base64.b64decode(data["base64"], validate=True)
+        return np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
+    except (TypeError, ValueError):
+        raise Malformed(f"{where}, an array of {kind}, has bytes that are not such numbers") from None
+
+
+def _from_entries(data: dict[str, Any], kind: str, where: str) -> np.ndarray[Any, Any]:
+    entries = data.get("values")
+    if not isinstance(entries, list):
+        raise Malformed(f"{where}, an array, has no 'values'")
+    if kind == "float64" and any(isinstance(v, dict) for v in entries):
+        entries = [decode(v, where) if isinstance(v, dict) else v for v in entries]
+    allowed, words = _ENTRIES[kind]
+    for v in entries:
+        if type(v) not in allowed or (type(v) is int and abs(v) >= 2**63):
+            raise Malformed(f"{where}, an array of {words}, holds {str(v)[:40]!r}")
+    if kind != "str":
+        return np.array(entries, dtype=kind)
+    width = data.get("width")
+    if type(width) is not int or not 0 <= width <= _WIDEST or any(len(v) > width for v in entries):
+        raise Malformed(f"{where}, an array of texts, has the width {width!r}")
+    return np.array([_text(v, where) for v in entries], dtype=f"<U{width}")
+
+
+def _column_names(names: Any, array: np.ndarray[Any, Any], where: str) -> tuple[str, ...]:
+    sound = isinstance(names, list) and all(isinstance(v, str) for v in names) and len(set(names)) == len(names)
+    if not sound or array.ndim != 2 or array.shape[1] != len(names) or array.dtype != float:
+        raise Malformed(f"{where}, an array, has columns {str(names)[:60]} that are not its own")
+    return tuple(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import Any
 
 from halftrek.errors import HalftrekError, InputError
 from halftrek.estimation import Fit
-from halftrek.storage.codec import Malformed, decode, encode
+from halftrek.storage.codec import decode, encode
 from halftrek.storage.kinds import names
+from halftrek.storage.malformed import Malformed
 from halftrek.storage.rows import with_rows
 
 FORMAT = "halftrek"
 VERSION = 1
+DEEPEST = 200  # of lists and objects in one another
+_HEAD = ("format", "version", "halftrek", "digest", "content")
 
 # What turns the content of a file of one version into that of the next. A change of the format adds a line here and a
 # file of the old version to tests/reference/saved, so that old files keep loading.
@@ -57,17 +61,27 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{where}: it has the format version {version}, written by halftrek {writer}, and this halftrek reads "
             f"versions up to {VERSION}. Install a newer halftrek"
         )
+    for key in envelope:
+        if key not in _HEAD:
+            raise InputError(f"{where}: it has a part {key!r}, which is not known. Save it again")
     content = envelope.get("content")
+    if not isinstance(content, dict):
+        raise InputError(f"{where}: it has no content. Save it again")
+    if _depth(content) > DEEPEST:
+        raise InputError(f"{where}: its content is nested more than {DEEPEST} deep, as no value of halftrek is")
     if envelope.get("digest") != _digest(content):
         raise InputError(f"{where}: its content is not what was saved, for it was damaged or edited. Save it again")
     try:
         for step in range(version, VERSION):
             content = _MIGRATIONS[step](content)
-        return decode(content)
+        value = decode(content)
     except Malformed as error:
         raise InputError(f"{where}: {error}. It was written by halftrek {writer}; try that version") from None
     except (HalftrekError, TypeError, ValueError, KeyError, RecursionError) as error:
         raise InputError(f"{where}: its parts do not make a whole: {error}") from error
+    if type(value) not in names():
+        raise InputError(f"{where}: its content is a {type(value).__name__}, which halftrek does not save alone")
+    return value
 
 
 def _lines(record: dict[str, Any], margin: str = "") -> str:
@@ -81,7 +95,8 @@ def _lines(record: dict[str, Any], margin: str = "") -> str:
 
 def _read(path: Path, where: str) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text, parse_constant=_refuse, parse_float=_number, object_pairs_hook=_once)
     except FileNotFoundError:
         raise InputError(f"{where}: there is no such file") from None
     except OSError as error:
@@ -99,6 +114,34 @@ def _read(path: Path, where: str) -> Any:
 
 def _refuse(word: str) -> Any:
     raise ValueError(f"it holds {word}")
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"it holds {text}, which is too large for a number")
+    return number
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"it has {next(k for k in keys if keys.count(k) > 1)!r} twice in one place")
+    return found
+
+
+def _depth(content: Any) -> int:
+    """How deep lists and objects are nested; layer by layer, since a file may be deeper than calls can be."""
+    depth, layer = 0, [content]
+    while layer:
+        depth += 1
+        inner: list[Any] = []
+        for one in layer:
+            parts = one.values() if isinstance(one, dict) else one
+            inner += [part for part in parts if isinstance(part, (dict, list))]
+        layer = inner
+    return depth
 
 
 def _digest(content: Any) -> str:

@@ -15,6 +15,7 @@ from halftrek.inference.robust import is_clustered
 from halftrek.inference.rows_behind import has_rows
 from halftrek.model import Floats
 from halftrek.notes import Note
+from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, Scale, linearize, scale_of
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Portable):
     """Values (an effect, or a mean for each outcome) and variances of the outcomes, with errors and intervals.
 
     Intervals have one row ``(low, high)`` each. ``kind`` is the kind of interval, ``notes`` are what to know of it.
@@ -43,7 +44,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class Spread(Portable):
     """Of several numbers: standard errors, how far intervals reach, and by which factor variances are too low."""
 
     errors: Floats
