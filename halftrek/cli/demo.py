@@ -41,8 +41,11 @@ def run(args: argparse.Namespace) -> int:
     """Graph, verdict, fit, answer, picture."""
     from halftrek.catalog import catalog, load
     from halftrek.cli.output import show, show_json
+    from halftrek.reporting.files import check_place, output_folder
     from halftrek.workflow import answer, fit, identify
 
+    place = output_folder(args.output) / "demo.png"
+    check_place(place, overwrite=args.force)  # before the work, not after it
     entry = catalog(_NAME)
     verdict = identify(entry.graph, _QUESTION)
     result = fit(entry.graph, load(_DATA))
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     }
     if not args.json:
         show(_story(verdict, result, worlds, answered))
-    picture = _save_picture(result, worlds, args.output, args.force)
+    picture = _save_picture(result, worlds, place, args.force)
     if args.json:
         show_json(_record(verdict, result, worlds, picture))
     else:
@@ -109,9 +112,8 @@ def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture:
     }
 
 
-def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str, force: bool) -> Path:
+def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], place: Path, force: bool) -> Path:
     from halftrek.reporting import draw_graph, plot_densities, save
-    from halftrek.reporting.files import output_folder
     from halftrek.reporting.plots import new_figure
 
     figure = new_figure(10.0, 4.0, columns=2, widths=(1.0, 1.15))
@@ -119,7 +121,7 @@ def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], folder: str, force: 
     draw_graph(fit.graph, fit.model, ax=left, cause=_CAUSE, effect=_OUTCOME, loadings=False)
     left.set_title("The graph with its estimated weights", fontsize="medium")
     plot_densities({**_near(), **worlds}, ax=right, title=f"{_OUTCOME}: {_CAUSE} = {_VALUE:g} seen, and done")
-    return save(figure, output_folder(folder) / "demo.png", overwrite=force)
+    return save(figure, place, overwrite=force)
 
 
 def _near() -> dict[str, Any]:

@@ -150,3 +150,19 @@ def test_advice_is_in_the_words_of_the_command_line(capsys: Capture, tmp_path: P
     notes = {n["code"]: n for n in json.loads(capsys.readouterr().out)["notes"]}
     assert "--interval profile" in notes["weak instrument"]["text"]
     assert notes["weak instrument"]["facts"]["F"] < 10
+
+
+def test_demo_replaces_its_own_picture_and_no_other(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert main(["demo"]) == 0
+    capsys.readouterr()
+    (tmp_path / "output" / "demo.png").write_bytes(b"\x89PNG mine")
+    assert main(["demo"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""  # said before the work
+    assert "choose another name, or --force" in err
+    assert (tmp_path / "output" / "demo.png").read_bytes() == b"\x89PNG mine"
+    assert main(["demo", "--force"]) == 0
