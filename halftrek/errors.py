@@ -28,14 +28,14 @@ from typing import Any
 
 _LONGEST = 4_000  # characters of a message; names and lines in it come from outside and may be of any length
 _SIDE = 60  # characters of a long line that are shown on either side of the place in question
-# What a terminal obeys instead of showing it (controls but for tabs and ends of lines, also those of the upper half), what
-# turns the direction of writing, other ends of lines, and halves of letters that no encoding can write.
-_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# What a terminal obeys instead of showing it (controls but for tabs and ends of lines, also those of the upper half),
+# what turns the direction of writing, other ends of lines, and halves of letters that no encoding can write.
+UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
     """The text with everything that a terminal would obey written as an escape: ``\\x1b``, ``\\u202e``."""
-    return _UNSHOWN.sub(lambda found: _escape(found[0]), text)
+    return UNSHOWN.sub(lambda found: _escape(found[0]), text)
 
 
 def _escape(letter: str) -> str:
@@ -57,6 +57,9 @@ class HalftrekError(Exception):
 
 class HalftrekWarning(UserWarning):
     """Something that a user should know and that does not stop the work."""
+
+    def __str__(self) -> str:
+        return shortened(printable(super().__str__()))
 
 
 class InputError(HalftrekError, ValueError):

@@ -25,8 +25,8 @@ from halftrek.cli import (
     simulate,
 )
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, INTERRUPTED, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
-from halftrek.cli.output import as_options, page_columns, prepare_streams
-from halftrek.errors import ConvergenceError, HalftrekError, NotIdentifiedError
+from halftrek.cli.output import as_options, page_columns, prepare_streams, say
+from halftrek.errors import ConvergenceError, HalftrekError, NotIdentifiedError, printable
 from halftrek.reporting.tables import page
 
 _DESCRIPTION = """\
@@ -44,7 +44,7 @@ _EXITS = "exit codes: 0 done, 2 bad usage or input, 3 not identified (or only up
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         usage = f"usage: {self.usage}\n" if self.usage else ""
-        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n{usage}{self.prog} --help explains.\n")
+        self.exit(BAD_INPUT, f"{self.prog}: error: {printable(message)}\n{usage}{self.prog} --help explains.\n")
 
 
 class _Version(argparse.Action):
@@ -113,11 +113,10 @@ def _report(error: Exception) -> int:
     elif isinstance(error, (HalftrekError, OSError)):
         code = BAD_INPUT
     else:
-        print(
-            f"halftrek: internal error: {type(error).__name__}: {error}\n"
-            "This is a defect of halftrek; --debug shows where it happened.",
-            file=sys.stderr,
+        say(
+            f"internal error: {type(error).__name__}: {error}\n"
+            "This is a defect of halftrek; --debug shows where it happened."
         )
         return INTERNAL
-    print(f"halftrek: error: {as_options(str(error))}", file=sys.stderr)
+    say(f"error: {as_options(str(error))}")
     return code

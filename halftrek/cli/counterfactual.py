@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.analysis import analysis_of
     from halftrek.cli.fitting import fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.cli.output import refuse_existing, say, show, show_json
     from halftrek.errors import InputError, NotIdentifiedError
     from halftrek.reporting.verdicts import describe_verdict
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print_answer(found, args.json)
     if not result.converged:
-        print(f"halftrek: {result.status}", file=sys.stderr)
+        say(str(result.status))
         return NOT_CONVERGED
     return DONE
 

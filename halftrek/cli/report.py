@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.analysis_file import keep_analysis, read_analysis
     from halftrek.cli.fitting import fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.cli.output import refuse_existing, say, show, show_json
 
     if args.graph.endswith(".toml"):
         refuse_choices(args)
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(f"Report: {written}")
     if not result.converged:
-        print(f"halftrek: {result.status}", file=sys.stderr)
+        say(str(result.status))
         return NOT_CONVERGED
     return NOT_IDENTIFIED if unknown else DONE
 

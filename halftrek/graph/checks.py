@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from halftrek.errors import GraphError
 from halftrek.graph.arcs import Arcs
 from halftrek.graph.arcs import Pair as Pair
-from halftrek.graph.edges import check_name, edge_key, parse_edge_key
+from halftrek.graph.edges import check_name, edge_key, holds_half_letter, parse_edge_key
 
 Coefficient = float | str
 
@@ -119,6 +119,8 @@ def _known_value(key: str, value: Coefficient) -> Coefficient:
     try:
         number = float(value)
     except (TypeError, ValueError):
+        if isinstance(value, str) and holds_half_letter(value):
+            raise GraphError(f"the label {value!r} of {key!r} holds half a letter, which no file can hold") from None
         if isinstance(value, str) and value.strip():
             return value
         number = float("nan")

@@ -22,7 +22,7 @@ from halftrek.graph.checks import (
     refuse_impossible,
     unordered,
 )
-from halftrek.graph.edges import check_name, did_you_mean, edge_key, parse_edge_key
+from halftrek.graph.edges import check_name, did_you_mean, parse_edge_key
 from halftrek.graph.order import find_cycle, reachable, topological_sort
 
 if TYPE_CHECKING:
@@ -248,7 +248,9 @@ class Graph:
         blocks = self.bidirected if isinstance(self.bidirected, Arcs) else Arcs()
         hidden = {v: set(above) for v, above in self._latent_parents.items() if above} if self.latents else {}
         return not any(
-            frozenset((u, v)) in correlated or blocks.joins(u, v) or (u in hidden and v in hidden and hidden[u] & hidden[v])
+            frozenset((u, v)) in correlated
+            or blocks.joins(u, v)
+            or (u in hidden and v in hidden and hidden[u] & hidden[v])
             for u, v in self.directed
         )
 

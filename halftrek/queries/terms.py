@@ -92,7 +92,9 @@ class Arithmetic(Written):
 
     def __post_init__(self) -> None:
         if self.depth > DEEPEST:
-            raise QueryError(f"a question has at most {DEEPEST} operations within each other; ask it in parts")
+            raise QueryError(
+                f"a question has at most {DEEPEST} operations or brackets within each other; ask it in parts"
+            )
 
     @cached_property
     def depth(self) -> int:

@@ -15,9 +15,9 @@ _RULES = rules(
     symbols=r"<->|@->|<-@|@-@|@--|--@|->|<-|--|[→←↔{}\[\],;=:]|~>|[-~+*|<>()@]",
 )
 ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
-_READ = frozenset(
-    "latent unobserved l u exposure outcome adjusted e o a selected s beta hidden observed dir coefficient".split()
-)  # attributes that dagitty or DOT texts are read for; others are looks, and are passed over
+# attributes that dagitty or DOT texts are read for; others are looks, and are passed over
+_READ = ("latent", "unobserved", "l", "u", "exposure", "outcome", "adjusted", "e", "o", "a", "selected", "s", "beta")
+_READ += ("hidden", "observed", "dir", "coefficient")
 _ENDS = ("@->", "<-@", "@-@", "@--", "--@", "--", *ARROWS)
 
 
@@ -118,7 +118,7 @@ class _Reader:
         self.items: list[Node | Link] = []
 
     def braces(self) -> None:
-        """Everything up to the brace that closes the first one; braces inside are on a list of ours, not a call each."""
+        """Everything up to the brace that closes the first one; for braces inside there is a list, not a call each."""
         cursor = self._cursor
         stack = [_Braces(cursor.expect("{", "a '{' is needed here"), _Scope({}, {}))]
         while stack:

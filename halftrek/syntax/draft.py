@@ -10,10 +10,10 @@ from typing import NamedTuple, NoReturn
 from halftrek.errors import GraphError, GraphSyntaxError, shortened
 from halftrek.graph import Coefficient, Graph, arcs_of, check_name, edge_key
 from halftrek.graph.checks import known_coefficients, unordered
+from halftrek.graph.edges import holds_half_letter
 from halftrek.graph.order import find_cycle
 from halftrek.notes import Note
 from halftrek.syntax.tokens import Token
-
 
 _FEW = 30  # names up to which all pairs of them are edges like others; more are kept as one block
 
@@ -96,6 +96,8 @@ class Draft:
         except ValueError:
             if not word.strip():
                 self._refuse("a coefficient is a number or a label", token)
+            if holds_half_letter(word):
+                self._refuse(f"the label {word!r} holds half a letter, which no file can hold; use another", token)
             return word
         if not math.isfinite(number):
             self._refuse(f"the coefficient {word!r} is not a finite number; write a number or another label", token)

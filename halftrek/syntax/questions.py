@@ -149,7 +149,7 @@ def _operation(cursor: Cursor, last: _Waiting, left: Found, right: Found) -> Ari
 
 
 def _too_deep(cursor: Cursor, place: Token) -> NoReturn:
-    cursor.fail(f"a question has at most {DEEPEST} operations within each other; ask it in parts", place)
+    cursor.fail(f"a question has at most {DEEPEST} operations or brackets within each other; ask it in parts", place)
 
 
 def _atom(cursor: Cursor) -> Found:

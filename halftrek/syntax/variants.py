@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 
 from halftrek.errors import GraphError
 from halftrek.graph import check_name
@@ -26,6 +26,8 @@ def number_here(cursor: Cursor, after: str) -> float:
     value = float(token.text)
     if value == inf:
         cursor.fail("the value is too large", token)
+    if value == 0.0 and any(digit in "123456789" for digit in token.text.lower().partition("e")[0]):
+        cursor.fail("the value is too small", token)
     return sign * value
 
 
@@ -127,6 +129,8 @@ def _change(cursor: Cursor, depth: int) -> tuple[Target, Change]:
         divisor = number_here(cursor, "after '/='")
         if divisor == 0.0:
             cursor.fail("a variable cannot be divided by zero", sign)
+        if not isfinite(1.0 / divisor):
+            cursor.fail("the value is too small to divide by", sign)
         return name.word, Scale(1.0 / divisor)
     if cursor.sees("~"):
         return name.word, _draw(cursor, in_subscript=depth > 0)
@@ -173,6 +177,8 @@ def sum_here(cursor: Cursor) -> Sum:
         if not cursor.sees("+", "-"):
             break
         sign = -1.0 if cursor.take().text == "-" else 1.0
+    if not all(map(isfinite, weights.values())):
+        cursor.fail("the weight of a variable is too large here", start)
     if any(weight == 0.0 for weight in weights.values()):
         cursor.fail("a variable takes itself away here, or has the weight 0; leave it out", start)
     return Sum(tuple((weight, v) for v, weight in weights.items()))
