@@ -36,8 +36,8 @@ class Graph:
     """An acyclic graph with hidden confounders.
 
     - ``directed``: pairs ``(cause, effect)``;
-    - ``bidirected``: pairs of observed variables whose error terms may covary freely (``x <-> y``); a tuple, or ``Arcs``
-      that keep many pairs as one block and count, iterate and compare like the tuple of them;
+    - ``bidirected``: pairs of observed variables whose error terms may covary freely (``x <-> y``); a tuple, or
+      ``Arcs``, which keep many pairs as one block and count, iterate and compare like the tuple of them;
     - ``latents``: hidden root causes with their observed children, any number of them;
     - ``observed``: the measured variables; those named only in edges are added in order of appearance;
     - ``coefficients``: what is known of an edge, keyed by its text: ``{"x -> y": 0.5}`` fixes it,

@@ -34,8 +34,9 @@ def check_numbers(query: Query) -> None:
             raise QueryError(f"{_shown(value)} is not a finite number; write an ordinary number in the question")
         if found and not SMALLEST <= abs(found) <= LARGEST:
             raise QueryError(
-                f"the number {number(found)} in the question is too {'large' if abs(found) > 1.0 else 'small'} to compute "
-                f"with: numbers are 0 or between {number(SMALLEST)} and {number(LARGEST)} in size. Measure in other units"
+                f"the number {number(found)} in the question is too {'large' if abs(found) > 1.0 else 'small'} to "
+                f"compute with: numbers are 0 or between {number(SMALLEST)} and {number(LARGEST)} in size. Measure in "
+                f"other units"
             )
     for end in _bounds(query):
         try:
