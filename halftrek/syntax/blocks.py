@@ -16,8 +16,8 @@ _RULES = rules(
 )
 ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
 # attributes that dagitty or DOT texts are read for; others are looks, and are passed over
-_READ = ("latent", "unobserved", "l", "u", "exposure", "outcome", "adjusted", "e", "o", "a", "selected", "s", "beta")
-_READ += ("hidden", "observed", "dir", "coefficient")
+_READ = {"latent", "unobserved", "l", "u", "exposure", "outcome", "adjusted", "e", "o", "a", "selected", "s", "beta"}
+_READ |= {"hidden", "observed", "dir", "coefficient"}
 _ENDS = ("@->", "<-@", "@-@", "@--", "--@", "--", *ARROWS)
 
 

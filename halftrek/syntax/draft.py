@@ -39,6 +39,7 @@ class Draft:
         self._stated: dict[str, Token] = {}
         self._edges: list[Edge] = []
         self._blocks: list[list[Token]] = []
+        self._joined: set[str] = set()  # names in blocks, none in two
 
     def meet(self, name: Token) -> None:
         """The name occurs; it is observed unless it is hidden somewhere."""
@@ -79,14 +80,16 @@ class Draft:
         self._edges.append(Edge(u, "<->" if arrow == "<->" else "->", v, begin, end, coefficient))
 
     def join(self, names: list[Token]) -> None:
-        """Each of the names is joined to each other by ``<->``; no name is in two such blocks."""
-        if len(names) <= _FEW:
+        """Each of the names is joined to each other by ``<->``."""
+        words = {name.word for name in names}
+        if len(names) <= _FEW or len(words) < len(names) or not words.isdisjoint(self._joined):
             for left, right in combinations(names, 2):
                 self.connect(left, "<->", right)
             return
         for name in names:
             self.meet(name)
         self._blocks.append(names)
+        self._joined |= words
 
     def coefficient(self, token: Token) -> Coefficient:
         """What the token says of an edge: a number, or the label of a free coefficient."""
@@ -138,9 +141,9 @@ class Draft:
         latents = {u: tuple(kids) for u, kids in children.items()}
         between = dict.fromkeys(pair for pair in arrows if pair[0] not in hidden) if hidden else dict.fromkeys(arrows)
         pairs = unordered((e.u, e.v) for e in self._edges if e.kind == "<->")
-        if known:
-            known = known_coefficients(known, between, pairs, latents)
         arcs = arcs_of(pairs, ([name.word for name in block] for block in self._blocks))
+        if known:
+            known = known_coefficients(known, between, arcs if self._blocks else pairs, latents)
         return Graph._checked(between, arcs, latents, observed, known, notes)
 
     def _check_ends(self, edge: Edge) -> None:
