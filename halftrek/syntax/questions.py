@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal, NamedTuple, NoReturn, get_args
 
 from halftrek.errors import InputError, QuestionSyntaxError
@@ -110,12 +111,14 @@ def _expression(cursor: Cursor) -> Found:
 
 def _signs_and_brackets(cursor: Cursor, waiting: list[_Waiting]) -> None:
     """What can stand before a number, any number of times within reason."""
+    count = Counter(one.kind for one in waiting) if cursor.sees("-", "(", "[") else Counter()
     while cursor.sees("-", "+", "(", "["):
         token = cursor.take()
         if token.text != "+":
             waiting.append(_Waiting("minus" if token.text == "-" else "bracket", token, cursor.here))
-        if len(waiting) > DEEPEST:
-            _too_deep(cursor, token)
+            count[waiting[-1].kind] += 1
+            if count[waiting[-1].kind] > DEEPEST:
+                _too_deep(cursor, token)
 
 
 def _finish(cursor: Cursor, waiting: list[_Waiting], values: list[Found], operations: str) -> None:

@@ -65,6 +65,15 @@ def test_up_to_the_limit_everything_works():
     assert many.latex.count("rightsquigarrow") == 101
 
 
+@pytest.mark.parametrize("operation", ["+", "-", "*", "/"])
+def test_the_deepest_question_reads_back(operation):
+    effect = left = right = TotalEffect("x", "y")
+    for _ in range(DEEPEST):
+        left, right = Arithmetic(operation, left, effect), Arithmetic(operation, effect, right)
+    assert parse_question(str(left)) == left
+    assert parse_question(str(right)) == right
+
+
 def test_a_wide_sum_is_not_deep():
     """Sums of means are gathered into one; gathering must not make a deep question of a wide one."""
     terms = [f"(E[y | do(x={i})] + (x ~> y) * (x -> y))" for i in range(128)]
