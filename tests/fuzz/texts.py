@@ -42,9 +42,9 @@ _QUESTIONS = (
 )  # fmt: skip
 _ODD = (
     *"{}[]();,=~*+-/|:<>#!@'\"\\", "->", "<->", "<-", "~>", "~~", "=~", ":=", "/*", "*/", "//", "\n", " ", "\x00",
-    "\x1b]0;title\x07", "\x9b2J", "\u202e", "\u2066", "\ud800", "\ufeff", "é", "１", "1e308", "1e-320", "10**400", "nan",
-    "inf", "0", "-1", "1e60", "latent", "observed", "node", "subgraph", "strict", "digraph {", "dag {", "do(", "P(", "E[",
-    "y_{", "NA*", "start(", "x", "y", "z", "U",
+    "\x1b]0;title\x07", "\x9b2J", "\u202e", "\u2066", "\ud800", "\ufeff", "é", "\uff11", "1e308", "1e-320", "10**400",
+    "nan", "inf", "0", "-1", "1e60", "latent", "observed", "node", "subgraph", "strict", "digraph {", "dag {", "do(",
+    "P(", "E[", "y_{", "NA*", "start(", "x", "y", "z", "U",
 )  # fmt: skip
 
 

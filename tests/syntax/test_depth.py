@@ -88,13 +88,15 @@ def test_a_wide_sum_is_not_deep():
 
 def test_values_built_in_python():
     query = TotalEffect("x", "y")
+    for _ in range(100):
+        query = Arithmetic("+", query, 1.0)
     with pytest.raises(QueryError, match="at most 100 operations"):
-        for _ in range(101):
-            query = Arithmetic("+", query, 1.0)
+        Arithmetic("+", 1.0, query)
     variant = Variant("y", {"x": 1.0})
+    for _ in range(19):
+        variant = Variant("y", {"y": variant})
     with pytest.raises(QueryError, match="more than 20 deep"):
-        for _ in range(20):
-            variant = Variant("y", {"y": variant})
+        Variant("y", {"y": variant})
 
 
 def _from_below(frames, call):
