@@ -23,11 +23,36 @@ Each message names the variable or the place, and ends with what to do about it.
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+_LONGEST = 4_000  # characters of a message; names and lines in it come from outside and may be of any length
+_SIDE = 60  # characters of a long line that are shown on either side of the place in question
+# What a terminal obeys instead of showing it (controls but for tabs and ends of lines, also those of the upper half),
+# what turns the direction of writing, other ends of lines, and halves of letters that no encoding can write.
+UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with everything that a terminal would obey written as an escape: ``\\x1b``, ``\\u202e``."""
+    return UNSHOWN.sub(lambda found: _escape(found[0]), text)
+
+
+def _escape(letter: str) -> str:
+    return f"\\x{ord(letter):02x}" if ord(letter) < 256 else f"\\u{ord(letter):04x}"
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """The text, or its two ends if it is longer than that."""
+    half = (longest - 5) // 2
+    return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
 
 
 class HalftrekError(Exception):
-    """Root of all errors that halftrek raises on purpose."""
+    """Root of all errors that halftrek raises on purpose; its text can be shown on any terminal."""
+
+    def __str__(self) -> str:
+        return shortened(printable(super().__str__()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its kind, its message and what else it holds: an error is not made anew to be copied or sent to a process."""
@@ -36,6 +61,9 @@ class HalftrekError(Exception):
 
 class HalftrekWarning(UserWarning):
     """Something that a user should know and that does not stop the work."""
+
+    def __str__(self) -> str:
+        return shortened(printable(super().__str__()))
 
 
 class InputError(HalftrekError, ValueError):
@@ -50,7 +78,7 @@ class TextError(InputError):
         self.text = text
         self.start = start
         self.end = start + 1 if end is None else end
-        HalftrekError.__init__(self, message + self._pointer())
+        HalftrekError.__init__(self, shortened(message, _LONGEST // 2) + self._pointer())
 
     @property
     def line(self) -> int:
@@ -67,10 +95,19 @@ class TextError(InputError):
             return ""
         begin = self.text.rfind("\n", 0, self.start) + 1
         stop = self.text.find("\n", self.start)
-        shown = self.text[begin : len(self.text) if stop < 0 else stop].replace("\t", " ")
-        width = max(1, min(self.end, begin + len(shown)) - self.start)
+        stop = len(self.text) if stop < 0 else stop
+        first, last = max(begin, self.start - _SIDE), min(stop, max(self.start, min(self.end, stop)) + _SIDE)
+        last = min(last, self.start + 3 * _SIDE)
+        before = ("... " if first > begin else "") + _on_one_line(self.text[first : self.start])
+        marked = _on_one_line(self.text[self.start : min(self.end, last)])
+        after = _on_one_line(self.text[min(self.end, last) : last]) + (" ..." if last < stop else "")
         margin = f"line {self.line}: "
-        return f"\n  {margin}{shown}\n  {' ' * (len(margin) + self.start - begin)}{'^' * width}"
+        pointer = " " * (len(margin) + len(before)) + "^" * max(1, len(marked))
+        return f"\n  {margin}{before}{marked}{after}\n  {pointer}"
+
+
+def _on_one_line(text: str) -> str:
+    return printable(text.replace("\t", " ").replace("\n", " "))
 
 
 class GraphSyntaxError(TextError):

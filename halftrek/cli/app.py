@@ -26,7 +26,7 @@ from halftrek.cli import (
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
 from halftrek.cli.output import as_options, page_columns, prepare_streams
 from halftrek.cli.process import exit_code, let_go_of_streams, say, say_stopped, was_told_to_stop
-from halftrek.errors import ConvergenceError, HalftrekError, NotIdentifiedError
+from halftrek.errors import ConvergenceError, HalftrekError, NotIdentifiedError, printable
 from halftrek.reporting.tables import page
 
 _DESCRIPTION = """\
@@ -44,7 +44,7 @@ _EXITS = "exit codes: 0 done, 2 bad usage or input, 3 not identified (or only up
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         usage = f"usage: {self.usage}\n" if self.usage else ""
-        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n{usage}{self.prog} --help explains.\n")
+        self.exit(BAD_INPUT, f"{self.prog}: error: {printable(message)}\n{usage}{self.prog} --help explains.\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Without argparse's habit of not noticing that nobody can read it."""
@@ -137,12 +137,12 @@ def _report(error: Exception) -> int:
         code = BAD_INPUT
     else:
         say(
-            f"halftrek: internal error: {type(error).__name__}: {error}\n"
+            f"internal error: {type(error).__name__}: {error}\n"
             "This is a defect of halftrek; --debug shows where it happened."
         )
         return INTERNAL
     text = str(error)
     if isinstance(error, OSError) and not isinstance(error, HalftrekError) and error.filename is None:
         text = f"cannot write to standard output: {error.strerror or error}"
-    say(f"halftrek: error: {as_options(text)}")
+    say(f"error: {as_options(text)}")
     return code

@@ -26,7 +26,7 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the graph."""
     from halftrek.cli.inputs import read_graph
-    from halftrek.cli.output import show_json
+    from halftrek.cli.output import show_json, show_whole
     from halftrek.reporting.records import graph_record
     from halftrek.syntax import format_graph
 
@@ -35,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         show_json({"format": args.to, "text": text, "graph": graph_record(graph)})
     else:
-        print(text.rstrip("\n"))
+        show_whole(text.rstrip("\n"))
     return DONE

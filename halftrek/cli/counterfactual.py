@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.fitting import fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.cli.process import say
     from halftrek.errors import InputError, NotIdentifiedError
     from halftrek.reporting.verdicts import describe_verdict
 
@@ -91,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print_answer(found, args.json)
     if not result.converged:
-        print(f"halftrek: {result.status}", file=sys.stderr)
+        say(str(result.status))
         return NOT_CONVERGED
     return DONE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -141,7 +140,9 @@ def _run_all(args: argparse.Namespace) -> int:
 def _ended(converged: bool, status: str) -> int:
     if converged:
         return DONE
-    print(f"halftrek: {status}", file=sys.stderr)
+    from halftrek.cli.process import say
+
+    say(status)
     return NOT_CONVERGED
 
 

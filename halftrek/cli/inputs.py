@@ -48,11 +48,12 @@ def read_graph(source: str, folder: Path = _HERE) -> Graph:
 
 def _parsed(text: str) -> Graph:
     """The graph of a text; what the text says and the graph does not hold is told on standard error."""
+    from halftrek.cli.process import say
     from halftrek.syntax import parse_graph
 
     graph = parse_graph(text)
     for note in graph.notes:
-        print(f"halftrek: note: {note.words('command line')}", file=sys.stderr)
+        say(f"note: {note.words('command line')}")
     return graph
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halftrek.errors import OutputError
+from halftrek.errors import UNSHOWN, OutputError, printable
 
 if TYPE_CHECKING:
     from halftrek.answers import Answer
@@ -61,7 +61,11 @@ def _plain_letter(letter: str) -> str:
 
 
 def show(text: str) -> None:
-    """Prints text; with colours if standard output is a terminal that wants them and rich is installed."""
+    """Prints text; with colours if standard output is a terminal that wants them and rich is installed.
+
+    Names come from files, so that what a terminal would obey is written as an escape, wherever the text goes.
+    """
+    text = printable(text)
     if not _colours_wanted():
         print(text)
         return
@@ -82,11 +86,16 @@ def _colours_wanted() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "", "dumb")
 
 
+def show_whole(text: str) -> None:
+    """Prints text that another program may read: as it is, or with escapes if it goes to a terminal."""
+    print(printable(text) if sys.stdout.isatty() else text)
+
+
 def show_json(record: Mapping[str, Any]) -> None:
     """Prints a record as JSON; in an encoding that lacks some letters they are escaped, so that none is lost."""
     from halftrek.reporting.records import to_json
 
-    text = to_json(record)
+    text = re.sub(UNSHOWN, _escaped, to_json(record))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -95,7 +104,7 @@ def show_json(record: Mapping[str, Any]) -> None:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    pair = found[0].encode("utf-16-be")
+    pair = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{pair[k]:02x}{pair[k + 1]:02x}" for k in range(0, len(pair), 2))
 
 

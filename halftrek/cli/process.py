@@ -55,13 +55,15 @@ def exit_code() -> int:
 
 def say_stopped() -> None:
     """The last words."""
-    say("halftrek: stopped")
+    say("stopped")
 
 
 def say(text: str) -> None:
-    """A line on standard error, if anybody can hear it."""
+    """A line for the user beside the result, on standard error, if anybody can hear it."""
+    from halftrek.errors import printable
+
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(f"halftrek: {printable(text)}", file=sys.stderr, flush=True)
     except OSError:
         _to_nowhere(sys.stderr)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -53,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.fitting import fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.cli.process import say
     from halftrek.errors import InputError
 
     if args.graph.endswith(".toml"):
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(f"Report: {written}")
     if not result.converged:
-        print(f"halftrek: {result.status}", file=sys.stderr)
+        say(str(result.status))
         return NOT_CONVERGED
     return NOT_IDENTIFIED if unknown else DONE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.analysis_file import read_analysis
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import refuse_existing, show, show_json
+    from halftrek.cli.process import say
     from halftrek.reporting.records import fit_record, graph_record
     from halftrek.reporting.text import summarize_fit
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         for name, path in files.items():
             show(f"{name}: {path}")
     if not result.converged:
-        print(f"halftrek: {result.status}", file=sys.stderr)
+        say(str(result.status))
         return NOT_CONVERGED
     return DONE if all(r["identified"] for r in record["questions"]) else NOT_IDENTIFIED
 

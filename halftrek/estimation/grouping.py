@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from itertools import permutations
 
@@ -67,7 +68,7 @@ def _moved(pairs: tuple[tuple[int, int], ...], place: dict[int, int]) -> list[tu
 def _canonical_order(size: int, pairs: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
     """The order of members in which the pairs read least; members of large districts only by their number of pairs."""
     if size > 5:
-        degree = [sum(j in pair for pair in pairs) for j in range(size)]
+        degree = Counter(j for pair in pairs for j in pair)
         return tuple(sorted(range(size), key=degree.__getitem__))
 
     def reading(order: tuple[int, ...]) -> list[tuple[int, int]]:

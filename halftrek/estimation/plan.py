@@ -215,8 +215,8 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
     source = {v: v for v in range(p)} | {v: p + i for i, v in enumerate(derived)}
     constant = p + len(derived)
     districts = _tied_districts(graph)
-    home = {v: members for members in districts for v in members}
-    arcs: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    home = {v: members[0] for members in districts for v in members}
+    arcs: dict[str, list[tuple[str, str]]] = {}
     for u, v in graph.bidirected:
         arcs.setdefault(home[u], []).append((u, v))
     rank = {u: k for k, u in enumerate(graph.latents)}
@@ -300,7 +300,7 @@ class _Builder:
     fixed_noise: dict[int, float]
     constant: int
     raw: bool
-    arcs: dict[tuple[str, ...], list[tuple[str, str]]]  # by district
+    arcs: dict[str, list[tuple[str, str]]]  # by the first member of a district
     rank: dict[str, int]  # of hidden causes
 
     def is_single(self, members: tuple[str, ...]) -> bool:
@@ -345,8 +345,9 @@ class _Builder:
             slots += sources
             tie += labels
         pairs: dict[tuple[int, int], float | str | None] = {}
-        for a, b in self.arcs.get(members, ()):
-            pairs[tuple(sorted((at[a], at[b])))] = known.get(edge_key(a, "<->", b))  # type: ignore[index]
+        for a, b in self.arcs.get(members[0], ()):
+            ends = (at[a], at[b]) if at[a] < at[b] else (at[b], at[a])
+            pairs[ends] = known.get(edge_key(a, "<->", b)) if known else None
         hidden = sorted({u for v in members for u in graph.latent_parents(v)}, key=self.rank.__getitem__)
         needs_loadings = any(
             self._is_explicit(u) for u in hidden
@@ -356,7 +357,7 @@ class _Builder:
         pair_latents = []
         for u in hidden:
             if u not in explicit and len(graph.latents[u]) == 2:
-                ends: tuple[int, int] = tuple(sorted(at[c] for c in graph.latents[u]))  # type: ignore[assignment]
+                ends = tuple(sorted(at[c] for c in graph.latents[u]))  # type: ignore[assignment]
                 if ends not in pairs:  # a bidirected edge, or an earlier hidden cause, has this covariance already
                     pairs[ends] = None
                     pair_latents.append((self.rank[u], ends))

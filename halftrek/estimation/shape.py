@@ -63,7 +63,16 @@ class Places:
     same_latent: Floats
     entries: Ints  # where the parameters of W stand in its flat form ...
     sources: Ints  # ... and which parameters they are
-    directions: Floats  # the vectors u of the parameters of W, for noise variances that are not logarithms
+    size: int
+
+    @cached_property
+    def directions(self) -> Floats:
+        """The vectors u of the parameters of W, for noise variances that are not logarithms."""
+        pairs, variances = len(self.first), len(self.noisy)
+        found = np.zeros((pairs + variances, self.size))
+        found[np.arange(pairs), self.first] = 1.0
+        found[pairs + np.arange(variances), self.noisy] = 0.5
+        return found
 
     @staticmethod
     def of(shape: Shape) -> Places:
@@ -73,9 +82,6 @@ class Places:
         latent, child = (np.array([pair[i] for pair in shape.loadings], dtype=np.intp) for i in (0, 1))
         ends = [int(x) for x in np.cumsum([0, len(column), len(first), len(noisy), len(latent)])]
         pairs, variances = np.arange(ends[1], ends[2]), np.arange(ends[2], ends[3])
-        directions = np.zeros((ends[3] - ends[1], shape.size))
-        directions[np.arange(len(first)), first] = 1.0
-        directions[len(first) + np.arange(len(noisy)), noisy] = 0.5
         return Places(
             column=column,
             slot=np.arange(len(column)),
@@ -94,7 +100,7 @@ class Places:
                 [first * shape.size + second, second * shape.size + first, noisy * (shape.size + 1)]
             ),
             sources=np.concatenate([pairs, pairs, variances]),
-            directions=directions,
+            size=shape.size,
         )
 
 

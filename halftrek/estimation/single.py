@@ -20,6 +20,7 @@ from halftrek.model.kernels import cholesky, inverse, quiet, solve
 Ints = NDArray[np.intp]
 STEPS = 12
 FAR = 1.0  # a predicted decrease of F that no quadratic can be trusted with
+MANY = 300  # parameters from which on a step is dear, and one that is not needed is left out
 SOLID = 1e-7  # share of a pivot that is left: more, and the matrix is safely positive definite
 
 
@@ -98,12 +99,23 @@ def fits_alone(shape: Shape) -> bool:
 
 def newton_single(shape: Shape, G: Floats) -> Found | None:
     """The maximum from the regressions' start, if Newton steps lead straight to it; otherwise None."""
-    way = layout_of(shape)
     try:
         with quiet():
-            return _descend(way, G)
+            if shape.parameters > MANY and not shape.slots and len(shape.pairs) == shape.size * (shape.size - 1) // 2:
+                return _all_free(G)
+            return _descend(layout_of(shape), G)
     except np.linalg.LinAlgError:
         return None
+
+
+def _all_free(G: Floats) -> Found | None:
+    """The maximum of a block of causes, all of whose covariances are free: their moments."""
+    W = (G + G.T) * 0.5
+    pivots = cholesky(W).diagonal()
+    left = pivots**2 / W.diagonal()
+    if not left.min() > SOLID:
+        return None
+    return Found(np.zeros(0), W, 2.0 * float(np.log(pivots).sum()) + len(W), 1, False)
 
 
 def _descend(way: Layout, G: Floats) -> Found | None:

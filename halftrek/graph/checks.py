@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from halftrek.errors import GraphError
-from halftrek.graph.edges import check_name, edge_key, parse_edge_key
+from halftrek.graph.arcs import Arcs
+from halftrek.graph.arcs import Pair as Pair
+from halftrek.graph.edges import check_name, edge_key, holds_half_letter, parse_edge_key
 
-Pair = tuple[str, str]
 Coefficient = float | str
 
 
@@ -40,8 +41,13 @@ def unordered(pairs: Iterable[Pair]) -> dict[Pair, None]:
     return kept
 
 
+def ends_of(arcs: Sequence[Pair]) -> list[str]:
+    """The variables that bidirected edges join, each once, in the order in which the edges name them."""
+    return list(arcs.names() if isinstance(arcs, Arcs) else dict.fromkeys(v for pair in arcs for v in pair))
+
+
 def observed_names(
-    observed: Iterable[str], arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]
+    observed: Iterable[str], arrows: Iterable[Pair], correlated: Iterable[str], hidden: Mapping[str, tuple[str, ...]]
 ) -> tuple[str, ...]:
     """The stated names, then the others in order of appearance."""
     if isinstance(observed, str):
@@ -50,12 +56,12 @@ def observed_names(
     for v in stated:
         if v in hidden:
             raise GraphError(f"{v!r} is both latent and observed; keep one of the two")
-    met = [v for pair in (*arrows, *arcs) for v in pair] + [c for kids in hidden.values() for c in kids]
+    met = [*(v for pair in arrows for v in pair), *correlated, *(c for kids in hidden.values() for c in kids)]
     return tuple(v for v in dict.fromkeys((*stated, *met)) if v not in hidden)
 
 
 def refuse_impossible(
-    names: tuple[str, ...], arrows: Iterable[Pair], arcs: Iterable[Pair], hidden: Mapping[str, tuple[str, ...]]
+    names: tuple[str, ...], arrows: Iterable[Pair], correlated: Iterable[str], hidden: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Raise if a hidden variable is no independent root, or if nothing is observed."""
     for u, kids in hidden.items():
@@ -70,13 +76,12 @@ def refuse_impossible(
                 f"hidden {v!r} has a cause, {u!r}; hidden variables with causes are not supported. Measure {v!r}, or "
                 f"draw arrows from {u!r} to the children of {v!r}: a less strict model, which contains this one"
             )
-    for u, v in arcs:
-        for w in (u, v):
-            if w in hidden:
-                raise GraphError(
-                    f"hidden {w!r} has a bidirected edge; hidden variables are independent roots. "
-                    f"Give the two a hidden common cause of their children instead"
-                )
+    for w in correlated:
+        if w in hidden:
+            raise GraphError(
+                f"hidden {w!r} has a bidirected edge; hidden variables are independent roots. "
+                f"Give the two a hidden common cause of their children instead"
+            )
     if not names:
         raise GraphError("the graph has no observed variable; name at least one")
 
@@ -84,7 +89,7 @@ def refuse_impossible(
 def known_coefficients(
     given: Mapping[str, Coefficient],
     arrows: Mapping[Pair, None],
-    arcs: Mapping[Pair, None],
+    arcs: Container[Pair],
     hidden: Mapping[str, tuple[str, ...]],
 ) -> dict[str, Coefficient]:
     """What is known, keyed by the text of the edge as the graph has it."""
@@ -98,7 +103,7 @@ def known_coefficients(
 
 
 def _known_key(
-    key: str, arrows: Mapping[Pair, None], arcs: Mapping[Pair, None], hidden: Mapping[str, tuple[str, ...]]
+    key: str, arrows: Mapping[Pair, None], arcs: Container[Pair], hidden: Mapping[str, tuple[str, ...]]
 ) -> str:
     u, kind, v = parse_edge_key(key)
     if kind == "->" and ((u, v) in arrows or v in hidden.get(u, ())):
@@ -114,6 +119,8 @@ def _known_value(key: str, value: Coefficient) -> Coefficient:
     try:
         number = float(value)
     except (TypeError, ValueError):
+        if isinstance(value, str) and holds_half_letter(value):
+            raise GraphError(f"the label {value!r} of {key!r} holds half a letter, which no file can hold") from None
         if isinstance(value, str) and value.strip():
             return value
         number = float("nan")

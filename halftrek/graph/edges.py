@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from halftrek.errors import GraphError
 
 _BARE = re.compile(r"\w[\w.]*")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def check_name(name: object) -> str:
@@ -16,9 +17,16 @@ def check_name(name: object) -> str:
         raise GraphError(f"a variable's name must be a non-empty text, not {name!r}")
     if name != name.strip():
         raise GraphError(f"the variable's name {name!r} begins or ends with a space; remove it")
+    if holds_half_letter(name):
+        raise GraphError(f"the variable's name {name!r} holds half a letter, which no file can hold; rename it")
     if "->" in name or "<-" in name:
         raise GraphError(f"the variable's name {name!r} holds an arrow and could be taken for an edge; rename it")
     return name
+
+
+def holds_half_letter(text: str) -> bool:
+    """True if the text holds half of a pair that stands for one letter, as text of broken bytes does."""
+    return not text.isascii() and _HALF.search(text) is not None
 
 
 def quoted(name: str) -> str:

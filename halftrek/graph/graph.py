@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from halftrek.errors import GraphError
+from halftrek.errors import GraphError, shortened
+from halftrek.graph.arcs import Arcs, arcs_of
 from halftrek.graph.checks import (
     Coefficient,
     Pair,
     children_of,
+    ends_of,
     known_coefficients,
     observed_names,
     pair_of,
     refuse_impossible,
     unordered,
 )
-from halftrek.graph.edges import check_name, did_you_mean, edge_key, parse_edge_key
+from halftrek.graph.edges import check_name, did_you_mean, parse_edge_key
 from halftrek.graph.order import find_cycle, reachable, topological_sort
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ class Graph:
     """An acyclic graph with hidden confounders.
 
     - ``directed``: pairs ``(cause, effect)``;
-    - ``bidirected``: pairs of observed variables whose error terms may covary freely (``x <-> y``);
+    - ``bidirected``: pairs of observed variables whose error terms may covary freely (``x <-> y``); a tuple, or
+      ``Arcs``, which keep many pairs as one block and count, iterate and compare like the tuple of them;
     - ``latents``: hidden root causes with their observed children, any number of them;
     - ``observed``: the measured variables; those named only in edges are added in order of appearance;
     - ``coefficients``: what is known of an edge, keyed by its text: ``{"x -> y": 0.5}`` fixes it,
@@ -45,7 +48,7 @@ class Graph:
     """
 
     directed: tuple[Pair, ...] = ()
-    bidirected: tuple[Pair, ...] = ()
+    bidirected: Sequence[Pair] = ()
     latents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     observed: tuple[str, ...] = ()
     coefficients: Mapping[str, Coefficient] = field(default_factory=dict)
@@ -63,23 +66,54 @@ class Graph:
     ) -> None:
         hidden = {check_name(u): children_of(u, kids) for u, kids in (latents or {}).items()}
         arrows = dict.fromkeys(pair_of(e, "directed") for e in directed)
-        for u, v in list(arrows):
+        out: dict[str, dict[str, None]] = {u: dict.fromkeys(kids) for u, kids in hidden.items()}
+        for u, v in list(arrows) if hidden else ():
             if u in hidden and v not in hidden:  # an arrow out of a hidden cause is one of its children
-                hidden[u] = tuple(dict.fromkeys((*hidden[u], v)))
+                out[u][v] = None
                 del arrows[u, v]
-        arcs = unordered(pair_of(e, "bidirected") for e in bidirected)
-        names = observed_names(observed, arrows, arcs, hidden)
-        refuse_impossible(names, arrows, arcs, hidden)
+        hidden = {u: tuple(kids) for u, kids in out.items()}
+        blocks = bidirected.blocks if isinstance(bidirected, Arcs) else ()
+        loose = bidirected.loose if isinstance(bidirected, Arcs) else bidirected
+        arcs = arcs_of(unordered(pair_of(e, "bidirected") for e in loose), blocks)
+        names = observed_names(observed, arrows, ends_of(arcs), hidden)
+        refuse_impossible(names, arrows, ends_of(arcs), hidden)
         cycle = find_cycle(names, arrows)
         if cycle:
-            shown = " -> ".join(cycle)
             raise GraphError(
-                f"the graph has a cycle: {shown}. Remove or turn one of these arrows; feedback is not supported"
+                f"the graph has a cycle: {shortened(' -> '.join(cycle), 400)}. Remove or turn one of these arrows; "
+                f"feedback is not supported"
             )
-        known = known_coefficients(coefficients or {}, arrows, arcs, hidden)
+        given = coefficients or {}
+        known = known_coefficients(given, arrows, arcs if blocks or not given else dict.fromkeys(arcs), hidden)
+        self._keep(tuple(arrows), arcs, hidden, names, known, notes)
+
+    @classmethod
+    def _checked(
+        cls,
+        arrows: Iterable[Pair],
+        arcs: Sequence[Pair],
+        hidden: dict[str, tuple[str, ...]],
+        names: tuple[str, ...],
+        known: dict[str, Coefficient],
+        notes: Iterable[Note],
+    ) -> Graph:
+        """A graph of pieces that are known to make one, each arrow and arc once, keys of what is known as drawn."""
+        graph = object.__new__(cls)
+        graph._keep(tuple(arrows), arcs, hidden, names, known, notes)
+        return graph
+
+    def _keep(
+        self,
+        arrows: tuple[Pair, ...],
+        arcs: Sequence[Pair],
+        hidden: dict[str, tuple[str, ...]],
+        names: tuple[str, ...],
+        known: dict[str, Coefficient],
+        notes: Iterable[Note],
+    ) -> None:
         for attribute, value in (
-            ("directed", tuple(arrows)),
-            ("bidirected", tuple(arcs)),
+            ("directed", arrows),
+            ("bidirected", arcs),
             ("latents", MappingProxyType(hidden)),
             ("observed", names),
             ("coefficients", MappingProxyType(known)),
@@ -99,8 +133,31 @@ class Graph:
 
     @cached_property
     def _siblings(self) -> dict[str, tuple[str, ...]]:
-        both = [*self.bidirected, *((b, a) for a, b in self.bidirected)]
-        return _neighbours(self.observed, both)
+        loose, blocks = self._loose, self._blocks
+        first, second = _neighbours(self.observed, loose), _neighbours(self.observed, ((b, a) for a, b in loose))
+        for block in blocks:
+            for i, v in enumerate(block):
+                first[v] += block[i + 1 :]
+                second[v] += block[:i]
+        return {v: near + second[v] for v, near in first.items()}
+
+    @property
+    def _blocks(self) -> tuple[tuple[str, ...], ...]:
+        return self.bidirected.blocks if isinstance(self.bidirected, Arcs) else ()
+
+    @property
+    def _loose(self) -> Sequence[Pair]:
+        return self.bidirected.loose if isinstance(self.bidirected, Arcs) else self.bidirected
+
+    @cached_property
+    def _hubs(self) -> dict[str, tuple[str, ...]]:
+        """Each block as a node that causes its members, which joins them as their pairs do; no variable is named so."""
+        return {f"<-> {k}": block for k, block in enumerate(self._blocks)}
+
+    @cached_property
+    def _loose_siblings(self) -> dict[str, tuple[str, ...]]:
+        both = [*self._loose, *((b, a) for a, b in self._loose)]
+        return _neighbours(self.observed, both) if self._blocks else self._siblings
 
     @cached_property
     def _latent_parents(self) -> dict[str, tuple[str, ...]]:
@@ -109,10 +166,12 @@ class Graph:
     @cached_property
     def _ways(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         """Causes, effects and siblings of each variable, hidden causes among them; not to be changed."""
-        if not self.latents:
+        hidden = {**self.latents, **self._hubs}
+        if not hidden:
             return self._parents, self._children, self._siblings
-        into = {v: (*above, *self._latent_parents[v]) for v, above in self._parents.items()}
-        return into | dict.fromkeys(self.latents, ()), self._children | dict(self.latents), self._siblings
+        above = _neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
+        into = {v: (*causes, *above[v]) for v, causes in self._parents.items()}
+        return into | dict.fromkeys(hidden, ()), self._children | hidden, self._loose_siblings
 
     def parents(self, variable: str) -> tuple[str, ...]:
         """Observed direct causes of ``variable``."""
@@ -159,9 +218,11 @@ class Graph:
     @cached_property
     def districts(self) -> tuple[tuple[str, ...], ...]:
         """Classes of variables connected through correlated errors or shared hidden causes, members in causal order."""
-        joined: dict[str, tuple[str, ...]] = {v: self._siblings[v] for v in self.observed}
-        if self.latents:  # hidden causes as nodes of their own: linear also where one has thousands of children
-            joined = {v: (*near, *self._latent_parents[v]) for v, near in joined.items()} | dict(self.latents)
+        joined: dict[str, tuple[str, ...]] = dict(self._loose_siblings)
+        hidden = {**self.latents, **self._hubs}
+        if hidden:  # as nodes of their own: linear also where one has thousands of children
+            above = _neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
+            joined = {v: (*near, *above[v]) for v, near in joined.items()} | hidden
         found: dict[str, int] = {}
         groups: list[list[str]] = []
         for v in self.topological_order:
@@ -183,10 +244,13 @@ class Graph:
     @property
     def is_bow_free(self) -> bool:
         """True if no variable has a direct cause that it is also confounded with; then everything is identified."""
-        correlated = {frozenset(pair) for pair in self.bidirected}
+        correlated = {frozenset(pair) for pair in self._loose}
+        blocks = self.bidirected if isinstance(self.bidirected, Arcs) else Arcs()
         hidden = {v: set(above) for v, above in self._latent_parents.items() if above} if self.latents else {}
         return not any(
-            frozenset((u, v)) in correlated or (u in hidden and v in hidden and hidden[u] & hidden[v])
+            frozenset((u, v)) in correlated
+            or blocks.joins(u, v)
+            or (u in hidden and v in hidden and hidden[u] & hidden[v])
             for u, v in self.directed
         )
 
@@ -196,18 +260,24 @@ class Graph:
         """The graph over some of its variables, all others deleted (not marginalised; for that see ``project``)."""
         keep = set(self._several(variables))
         arrows = [(u, v) for u, v in self.directed if u in keep and v in keep]
-        arcs = [(u, v) for u, v in self.bidirected if u in keep and v in keep]
+        arcs = (self.bidirected if isinstance(self.bidirected, Arcs) else Arcs(tuple(self.bidirected))).within(keep)
         hidden = {u: [c for c in kids if c in keep] for u, kids in self.latents.items()}
         hidden = {u: kids for u, kids in hidden.items() if kids}
         names = [v for v in self.observed if v in keep]
-        gone = {edge_key(u, kind, v) for u, kind, v in self.edges() if not keep.issuperset({u, v} - set(self.latents))}
-        return Graph(arrows, arcs, hidden, names, {k: v for k, v in self.coefficients.items() if k not in gone})
+        stays = keep | set(self.latents)
+        known = {k: x for k, x in self.coefficients.items() if stays.issuperset(parse_edge_key(k)[::2])}
+        return Graph(arrows, arcs, hidden, names, known)
 
     def edges(self) -> list[tuple[str, str, str]]:
         """Every edge as ``(from, "->" or "<->", to)``: directed, out of hidden causes, bidirected."""
         arrows = [(u, "->", v) for u, v in self.directed]
         loadings = [(u, "->", c) for u, kids in self.latents.items() for c in kids]
         return arrows + loadings + [(u, "<->", v) for u, v in self.bidirected]
+
+    @property
+    def edge_count(self) -> int:
+        """How many edges there are, counted without writing them out."""
+        return len(self.directed) + sum(map(len, self.latents.values())) + len(self.bidirected)
 
     def project(self, onto: Iterable[str] | None = None) -> Graph:
         """Latent projection: hidden variables (and observed ones not in ``onto``) become bidirected edges."""
@@ -250,13 +320,21 @@ class Graph:
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
+        """What equal graphs share, but for which pairs are bidirected: of these only how many each variable has."""
+        ends = Counter(v for pair in self._loose for v in pair)
+        for block in self._blocks:
+            ends.update(dict.fromkeys(block, len(block) - 1))
         return (
             frozenset(self.observed),
             frozenset(self.directed),
-            frozenset(frozenset(e) for e in self.bidirected),
+            frozenset(ends.items()),
             frozenset((u, frozenset(kids)) for u, kids in self.latents.items()),
             frozenset((self._key_either_way(key), value) for key, value in self.coefficients.items()),
         )
+
+    @cached_property
+    def _pairs(self) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
+        return frozenset(map(frozenset, self._loose)), frozenset(map(frozenset, self._blocks))
 
     @staticmethod
     def _key_either_way(key: str) -> tuple[str, frozenset[str]] | str:
@@ -264,7 +342,13 @@ class Graph:
         return (kind, frozenset((u, v))) if kind == "<->" else key
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and self._identity == other._identity
+        if self is other:
+            return True
+        if not isinstance(other, Graph) or self._identity != other._identity:
+            return False
+        if self._pairs == other._pairs or self._pairs[1] == other._pairs[1]:
+            return self._pairs == other._pairs
+        return set(map(frozenset, self.bidirected)) == set(map(frozenset, other.bidirected))  # not kept in one way
 
     def __hash__(self) -> int:
         return hash(self._identity)
@@ -293,7 +377,8 @@ class Graph:
 
     def __repr__(self) -> str:
         hidden = f", latents={ {u: list(k) for u, k in self.latents.items()} }" if self.latents else ""
-        arcs = f", bidirected={list(self.bidirected)}" if self.bidirected else ""
+        drawn = f"{self.bidirected!r}" if self._blocks else f"{list(self.bidirected)}"
+        arcs = f", bidirected={drawn}" if self.bidirected else ""
         known = f", coefficients={dict(self.coefficients)}" if self.coefficients else ""
         return f"Graph(directed={list(self.directed)}{arcs}{hidden}, observed={list(self.observed)}{known})"
 

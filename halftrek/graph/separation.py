@@ -60,7 +60,7 @@ class Walks:
     def __init__(self, graph: Graph, without: Iterable[tuple[str, str]] = ()) -> None:
         """``without`` are arrows that count as missing."""
         self._observed = graph.observed
-        self._hidden = frozenset(graph.latents)
+        self._hidden = frozenset((*graph.latents, *graph._hubs))  # a block joins its members as a hidden cause does
         self._into, self._out, self._arcs = graph._ways
         gone = tuple(without)
         if gone:

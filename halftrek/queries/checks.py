@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from halftrek.errors import QueryError
 from halftrek.graph import Graph, did_you_mean
+from halftrek.queries.numbers import check_numbers
 from halftrek.queries.terms import case_of, leaves, sums_of
 from halftrek.queries.types import (
     Arithmetic,
@@ -46,6 +47,7 @@ def _check_edges(query: Query, graph: Graph) -> None:
 
 def check_roles(query: Query, graph: Graph) -> None:
     """Raise QueryError for unknown or hidden names and a variable in two roles; a missing edge is an effect of zero."""
+    check_numbers(query)
     for v in variables_of(query):
         if v in graph.latents:
             raise QueryError(f"{query}: {v!r} is hidden; a question can only be about observed variables")

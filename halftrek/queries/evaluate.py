@@ -13,6 +13,7 @@ from halftrek.queries.checks import check_query, check_roles, check_worlds, vari
 from halftrek.queries.counterfactual import answer_counterfactual
 from halftrek.queries.effects import ends_of
 from halftrek.queries.gathering import gathered
+from halftrek.queries.numbers import checked_distribution, checked_number, combined
 from halftrek.queries.statistics import distribution_of, term_value
 from halftrek.queries.terms import Expression
 from halftrek.queries.types import (
@@ -38,6 +39,12 @@ __all__ = ["check_query", "check_roles", "check_worlds", "evaluate", "variables_
 def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
     """A number for an effect, a distribution for ``P(...)``."""
     check_query(query, model.graph)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # judged by what comes out
+        found = _answer(query, model)
+    return checked_number(found, query) if isinstance(found, float) else checked_distribution(found, query)
+
+
+def _answer(query: Query, model: CGLSCM) -> float | Gaussian:
     match query:
         case DirectEffect(cause, effect):
             return _weights(model, (cause, effect))
@@ -66,10 +73,7 @@ def value_of(expression: Expression, model: CGLSCM) -> float:
         case Arithmetic("+" | "-") if (whole := gathered(expression, model.graph)) is not expression:
             return value_of(whole, model)
         case Arithmetic(operation, left, right):
-            a, b = value_of(left, model), value_of(right, model)
-            if operation == "/" and b == 0.0:
-                raise QueryError(f"{expression}: the divisor is zero in this model")
-            return {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else 0.0}[operation]
+            return combined(operation, value_of(left, model), value_of(right, model), expression)
         case Statistic() | Probability() | Quantile():
             return term_value(expression, _ancestral(model, variables_of(expression)))
         case Standardized(effect):

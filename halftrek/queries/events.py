@@ -80,8 +80,16 @@ def direction_box(mean: Floats, root: Floats, low: Floats, high: Floats) -> Box:
         return Box((), np.zeros((0, 0)), (), (), empty=True)
     at = [int(i) for i in np.flatnonzero(~fixed)]
     units = root[:, at] / spread[at]
-    ends = [(End((low[i] - mean[i]) / spread[i], i), End((high[i] - mean[i]) / spread[i], i)) for i in at]
-    return _merged(at, units, ends)
+    lows = [End(_standard(low[i], mean[i], spread[i]), i) for i in at]
+    highs = [End(_standard(high[i], mean[i], spread[i]), i) for i in at]
+    return _merged(at, units, list(zip(lows, highs, strict=True)))
+
+
+def _standard(end: float, mean: float, spread: float) -> float:
+    """The end in standard deviations; one far beyond all that can happen is no end."""
+    with np.errstate(over="ignore"):
+        found = float((end - mean) / spread)
+    return found if abs(found) < 1e6 else np.copysign(np.inf, found)
 
 
 def _merged(at: list[int], units: Floats, ends: list[tuple[End, End]]) -> Box:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from halftrek.graph import Graph
-from halftrek.queries.terms import Arithmetic, Expression, Leaf, Statistic
+from halftrek.queries.terms import DEEPEST, Arithmetic, Expression, Leaf, Statistic
 from halftrek.queries.variants import Case, Sum, Variant
 
 Weighted = tuple[float, Leaf | float]
@@ -29,6 +29,14 @@ def gathered(expression: Arithmetic, graph: Graph) -> Expression:
     terms: list[Expression] = [Statistic("E", (Sum(tuple(sums)),), case) for case, sums in together.items()]
     rest = [(w, leaf) for (w, leaf), case in zip(parts, cases, strict=True) if case is None]
     terms += [leaf if w == 1.0 else Arithmetic("*", w, leaf) for w, leaf in rest]
+    return _total(terms)
+
+
+def _total(terms: list[Expression]) -> Expression:
+    """The sum of all terms; of very many, the sum of two halves, which is not as deep."""
+    if len(terms) > DEEPEST // 2:
+        half = len(terms) // 2
+        return Arithmetic("+", _total(terms[:half]), _total(terms[half:]))
     total = terms[0]
     for term in terms[1:]:
         total = Arithmetic("+", total, term)

@@ -123,7 +123,7 @@ def _expression(expression: Expression, model: CGLSCM) -> Gradient:
             return _expression(left, model) * b + _expression(right, model) * a
         case Arithmetic("/", left, right):
             a, b = value_of(left, model), value_of(right, model)
-            return _expression(left, model) * (1.0 / b) + _expression(right, model) * (-a / b**2)
+            return _expression(left, model) * (1.0 / b) + _expression(right, model) * (-a / b / b)
         case Standardized(effect):
             cause, last = ends_of(effect)
             spread = Arithmetic("/", Statistic("SD", (single(cause),)), Statistic("SD", (single(last),)))

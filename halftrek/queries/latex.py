@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
+from halftrek.errors import printable
 from halftrek.queries.distributions import Counterfactual, Interventional, Potential
 from halftrek.queries.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
 from halftrek.queries.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
@@ -16,6 +17,8 @@ from halftrek.queries.writing import Value, number
 _NAMES = {"E": "\\mathbb{E}", "Var": "\\operatorname{Var}", "SD": "\\operatorname{SD}"}
 _NAMES |= {"Cov": "\\operatorname{Cov}", "Corr": "\\operatorname{Corr}"}
 _PLAIN = {"\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", "_": "\\_", "%": "\\%", "&": "\\&", "#": "\\#", "$": "\\$"}
+_PLAIN |= {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}"}
+_PLAIN |= {"\n": " ", "\t": " "}
 
 
 def latex_name(name: str) -> str:
@@ -25,7 +28,12 @@ def latex_name(name: str) -> str:
         return f"{match[1]}_{{{match[2]}}}"
     if re.fullmatch(r"[A-Za-z]|\d+", name):
         return name
-    return "\\text{" + "".join(_PLAIN.get(c, c) for c in name) + "}"
+    return "\\text{" + latex_text(name) + "}"
+
+
+def latex_text(text: str) -> str:
+    """Text that LaTeX sets as it is."""
+    return "".join(_PLAIN.get(c, c) for c in printable(text))
 
 
 def as_latex(query: Any) -> str:

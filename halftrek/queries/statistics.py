@@ -12,6 +12,7 @@ from halftrek.queries.affine import joint_of
 from halftrek.queries.conditional import Conditional, numbers_seen
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.events import box_gradient, box_probability
+from halftrek.queries.numbers import checked_number, checked_spread
 from halftrek.queries.terms import Distribution, Probability, Quantile, Statistic, case_of, sums_of
 from halftrek.queries.truncated import Truncated, truncated
 from halftrek.queries.variants import Event, single
@@ -50,12 +51,13 @@ def term_value(term: Asked, model: CGLSCM) -> float:
         case Statistic():
             cut = _cut(term, found)
             mean, cov = (found.mean, found.cov) if cut is None else cut.moments()
-            return _statistic(term, mean, cov)
+            found_value = _statistic(term, mean, cov)
+            return (checked_spread if term.kind in ("Var", "SD") else checked_number)(found_value, term)
         case Quantile(level, _, _):
             return float(found.mean[0] + NormalDist().inv_cdf(level) * np.sqrt(found.cov[0, 0]))
         case Probability():
             both, behind = _ratio(term, found)
-            return both / behind
+            return min(checked_number(both / behind, term), 1.0)  # two integrals, each with its own rounding
 
 
 def term_gradient(term: Asked, model: CGLSCM) -> Gradient:
@@ -145,6 +147,6 @@ def _ratio_gradient(term: Probability, found: Conditional) -> tuple[Floats, Floa
         both, behind = _ratio(term, found)
         less_mean, less_cov = box_gradient(found.mean[m:], found.root[:, m:], *_ends(term.case.events))
         by_mean, by_cov = by_mean / behind, by_cov / behind
-        by_mean[m:] -= both / behind**2 * less_mean
-        by_cov[m:, m:] -= both / behind**2 * less_cov
+        by_mean[m:] -= both / behind * (less_mean / behind)  # not its square, which may be nothing
+        by_cov[m:, m:] -= both / behind * (less_cov / behind)
     return by_mean, by_cov

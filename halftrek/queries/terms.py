@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
+from halftrek.errors import QueryError
 from halftrek.queries.effects import DirectEffect, Effect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
 from halftrek.queries.variants import Case, Event, Sum
 from halftrek.queries.writing import Written, number
 
 Kind = Literal["E", "Var", "SD", "Cov", "Corr"]
 Operation = Literal["+", "-", "*", "/"]
+DEEPEST = 100  # operations within each other; ours to choose, so that Python's own limit on calls never decides
 
 
 def _behind(case: Case) -> str:
@@ -87,6 +90,17 @@ class Arithmetic(Written):
     left: Expression
     right: Expression
 
+    def __post_init__(self) -> None:
+        if self.depth > DEEPEST:
+            raise QueryError(
+                f"a question has at most {DEEPEST} operations or brackets within each other; ask it in parts"
+            )
+
+    @cached_property
+    def depth(self) -> int:
+        """How many operations there are within each other, itself included."""
+        return 1 + max(side.depth if isinstance(side, Arithmetic) else 0 for side in (self.left, self.right))
+
     def __str__(self) -> str:
         tight = self.operation in "*/"
         left = _side(self.left, brackets="+-" if tight else "")
@@ -109,11 +123,13 @@ def _side(side: Expression, brackets: str) -> str:
 
 def leaves(expression: Expression) -> Iterator[Leaf]:
     """The numbers of a model that an expression is made of, from left to right."""
-    if isinstance(expression, Arithmetic):
-        yield from leaves(expression.left)
-        yield from leaves(expression.right)
-    elif not isinstance(expression, float):
-        yield expression
+    waiting = [expression]
+    while waiting:
+        last = waiting.pop()
+        if isinstance(last, Arithmetic):
+            waiting += [last.right, last.left]
+        elif not isinstance(last, float):
+            yield last
 
 
 def sums_of(term: Term | Distribution) -> tuple[Sum, ...]:

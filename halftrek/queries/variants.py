@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 from types import MappingProxyType
 
+from halftrek.errors import QueryError
 from halftrek.graph import quoted
 from halftrek.portable import Portable
 from halftrek.queries.distributions import Potential
 from halftrek.queries.writing import Value, number, word
+
+DEEPEST = 20  # subscripts within subscripts; ours to choose, so that Python's own limit on calls never decides
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,13 @@ class Variant(Portable):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "changes", MappingProxyType(dict(self.changes)))
+        if self.depth > DEEPEST:
+            raise QueryError(f"{self.variable!r} has subscripts more than {DEEPEST} deep; write it with fewer")
+
+    @cached_property
+    def depth(self) -> int:
+        """How many subscripts there are within each other."""
+        return max((1 + (c.depth if isinstance(c, Variant) else 0) for c in self.changes.values()), default=0)
 
     def __hash__(self) -> int:
         return hash((self.variable, frozenset(self.changes.items())))

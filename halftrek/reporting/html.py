@@ -27,8 +27,8 @@ _CELL = "padding:2px 10px 2px 0;vertical-align:top;border:none;background:none"
 
 def graph_html(graph: Graph) -> str:
     """The picture of the graph; of a large one its size only."""
-    size = f"{len(graph)} variables, {len(graph.edges())} edges"
-    if len(graph) > _MANY or len(graph.edges()) > 4 * _MANY or not len(graph):
+    size = f"{len(graph)} variables, {graph.edge_count} edges"
+    if len(graph) > _MANY or graph.edge_count > 4 * _MANY or not len(graph):
         return f"<div>Graph of {size}</div>"
     return f"<div>{graph_svg(graph)}</div>"
 
@@ -43,8 +43,8 @@ def fit_html(fit: Fit) -> str:
         ("status", f'<span style="color:{colour}">{escape(str(fit.status))}</span>'),
     ]
     parts = ["<b>Fit of a linear model</b>", _pairs(pairs)]
-    if len(graph.edges()) > 4 * _MANY:
-        return _block([*parts, f"<div>{len(graph.edges())} edges: see fit.params()</div>"])
+    if graph.edge_count > 4 * _MANY:
+        return _block([*parts, f"<div>{graph.edge_count} edges: see fit.params()</div>"])
     if len(graph) <= _MANY:
         parts.append(graph_svg(fit))
     rows = [r for r in judged_parameters(fit) if r.op != "~1" and r.lhs != r.rhs]

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from halftrek.errors import printable
+
 WIDTH = 80
 Cell = str | float | int | None
 
@@ -58,6 +60,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int
     for row in rows:
         if len(row) != len(headers):
             raise ValueError(f"a row of {len(row)} cells under {len(headers)} headers: {row!r}")
+    headers = [printable(head) for head in headers]
     columns = [column_texts([row[j] for row in rows], digits) for j in range(len(headers))]
     numeric = [any(isinstance(row[j], (int, float)) for row in rows) for j in range(len(headers))]
     widths = [max(map(len, (head, *column))) for head, column in zip(headers, columns, strict=True)]
@@ -81,7 +84,7 @@ def paragraph(text: str, *, indent: int = 0) -> str:
     margin = " " * indent
     folded = (
         textwrap.wrap(line, max(20, page_width() - indent), break_long_words=False) or [""]
-        for line in text.splitlines()
+        for line in printable(text).splitlines()
     )
     return "\n".join((margin + line).rstrip() for lines in folded for line in lines)
 
@@ -91,7 +94,7 @@ def facts(pairs: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
     width = max((len(name) for name, _ in pairs), default=0)
     lines: list[str] = []
     for name, value in pairs:
-        head = " " * indent + name.ljust(width) + "  "
+        head = " " * indent + printable(name).ljust(width) + "  "
         folded = paragraph(value, indent=len(head)).splitlines() or [""]
         lines += [(head + folded[0].strip()).rstrip(), *folded[1:]]
     return "\n".join(lines)
@@ -134,7 +137,7 @@ def _cell(cell: Cell, digits: int, decimals: int | None) -> str:
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return cell
+        return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,d}"
     if decimals is None or not math.isfinite(cell):

@@ -58,7 +58,7 @@ def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
             ("status", str(fit.status)),
         ]
     )
-    parts = [f"Fit of a linear model with {len(graph.edges())} edges\n{head}"]
+    parts = [f"Fit of a linear model with {graph.edge_count} edges\n{head}"]
     parts += _parameter_tables(fit, judged_parameters(fit) if rows is None else rows)
     searched = [d for d in fit.districts if len(d.members) > 1]
     if searched:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.queries.latex import latex_text
 from halftrek.reporting.curves import HEIGHT
 from halftrek.reporting.drawing import Identified, Node, Stroke, make_drawing
 
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from halftrek.graph import Graph
     from halftrek.model import CGLSCM
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
-}  # fmt: skip
 _STYLES = (
     f"observed/.style={{draw, rounded corners={HEIGHT / 2:g}cm, minimum height={HEIGHT:g}cm, inner sep=0pt}}",
     "hidden/.style={observed, dashed, teal}",
@@ -59,7 +56,7 @@ def _node(node: Node, key: str, role: str | None) -> str:
     if node.hub:
         return f"  \\node[hub] ({key}) at {_point(node.x, node.y)} {{}};"
     style = "hidden" if node.hidden else role or "observed"
-    name = "".join(_SPECIAL.get(letter, letter) for letter in node.name)
+    name = latex_text(node.name)
     return f"  \\node[{style}, minimum width={node.width:.2f}cm] ({key}) at {_point(node.x, node.y)} {{{name}}};"
 
 

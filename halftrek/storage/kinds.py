@@ -10,6 +10,7 @@ from typing import Any
 # A file names a class, never a module: code may move, files stay readable. Nothing outside these modules is ever built.
 _MODULES = (
     "halftrek.notes",
+    "halftrek.graph.arcs",
     "halftrek.graph.graph",
     "halftrek.moments.categories",
     "halftrek.moments.kinds",

@@ -1,15 +1,15 @@
 """The arrows syntax: ``x -> y -> z; x <-> z; latent U; U -> {x, y} [0.5]``.
 
-Statements end with ``;`` or the line. ``latent U, V`` and ``observed x, y`` declare; a name alone declares an observed
-variable. Brackets after an edge hold its coefficient: a number fixes it, edges with the same label are equal. Comments
-begin with ``#``, ``//`` or ``%%``, or stand in ``/* */``. Names with other characters than letters, digits, ``_`` and
-``.`` are quoted.
+``{x, y, z} <-> {x, y, z}``, the same names on both sides, joins each of them to each other. Statements end with ``;``
+or the line. ``latent U, V`` and ``observed x, y`` declare; a name alone declares an observed variable. Brackets after
+an edge hold its coefficient: a number fixes it, edges with the same label are equal. Comments begin with ``#``, ``//``
+or ``%%``, or stand in ``/* */``. Names with other characters than letters, digits, ``_`` and ``.`` are quoted.
 """
 
 from __future__ import annotations
 
 from halftrek.errors import GraphSyntaxError
-from halftrek.graph import Coefficient, Graph, edge_key, quoted
+from halftrek.graph import Arcs, Coefficient, Graph, edge_key, parse_edge_key, quoted
 from halftrek.syntax.draft import Draft, number_text
 from halftrek.syntax.tokens import Cursor, Token, rules, scan
 
@@ -51,14 +51,27 @@ def write(graph: Graph) -> str:
             edges.append(f"{_name(u)} -> {{{', '.join(map(_name, kids))}}}")
         else:
             edges.extend(_edge(graph, u, "->", c) for c in kids)
-    for u, v in graph.bidirected:
+    blocks = _blocks(graph)
+    for u, v in graph.bidirected.loose if blocks and isinstance(graph.bidirected, Arcs) else graph.bidirected:
         drawn |= {u: None, v: None}
         edges.append(_edge(graph, u, "<->", v))
+    for block in blocks:
+        drawn |= dict.fromkeys(block)
+        names = f"{{{', '.join(map(_name, block))}}}"
+        edges.append(f"{names} <-> {names}")
     alone = [v for v in graph.observed if v not in drawn]
     if (*drawn, *alone) != graph.observed:
         lines.append(f"observed {', '.join(map(_name, graph.observed))}")
         alone = []
     return "\n".join([*lines, *edges, *map(_name, alone)])
+
+
+def _blocks(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """Blocks of covariances that can be written as one: nothing is known of any of them."""
+    arcs = graph.bidirected
+    if not isinstance(arcs, Arcs) or any(kind == "<->" for _, kind, _ in map(parse_edge_key, graph.coefficients)):
+        return ()
+    return arcs.blocks
 
 
 def _declare(cursor: Cursor, draft: Draft) -> None:
@@ -85,10 +98,18 @@ def _chain(cursor: Cursor, draft: Draft) -> None:
         cursor.skip("\n")
         right = _group(cursor)
         coefficient = _coefficient(cursor, draft)
+        if arrow == "<->" and coefficient is None and len(_words(left)) > 1 and _words(left) == _words(right):
+            draft.join(list({name.word: name for name in reversed(left)}.values())[::-1])
+            left = right
+            continue
         for u in left:
             for v in right:
                 draft.connect(u, arrow, v, coefficient)
         left = right
+
+
+def _words(names: list[Token]) -> set[str]:
+    return {name.word for name in names}
 
 
 def _group(cursor: Cursor) -> list[Token]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from halftrek.errors import GraphSyntaxError
-from halftrek.syntax.tokens import Cursor, Token, rules, scan
+from halftrek.syntax.tokens import DEEPEST, Cursor, Token, rules, scan
 
 _RULES = rules(
     comments=r"#[^\n]*|//[^\n]*|%%[^\n]*|/\*.*?\*/",
     symbols=r"<->|@->|<-@|@-@|@--|--@|->|<-|--|[→←↔{}\[\],;=:]|~>|[-~+*|<>()@]",
 )
 ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
+# attributes that dagitty or DOT texts are read for; others are looks, and are passed over
+_READ = {"latent", "unobserved", "l", "u", "exposure", "outcome", "adjusted", "e", "o", "a", "selected", "s", "beta"}
+_READ |= {"hidden", "observed", "dir", "coefficient"}
 _ENDS = ("@->", "<-@", "@-@", "@--", "--@", "--", *ARROWS)
 
 
@@ -38,16 +42,14 @@ class Attribute:
 Attributes = Mapping[str, Attribute]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A variable where it is mentioned first or described, with what is said of it there."""
 
     name: Token
     attributes: Attributes
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """One edge of a chain."""
 
     left: Token
@@ -75,6 +77,18 @@ class _Scope:
         return _Scope(dict(self.node), dict(self.edge))
 
 
+@dataclass(slots=True)
+class _Braces:
+    """Braces that are being read: what they mention, and the ends and arrows of the statement at hand."""
+
+    opened: Token
+    scope: _Scope
+    mentioned: dict[str, Token] = field(default_factory=dict)
+    ends: list[dict[str, Token]] = field(default_factory=list)
+    arrows: list[Token] = field(default_factory=list)
+    within: bool = False  # a statement has begun, and a name or braces must follow
+
+
 def parse_block(text: str, heads: tuple[str, ...], example: str) -> Block:
     """The pieces of ``head name { ... }``; braces inside are flattened."""
     cursor = Cursor(text, scan(text, _RULES, GraphSyntaxError), GraphSyntaxError)
@@ -88,7 +102,7 @@ def parse_block(text: str, heads: tuple[str, ...], example: str) -> Block:
     if cursor.here.is_name:
         cursor.take()
     reader = _Reader(cursor)
-    reader.braces(_Scope({}, {}))
+    reader.braces()
     cursor.skip(";")
     if not cursor.done:
         cursor.fail(f"nothing can follow the closing brace, but here is {cursor.here.shown()}")
@@ -103,61 +117,83 @@ class _Reader:
         self._met: set[str] = set()
         self.items: list[Node | Link] = []
 
-    def braces(self, scope: _Scope) -> list[Token]:
-        """Everything up to the closing brace; returns each name mentioned once."""
+    def braces(self) -> None:
+        """Everything up to the brace that closes the first one; for braces inside there is a list, not a call each."""
         cursor = self._cursor
-        opened = cursor.expect("{", "a '{' is needed here")
-        mentioned: dict[str, Token] = {}
-        while True:
-            cursor.skip(";", ",")
-            if cursor.accept("}"):
-                return list(mentioned.values())
-            if cursor.done:
-                cursor.fail("this '{' is not closed; add a '}'", opened)
-            for name in self._statement(scope):
-                mentioned.setdefault(name.word, name)
+        stack = [_Braces(cursor.expect("{", "a '{' is needed here"), _Scope({}, {}))]
+        while stack:
+            here = stack[-1]
+            if not here.within:
+                cursor.skip(";", ",")
+                if cursor.accept("}"):
+                    stack.pop()
+                    if stack:
+                        self._ended(stack[-1], here.mentioned)
+                    continue
+                if cursor.done:
+                    cursor.fail("this '{' is not closed; add a '}'", here.opened)
+                if self._setting(here.scope):
+                    continue
+                here.within = True
+            if _word(cursor) == "subgraph":
+                cursor.take()
+                if cursor.here.is_name:
+                    cursor.take()
+            if cursor.sees("{"):
+                if len(stack) == DEEPEST:
+                    cursor.fail(f"braces are nested more than {DEEPEST} deep here; write the edges with fewer")
+                stack.append(_Braces(cursor.take(), here.scope.inner()))
+            else:
+                self._ended(here, self._name(here.scope))
 
-    def _statement(self, scope: _Scope) -> list[Token]:
+    def _setting(self, scope: _Scope) -> bool:
+        """``node [...]``, ``edge [...]``, ``graph [...]`` or ``word=value``, passed over; False if there is none."""
         cursor = self._cursor
         if _word(cursor) in ("node", "edge", "graph") and cursor.after.text == "[":
             word = cursor.take().text.lower()
             attributes = self._attributes()
             if word != "graph":
                 (scope.node if word == "node" else scope.edge).update(attributes)
-            return []
+            return True
         if cursor.here.is_name and cursor.after.text == "=":  # of the whole graph: bb="0,0,1,1", rankdir=LR
             cursor.take()
             cursor.take()
             self._value()
-            return []
-        ends = [self._end(scope)]
-        arrows: list[Token] = []
-        while cursor.sees(*_ENDS):
-            arrows.append(cursor.take())
-            ends.append(self._end(scope))
-        own = self._attributes()
-        for (left, right), arrow in zip(pairwise(ends), arrows, strict=True):
-            self.items.extend(Link(u, arrow, v, {**scope.edge, **own}) for u in left for v in right)
-        if own and not arrows:
-            self.items.extend(Node(name, own) for name in ends[0])
-        return [name for end in ends for name in end]
+            return True
+        return False
 
-    def _end(self, scope: _Scope) -> list[Token]:
-        """A name, or several in braces."""
+    def _ended(self, here: _Braces, names: dict[str, Token]) -> None:
+        """One end of an edge has been read, a name or several in braces: an arrow follows, or the statement is over."""
         cursor = self._cursor
-        if _word(cursor) == "subgraph":
-            cursor.take()
-            if cursor.here.is_name:
-                cursor.take()
-        if cursor.sees("{"):
-            return self.braces(scope.inner())
+        here.ends.append(names)
+        if cursor.sees(*_ENDS):
+            here.arrows.append(cursor.take())
+            return
+        own = self._attributes()
+        if here.arrows:
+            marks = {**here.scope.edge, **own}
+            for (left, right), arrow in zip(pairwise(here.ends), here.arrows, strict=True):
+                self.items.extend(Link(u, arrow, v, marks) for u in left.values() for v in right.values())
+        elif own:
+            self.items.extend(Node(name, own) for name in names.values())
+        for end in here.ends:
+            if here.mentioned:
+                for word, name in end.items():
+                    here.mentioned.setdefault(word, name)
+            else:
+                here.mentioned = end
+        here.ends, here.arrows, here.within = [], [], False
+
+    def _name(self, scope: _Scope) -> dict[str, Token]:
+        cursor = self._cursor
         name = cursor.expect_name()
         if cursor.sees(":"):
             cursor.fail("ports are not understood; put a name with a colon in double quotes")
-        if name.word not in self._met:
-            self._met.add(name.word)
+        word = name.word
+        if word not in self._met:
+            self._met.add(word)
             self.items.append(Node(name, dict(scope.node)))
-        return [name]
+        return {word: name}
 
     def _attributes(self) -> dict[str, Attribute]:
         cursor = self._cursor
@@ -169,7 +205,9 @@ class _Reader:
                 if cursor.done:
                     cursor.fail("this '[' is not closed; add a ']'", opened)
                 word = cursor.expect_name("an attribute or ']' is needed here")
-                found[word.word.lower()] = Attribute(word, self._value() if cursor.accept("=") else None)
+                attribute = Attribute(word, self._value() if cursor.accept("=") else None)
+                if word.word.lower() in _READ:
+                    found[word.word.lower()] = attribute
                 cursor.skip(",", ";")
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from halftrek.errors import GraphSyntaxError
 from halftrek.syntax.tokens import UNSIGNED, Cursor, Token, rules, scan
@@ -26,8 +26,7 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One term of a right side: ``0.5*x``, ``a*x``, ``NA*x``.
 
     Without a name it is the intercept, or the 0 of ``f =~ 0``, a hidden cause without children.
@@ -41,8 +40,7 @@ class Term:
     freed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(NamedTuple):
     """``left operator term``; a statement with several names or terms becomes several of these."""
 
     left: Token
@@ -50,8 +48,7 @@ class Formula:
     term: Term
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """``name := expression``, which says nothing of the graph."""
 
     name: Token

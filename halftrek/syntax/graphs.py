@@ -25,8 +25,10 @@ _WRITERS: dict[str, Callable[[Graph], str]] = {
     "dagitty": dagitty.write,
     "dot": dot.write,
 }
-_NOISE = re.compile(rf"{QUOTED}|#[^\n]*|//[^\n]*|%%[^\n]*|/\*.*?\*/", re.DOTALL)
-_HEAD = re.compile(r"\s*(?:(dag|mag|pdag|pag)|(strict\s+)?(digraph|graph))\b\s*[\w.]*\s*\{", re.IGNORECASE)
+# what is not closed is taken whole too, so that no part of it is looked at again
+_OPEN = r"/\*.*|\"(?:[^\"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*"
+_NOISE = re.compile(rf"(?P<noise>{QUOTED}|#[^\n]*|//[^\n]*|%%[^\n]*|/\*.*?\*/)|{_OPEN}", re.DOTALL)
+_HEAD = re.compile(r"\s*(?:(dag|mag|pdag|pag)|(strict\s+)?(digraph|graph))\b\s*(?:[\w.]+\s*)?\{", re.IGNORECASE)
 _SIGN = re.compile(r"(?P<arrows><->|->|<-|[→←↔]|~>)|(?P<lavaan>=~|~~|~|:=)")
 
 
@@ -55,12 +57,18 @@ def format_graph(graph: Graph, syntax: Literal["arrows", "lavaan", "dagitty", "d
 
 def detect_syntax(text: str) -> Syntax:
     """The syntax that a text is most likely written in, by its head or its first operator."""
-    bare = _NOISE.sub(lambda m: "_" if m[0][0] in "\"'" else " ", text)
+    bare = _NOISE.sub(_hollow, text)
     head = _HEAD.match(bare)
     if head:
         return "dagitty" if head[1] else "dot"
     sign = _SIGN.search(re.sub(r"![^\n]*", "", bare))
     return "lavaan" if sign is not None and sign.lastgroup == "lavaan" else "arrows"
+
+
+def _hollow(found: re.Match[str]) -> str:
+    if found["noise"] is None:
+        return found[0]
+    return "_" if found[0][0] in "\"'" else " "
 
 
 def _known_syntax(syntax: str, known: tuple[str, ...]) -> str:

@@ -21,7 +21,6 @@ What is left out, or read in another way than ``sem()`` reads it, is said in the
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import combinations
 from typing import NoReturn
 
@@ -68,8 +67,8 @@ def _said(term: Term) -> Coefficient | None:
 def _loading_coefficients(model: Model) -> dict[Arrow, Coefficient | None]:
     """What is known of the arrows out of each factor, for a factor with unit variance."""
     known: dict[Arrow, Coefficient | None] = {}
-    for factor in model.factors:
-        out = {arrow: formula.term for arrow, formula in model.weights.items() if arrow[0] == factor}
+    for factor, formulas in model.out_of(model.factors).items():
+        out = {arrow: formula.term for arrow, formula in formulas.items()}
         first = next((arrow for arrow in out if model.weights[arrow].operator.text == "=~"), None)
         marker = None if first is None or out[first].fixed is not None or out[first].freed else first
         variance = model.variances[factor].term if factor in model.variances else None
@@ -86,7 +85,7 @@ def _loading_coefficients(model: Model) -> dict[Arrow, Coefficient | None]:
                 known[marker] = 1.0
         else:
             if marker is not None:
-                out[marker] = replace(out[marker], fixed=1.0)
+                out[marker] = out[marker]._replace(fixed=1.0)
             known |= _scale_free(model, factor, out)
     return known
 
@@ -134,14 +133,12 @@ def _connect_covariances(model: Model, draft: Draft) -> None:
         term = formula.term
         if term.fixed == 0.0:
             continue
-        if pair <= set(model.factors):
+        if pair <= model.factors.keys():
             _refuse_factor_pair(model, *pair, place=(formula.left, term.last))
         draft.connect(formula.left, "<->", term.name or formula.left, _said(term), span=(formula.left, term.last))
     # as in lavaan: who is spoken of in a ~~ or ~ 1 is no mere covariate any more, and covaries only as written
     spoken = {*model.variances, *model.intercepts, *(v for pair in model.covariances for v in pair)}
-    exogenous = {u: token for u, token in model.exogenous.items() if u not in spoken}
-    for u, v in combinations(exogenous, 2):
-        draft.connect(exogenous[u], "<->", exogenous[v])
+    draft.join([token for u, token in model.exogenous.items() if u not in spoken])
 
 
 def _refuse_what_has_no_place(model: Model) -> None:
@@ -174,13 +171,14 @@ def _refuse_errorless_indicators(model: Model, known: dict[Arrow, Coefficient | 
     loadings = [arrow for arrow, formula in model.weights.items() if formula.operator.text == "=~"]
     indicators = Counter(factor for factor, _ in loadings)
     factors = Counter(v for _, v in loadings)
+    children = Counter(u for u, _ in model.weights)
     for factor, v in loadings:
         if indicators[factor] > 1 or factors[v] > 1 or v in model.variances:
             continue
         term = model.weights[factor, v].term
         loading = known[factor, v]
         free = loading is None or (isinstance(loading, str) and model.label_uses[loading] <= 1)
-        if not free or sum(u == factor for u, _ in model.weights) > 1:
+        if not free or children[factor] > 1:
             model.refuse(
                 f"lavaan fixes the error of {v!r}, the only indicator of {factor!r}, at zero, and a graph has no place "
                 f"for that; write {v} ~~ {v} to free it, or {v} in place of {factor}",

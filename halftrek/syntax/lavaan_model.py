@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NoReturn
 
 from halftrek.errors import GraphSyntaxError
@@ -35,11 +36,20 @@ class Model:
             if formula.operator.text == "~" and u not in effects and u not in self.factors
         }
 
+    def out_of(self, sources: Iterable[str]) -> dict[str, dict[Arrow, Formula]]:
+        """The arrows that begin at each of these."""
+        found: dict[str, dict[Arrow, Formula]] = {u: {} for u in sources}
+        for arrow, formula in self.weights.items():
+            if arrow[0] in found:
+                found[arrow[0]][arrow] = formula
+        return found
+
     @property
     def terminal(self) -> list[str]:
         """Variables left of some ``~``, never right of one, no indicators."""
         regressions = [arrow for arrow, formula in self.weights.items() if formula.operator.text == "~"]
-        others = {u for u, _ in regressions} | {v for u, v in self.weights if (u, v) not in set(regressions)}
+        known = set(regressions)
+        others = {u for u, _ in regressions} | {v for u, v in self.weights if (u, v) not in known}
         return list(dict.fromkeys(v for _, v in regressions if v not in others))
 
     def refuse(self, message: str, first: Token, last: Token | None = None) -> NoReturn:
@@ -86,10 +96,9 @@ def _merged(model: Model, before: Formula | None, formula: Formula) -> Formula:
         if apart and one != other:
             words = ["free" if said is None else str(said) for said in (one, other)]
             model.refuse(f"this was given before as {words[0]} and is now {words[1]}; keep one", new.first, new.last)
-    term = replace(
-        new,
+    term = new._replace(
         fixed=new.fixed if old.fixed is None else old.fixed,
         label=old.label or new.label,
         freed=old.freed or new.freed,
     )
-    return replace(formula, term=term)
+    return formula._replace(term=term)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice
 
 from halftrek.notes import Note
-from halftrek.syntax.lavaan_model import Model
+from halftrek.syntax.formulas import Formula
+from halftrek.syntax.lavaan_model import Arrow, Model
 
 _SHOWN = 6
 
@@ -16,28 +18,42 @@ def reading_notes(model: Model, defined: Sequence[str]) -> tuple[Note, ...]:
     notes = []
     if defined:
         notes.append(Note("lavaan definitions", {"names": _listed(defined)}))
-    apart = outcomes_apart(model)
+    apart = list(islice(outcomes_apart(model), 1))
     if apart:
         u, v = apart[0]
-        names = _listed(tuple(dict.fromkeys(name for pair in apart for name in pair)))
-        notes.append(Note("lavaan outcomes", {"names": names, "first": u, "second": v}))
-    for factor in model.factors:
-        if _is_growth_factor(model, factor):
-            indicators = [v for u, v in model.weights if u == factor]
+        notes.append(Note("lavaan outcomes", {"names": _all_apart(model), "first": u, "second": v}))
+    for factor, formulas in model.out_of(model.factors).items():
+        if _is_growth_factor(model, factor, formulas):
+            indicators = [v for _, v in formulas]
             notes.append(Note("lavaan growth", {"factor": factor, "indicators": _listed(indicators)}))
         if factor in model.intercepts and model.intercepts[factor].term.fixed is None:
             notes.append(Note("lavaan factor mean", {"factor": factor}))
     return tuple(notes)
 
 
-def outcomes_apart(model: Model) -> list[tuple[str, str]]:
+def outcomes_apart(model: Model) -> Iterator[tuple[str, str]]:
     """Pairs of outcomes that cause nothing and that the text leaves alone: here apart, in ``sem()`` they covary."""
-    return [pair for pair in combinations(model.terminal, 2) if frozenset(pair) not in model.covariances]
+    return (pair for pair in combinations(model.terminal, 2) if frozenset(pair) not in model.covariances)
 
 
-def _is_growth_factor(model: Model, factor: str) -> bool:
+def _all_apart(model: Model) -> str:
+    """The outcomes of these pairs, found without going through all of the pairs: a few to show, the others counted."""
+    terminal = model.terminal
+    ends = set(terminal)
+    said = Counter(v for pair in model.covariances if pair <= ends for v in pair)
+    count = sum(said[v] < len(terminal) - 1 for v in terminal)
+    shown: dict[str, None] = {}
+    for pair in outcomes_apart(model):
+        shown |= dict.fromkeys(pair)
+        if len(shown) >= min(count, _SHOWN):
+            break
+    names = list(shown)[:_SHOWN]
+    return ", ".join(names) + (f" and {count - _SHOWN} more" if count > _SHOWN else "")
+
+
+def _is_growth_factor(model: Model, factor: str, formulas: Mapping[Arrow, Formula]) -> bool:
     """True if all loadings are given and the variance is free: an intercept or a slope over time."""
-    loadings = [f.term for (u, _), f in model.weights.items() if u == factor and f.operator.text == "=~"]
+    loadings = [f.term for f in formulas.values() if f.operator.text == "=~"]
     variance = model.variances.get(factor)
     free = variance is None or variance.term.fixed is None
     return free and len(loadings) > 1 and all(term.fixed is not None for term in loadings)

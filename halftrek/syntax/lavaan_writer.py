@@ -14,11 +14,10 @@ Further ``v ~~ v`` come first where the variables would otherwise be met in anot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator
 
 from halftrek.errors import GraphError
-from halftrek.graph import Coefficient, Graph, edge_key
+from halftrek.graph import Arcs, Coefficient, Graph, edge_key
 from halftrek.syntax.draft import number_text
 
 # what R takes for a name; lavaan calls its own parameters .p1., .p2. and so on
@@ -71,20 +70,23 @@ def _regressions(graph: Graph) -> Iterator[_Line]:
 
 
 def _covariances(graph: Graph) -> Iterator[_Line]:
-    for u, v in graph.bidirected:
+    arcs = graph.bidirected if isinstance(graph.bidirected, Arcs) else Arcs(tuple(graph.bidirected))
+    for u, v in arcs.loose:
         yield u, "~~", {v: f"{_modifier(_known(graph, u, '<->', v))}{v}"}
-    joined = {frozenset(pair) for pair in graph.bidirected}
+    for block in arcs.blocks:  # a line for each member
+        for i, u in enumerate(block[:-1]):
+            yield u, "~~", {v: f"{_modifier(_known(graph, u, '<->', v))}{v}" for v in block[i + 1 :]}
     for would_covary in (_exogenous(graph), _terminal(graph)):
-        yield from _zeros(would_covary, joined)
+        yield from _zeros(would_covary, graph.siblings)
 
 
-def _zeros(names: Iterable[str], joined: Iterable[frozenset[str]] = ()) -> Iterator[_Line]:
-    apart: dict[str, dict[str, str]] = {}
-    for u, v in combinations(names, 2):
-        if frozenset((u, v)) not in joined:
-            apart.setdefault(u, {})[v] = f"0*{v}"
-    for u, terms in apart.items():
-        yield u, "~~", terms
+def _zeros(names: Iterable[str], joined: Callable[[str], Iterable[str]] = lambda _: ()) -> Iterator[_Line]:
+    listed = list(names)
+    for i, u in enumerate(listed):
+        near = set(joined(u))
+        terms = {v: f"0*{v}" for v in listed[i + 1 :] if v not in near}
+        if terms:
+            yield u, "~~", terms
 
 
 def _exogenous(graph: Graph) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections import Counter
+from typing import Literal, NamedTuple, NoReturn, get_args
 
 from halftrek.errors import InputError, QuestionSyntaxError
 from halftrek.queries import (
@@ -22,7 +23,7 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.queries.effects import EFFECTS
-from halftrek.queries.terms import Expression, Kind
+from halftrek.queries.terms import DEEPEST, Expression, Kind, leaves
 from halftrek.queries.types import Value
 from halftrek.queries.variants import Case, Event, Sum, Variant
 from halftrek.syntax.tokens import UNSIGNED, Cursor, Token, rules, scan
@@ -66,20 +67,14 @@ def parse_question(text: str) -> Query:
     if cursor.done:
         cursor.fail(f"the question is empty; ask for instance {_FORMS}")
     start = cursor.here
-    found = _sum(cursor)
+    found = _expression(cursor)
     if not cursor.done:
         cursor.fail(f"{cursor.here.shown()} is not understood after the end of a question; ask {_FORMS}")
     if isinstance(found, float):
         cursor.fail(f"this is a number and asks nothing; ask for instance {_FORMS}", start)
-    if isinstance(found, Arithmetic) and not _asks(found):
+    if isinstance(found, Arithmetic) and next(leaves(found), None) is None:
         cursor.fail(f"this asks nothing about any variable; ask for instance {_FORMS}", start)
     return found
-
-
-def _asks(expression: Query | float) -> bool:
-    if isinstance(expression, Arithmetic):
-        return _asks(expression.left) or _asks(expression.right)
-    return not isinstance(expression, float)
 
 
 # -- arithmetic ----------------------------------------------------------------------------------
@@ -87,49 +82,81 @@ def _asks(expression: Query | float) -> bool:
 Found = Expression | Interventional | Counterfactual | Distribution
 
 
-def _sum(cursor: Cursor) -> Found:
-    left = _product(cursor)
-    while cursor.sees("+", "-"):
-        left = _operation(cursor, left)
-    return left
+class _Waiting(NamedTuple):
+    """A sign or an opening bracket whose right side has not been read, and where that begins."""
+
+    kind: Literal["minus", "bracket", "operation"]
+    token: Token
+    start: Token
 
 
-def _product(cursor: Cursor) -> Found:
-    left = _factor(cursor)
-    while cursor.sees("*", "/"):
-        left = _operation(cursor, left)
-    return left
+def _expression(cursor: Cursor) -> Found:
+    """Sums and products in brackets. What waits is on a list of ours: depth is no matter of Python's calls."""
+    waiting: list[_Waiting] = []
+    values: list[Found] = []
+    while True:
+        _signs_and_brackets(cursor, waiting)
+        values.append(_atom(cursor))
+        while not cursor.sees("*", "/", "+", "-"):
+            _finish(cursor, waiting, values, "+-*/")
+            if not waiting:
+                return values[0]
+            opened = waiting.pop().token
+            if cursor.done:
+                cursor.fail(f"this '{opened.text}' is not closed; add a '{_CLOSING[opened.text]}'", opened)
+            cursor.expect(_CLOSING[opened.text], f"'{_CLOSING[opened.text]}' is needed here")
+        _finish(cursor, waiting, values, "*/" if cursor.sees("*", "/") else "+-*/")
+        waiting.append(_Waiting("operation", cursor.take(), cursor.here))
 
 
-def _operation(cursor: Cursor, left: Found) -> Arithmetic:
-    sign = cursor.take()
-    start = cursor.here
-    right = _product(cursor) if sign.text in "+-" else _factor(cursor)
-    for side, place in ((left, sign), (right, start)):
+def _signs_and_brackets(cursor: Cursor, waiting: list[_Waiting]) -> None:
+    """What can stand before a number, any number of times within reason."""
+    count = Counter(one.kind for one in waiting) if cursor.sees("-", "(", "[") else Counter()
+    while cursor.sees("-", "+", "(", "["):
+        token = cursor.take()
+        if token.text != "+":
+            waiting.append(_Waiting("minus" if token.text == "-" else "bracket", token, cursor.here))
+            count[waiting[-1].kind] += 1
+            if count[waiting[-1].kind] > DEEPEST:
+                _too_deep(cursor, token)
+
+
+def _finish(cursor: Cursor, waiting: list[_Waiting], values: list[Found], operations: str) -> None:
+    """Carry out what waits and binds no weaker than what comes, back to the last bracket."""
+    while waiting and waiting[-1].kind != "bracket":
+        last = waiting[-1]
+        if last.kind == "operation" and last.token.text not in operations:
+            return
+        waiting.pop()
+        if last.kind == "minus":
+            values.append(_negative(cursor, last, values.pop()))
+        else:
+            right, left = values.pop(), values.pop()
+            values.append(_operation(cursor, last, left, right))
+
+
+def _negative(cursor: Cursor, sign: _Waiting, found: Found) -> Found:
+    return -found if isinstance(found, float) else _operation(cursor, sign, -1.0, found)
+
+
+def _operation(cursor: Cursor, last: _Waiting, left: Found, right: Found) -> Arithmetic:
+    for side, place in ((left, last.token), (right, last.start)):
         if isinstance(side, Interventional | Counterfactual | Distribution):
             cursor.fail(f"{side} is a distribution, not a number; take E[...] or the probability of an event", place)
-    if sign.text == "/" and right == 0.0:
-        cursor.fail("nothing can be divided by zero", start)
-    return Arithmetic(sign.text, left, right)  # type: ignore[arg-type]
+        if isinstance(side, Arithmetic) and side.depth == DEEPEST:
+            _too_deep(cursor, last.token)
+    if last.kind == "operation" and last.token.text == "/" and right == 0.0:
+        cursor.fail("nothing can be divided by zero", last.start)
+    operation = "*" if last.kind == "minus" else last.token.text
+    return Arithmetic(operation, left, right)  # type: ignore[arg-type]
 
 
-def _factor(cursor: Cursor) -> Found:
+def _too_deep(cursor: Cursor, place: Token) -> NoReturn:
+    cursor.fail(f"a question has at most {DEEPEST} operations or brackets within each other; ask it in parts", place)
+
+
+def _atom(cursor: Cursor) -> Found:
     here = cursor.here
-    if cursor.accept("-"):
-        start = cursor.here
-        found = _factor(cursor)
-        if isinstance(found, Interventional | Counterfactual | Distribution):
-            cursor.fail(f"{found} is a distribution, not a number; take E[...] or the probability of an event", start)
-        return -found if isinstance(found, float) else Arithmetic("*", -1.0, found)
-    if cursor.accept("+"):
-        return _factor(cursor)
-    if cursor.sees("(", "["):
-        opened = cursor.take()
-        found = _sum(cursor)
-        if cursor.done:
-            cursor.fail(f"this '{opened.text}' is not closed; add a '{_CLOSING[opened.text]}'", opened)
-        cursor.expect(_CLOSING[opened.text], f"'{_CLOSING[opened.text]}' is needed here")
-        return found
     if here.kind == "number" and cursor.after.text not in _ARROWS:
         return number_here(cursor, "here")
     if here.kind == "name" and cursor.after.kind == "symbol" and cursor.after.text in _CLOSING:
@@ -257,6 +284,7 @@ def _standardized(cursor: Cursor, opened: Token) -> Standardized:
 
 def _effect(cursor: Cursor) -> DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance:
     names = [plain_name(cursor)]
+    seen = {names[0].word}
     first = cursor.here
     if not cursor.sees(*_ARROWS):
         cursor.fail(f"{first.shown()} is not understood here; ask {_FORMS}")
@@ -268,8 +296,9 @@ def _effect(cursor: Cursor) -> DirectEffect | TotalEffect | PathEffect | Through
         if len(names) == 2 and kind in ("<->", "<-"):
             cursor.fail(f"a question with {arrow.text} has two variables", arrow)
         names.append(plain_name(cursor))
-        if names[-1].word in {t.word for t in names[:-1]}:
+        if names[-1].word in seen:
             cursor.fail(f"{names[-1].word!r} is named twice; a path never comes back", names[-1])
+        seen.add(names[-1].word)
     words = tuple(t.word for t in names)
     if kind == "<->":
         return ErrorCovariance(words[0], words[1])

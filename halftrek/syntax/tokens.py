@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from halftrek.errors import TextError
 
-UNSIGNED = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])"
+# Patterns are written so that no piece of a text is tried in two ways: reading takes a time that grows with the text
+# and not with its square, whatever the text.
+UNSIGNED = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])"
 NUMBER = rf"[-+]?{UNSIGNED}"
 QUOTED = r'"(?:[^"\\\n]|\\.)*"|' + r"'(?:[^'\\\n]|\\.)*'"
 NAME = r"\w[\w.]*"
+DEEPEST = 100  # braces within braces in a graph; ours to choose, so that Python's own limit never decides
 
 TextFault = Callable[[str, str, int, int], TextError]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of the user's text; ``word`` is the text without its quotes."""
 
     kind: str
@@ -31,6 +32,8 @@ class Token:
         """The text, without quotes and escapes if it was quoted."""
         if self.kind != "quoted":
             return self.text
+        if "\\" not in self.text:
+            return self.text[1:-1]
         return re.sub(r"\\(.)", lambda m: {"n": "\n", "r": "\r"}.get(m[1], m[1]), self.text[1:-1])
 
     @property
@@ -47,22 +50,21 @@ def rules(*, comments: str, symbols: str, name: str = NAME, number: str = NUMBER
     """The pattern of a syntax: comments and symbols as alternatives, longest first."""
     return re.compile(
         rf"(?P<newline>\n)|(?P<space>(?:[^\S\n]|\ufeff)+)|(?P<comment>{comments})|(?P<quoted>{QUOTED})"
-        rf"|(?P<number>{number})|(?P<symbol>{symbols})|(?P<name>{name})",
+        rf"|(?P<number>{number})|(?P<symbol>{symbols})|(?P<name>{name})|(?P<unknown>.)",
         re.DOTALL,
     )
 
 
 def scan(text: str, pattern: re.Pattern[str], fault: TextFault, *, newlines: bool = False) -> Iterator[Token]:
     """The tokens of the text without spaces and comments, then one of kind "end"."""
-    at = 0
-    while at < len(text):
-        match = pattern.match(text, at)
-        if match is None:
-            raise fault(_why_unknown(text, at), text, at, at + 1)
+    for match in pattern.finditer(text):  # one after the other without a gap: there is a kind for everything
         kind = match.lastgroup or ""
-        if kind not in ("space", "comment") and (newlines or kind != "newline"):
-            yield Token(kind, match[0], at, match.end())
-        at = match.end()
+        if kind in ("space", "comment") or (kind == "newline" and not newlines):
+            continue
+        at, end = match.span()
+        if kind == "unknown":
+            raise fault(_why_unknown(text, at), text, at, at + 1)
+        yield Token(kind, match[0], at, end)
     stop = len(text.rstrip())
     yield Token("end", "", stop, stop + 1)
 
@@ -75,11 +77,7 @@ class Cursor:
         self._tokens = list(tokens)
         self._at = 0
         self._fault = fault
-
-    @property
-    def here(self) -> Token:
-        """The next token."""
-        return self._tokens[self._at]
+        self.here = self._tokens[0]  # the next token
 
     @property
     def after(self) -> Token:
@@ -100,6 +98,7 @@ class Cursor:
             Token("symbol", token.text[length:], middle, token.end),
         ]
         self._tokens[self._at : self._at + 1] = pieces
+        self.here = pieces[0]
 
     @property
     def beyond_newlines(self) -> Token:
@@ -117,17 +116,20 @@ class Cursor:
     def take(self) -> Token:
         """The next token, passed over."""
         token = self.here
-        if not self.done:
+        if token.kind != "end":
             self._at += 1
+            self.here = self._tokens[self._at]
         return token
 
     def sees(self, *texts: str) -> bool:
         """True if the next token is one of these symbols or bare words."""
-        return self.here.kind != "quoted" and self.here.text in texts
+        token = self.here
+        return token.text in texts and token.kind != "quoted"
 
     def accept(self, *texts: str) -> Token | None:
         """The next token, passed over, if it is one of these."""
-        return self.take() if self.sees(*texts) else None
+        token = self.here
+        return self.take() if token.text in texts and token.kind != "quoted" else None
 
     def expect(self, text: str, why: str) -> Token:
         """The next token, passed over; it must be this one."""
@@ -143,8 +145,10 @@ class Cursor:
 
     def skip(self, *texts: str) -> None:
         """Pass over any number of these."""
-        while self.sees(*texts):
-            self.take()
+        token = self.here
+        while token.text in texts and token.kind not in ("quoted", "end"):
+            self._at += 1
+            token = self.here = self._tokens[self._at]
 
     def fail(self, message: str, start: Token | None = None, end: Token | None = None) -> NoReturn:
         """Raise, pointing from one token to another (at the next token if none is given)."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 
 from halftrek.errors import GraphError
 from halftrek.graph import check_name
 from halftrek.queries.types import Value
-from halftrek.queries.variants import Case, Change, Draw, Event, Scale, Shift, Sum, Target, Variant
+from halftrek.queries.variants import DEEPEST, Case, Change, Draw, Event, Scale, Shift, Sum, Target, Variant
 from halftrek.syntax.tokens import Cursor, Token
 
 LESS, MORE = ("<", "<=", "≤", "<-"), (">", ">=", "≥")
@@ -26,6 +26,8 @@ def number_here(cursor: Cursor, after: str) -> float:
     value = float(token.text)
     if value == inf:
         cursor.fail("the value is too large", token)
+    if value == 0.0 and any(digit in "123456789" for digit in token.text.lower().partition("e")[0]):
+        cursor.fail("the value is too small", token)
     return sign * value
 
 
@@ -50,7 +52,7 @@ def has_subscript(cursor: Cursor) -> bool:
     return name.is_name and name.text.endswith("_") and mark.text == "{" and mark.start == name.end
 
 
-def variant_here(cursor: Cursor) -> Variant:
+def variant_here(cursor: Cursor, depth: int = 1) -> Variant:
     """``y`` or ``y_{x=1, z+=2, m_{x=0}}``."""
     name = cursor.expect_name()
     word = name.word
@@ -64,8 +66,10 @@ def variant_here(cursor: Cursor) -> Variant:
     if not word:
         cursor.fail("a variable's name is needed before '_{'", name)
     variable = checked(cursor, name, word)
+    if depth > DEEPEST:
+        cursor.fail(f"subscripts are nested more than {DEEPEST} deep here; write it with fewer", cursor.here)
     opened = cursor.take()
-    return Variant(variable, changes_here(cursor, "}", opened, given=set(), outcomes={variable}))
+    return Variant(variable, changes_here(cursor, "}", opened, given=set(), outcomes={variable}, depth=depth))
 
 
 def plain_name(cursor: Cursor) -> Token:
@@ -78,7 +82,7 @@ def plain_name(cursor: Cursor) -> Token:
 
 
 def changes_here(
-    cursor: Cursor, closing: str, opened: Token, *, given: set[str], outcomes: set[str]
+    cursor: Cursor, closing: str, opened: Token, *, given: set[str], outcomes: set[str], depth: int = 0
 ) -> dict[Target, Change]:
     """What is held, shifted, scaled, drawn or cut, one or several, and what closes them.
 
@@ -87,7 +91,7 @@ def changes_here(
     found: dict[Target, Change] = {}
     while True:
         start = cursor.here
-        target, change = _change(cursor, in_subscript=closing == "}")
+        target, change = _change(cursor, depth)
         held = not isinstance(change, Shift | Scale | Draw) and isinstance(target, str)
         if held and target in outcomes:
             cursor.fail(f"{target!r} is the outcome and cannot also be held or given", start)
@@ -104,9 +108,9 @@ def _shown(target: Target) -> str:
     return repr(target) if isinstance(target, str) else f"{target[0]} -> {target[1]}"
 
 
-def _change(cursor: Cursor, *, in_subscript: bool) -> tuple[Target, Change]:
+def _change(cursor: Cursor, depth: int) -> tuple[Target, Change]:
     if has_subscript(cursor):
-        inner = variant_here(cursor)
+        inner = variant_here(cursor, depth + 1)
         return inner.variable, inner
     name = plain_name(cursor)
     if cursor.accept("->", "→"):
@@ -125,9 +129,11 @@ def _change(cursor: Cursor, *, in_subscript: bool) -> tuple[Target, Change]:
         divisor = number_here(cursor, "after '/='")
         if divisor == 0.0:
             cursor.fail("a variable cannot be divided by zero", sign)
+        if not isfinite(1.0 / divisor):
+            cursor.fail("the value is too small to divide by", sign)
         return name.word, Scale(1.0 / divisor)
     if cursor.sees("~"):
-        return name.word, _draw(cursor, in_subscript=in_subscript)
+        return name.word, _draw(cursor, in_subscript=depth > 0)
     return name.word, value_here(cursor)
 
 
@@ -171,6 +177,8 @@ def sum_here(cursor: Cursor) -> Sum:
         if not cursor.sees("+", "-"):
             break
         sign = -1.0 if cursor.take().text == "-" else 1.0
+    if not all(map(isfinite, weights.values())):
+        cursor.fail("the weight of a variable is too large here", start)
     if any(weight == 0.0 for weight in weights.values()):
         cursor.fail("a variable takes itself away here, or has the weight 0; leave it out", start)
     return Sum(tuple((weight, v) for v, weight in weights.items()))

@@ -69,7 +69,7 @@ def test_free_parameters_are_lavaans(both):
         if all(has_a_scale(factor, rows) for factor in graph.latents):
             formulas = [one for one in parse_formulas(text) if isinstance(one, Formula)]
             errorless = sum(a == b and a not in graph.latents and fixed == 0 for a, _, b, fixed, _ in rows)
-            added = len(outcomes_apart(sorted_formulas(text, formulas)))
+            added = len(list(outcomes_apart(sorted_formulas(text, formulas))))
             assert free_parameters(graph) - errorless == lavaan_free(rows) - added, text
             counted += 1
     assert counted > 100

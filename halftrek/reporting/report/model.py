@@ -40,8 +40,8 @@ def graph_section(fit: Fit, rows: Sequence[Parameter], ends: tuple[str | None, s
     """The picture with the estimated weights."""
     graph = fit.graph
     size = f"{len(graph.observed)} observed variables" + (f", {len(graph.latents)} hidden" if graph.latents else "")
-    parts = [text(f"{size}, {len(graph.edges())} edges.")]
-    if len(graph) > _DRAWN or len(graph.edges()) > _EDGES:
+    parts = [text(f"{size}, {graph.edge_count} edges.")]
+    if len(graph) > _DRAWN or graph.edge_count > _EDGES:
         parts.append(soft("It is too large to be drawn; the edges are in the table of parameters."))
     else:
         known = known_edges(graph, rows)

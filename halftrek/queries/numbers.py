@@ -1,0 +1,158 @@
+"""Numbers in questions and answers that floating point can work with.
+
+Variances are squares, and their errors squares of squares. A number of 1e308 in a question is read without fault, and
+everything that is made of it overflows; so sizes are bounded where a question comes in, and again where an answer goes
+out. Bounds of events are free: what lies beyond every value has the probability that it has in the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+
+from halftrek.errors import QueryError
+from halftrek.model import Gaussian
+from halftrek.queries.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
+from halftrek.queries.types import Counterfactual, Interventional, Query
+from halftrek.queries.variants import Case, Draw, Scale, Shift, Sum, Variant
+from halftrek.queries.writing import number
+
+LARGEST, SMALLEST = 1e60, 1e-60
+_LARGEST_ANSWER, _SMALLEST_SPREAD = 1e140, 1e-140
+
+
+def check_numbers(query: Query) -> None:
+    """Raise QueryError for a number that is none, or that is too large or too small to compute with."""
+    for value in _numbers(query):
+        if value is None:
+            continue
+        found = _as_float(value)
+        if found is None:
+            raise QueryError(f"{_shown(value)} is not a finite number; write an ordinary number in the question")
+        if found and not SMALLEST <= abs(found) <= LARGEST:
+            raise QueryError(
+                f"the number {number(found)} in the question is too {'large' if abs(found) > 1.0 else 'small'} to "
+                f"compute with: numbers are 0 or between {number(SMALLEST)} and {number(LARGEST)} in size. Measure in "
+                f"other units"
+            )
+    for end in _bounds(query):
+        try:
+            wrong = isnan(end)
+        except (TypeError, OverflowError):
+            wrong = True
+        if wrong:
+            raise QueryError(f"{_shown(end)} cannot be the bound of an event; write a number")
+
+
+def checked_number(value: float, question: object) -> float:
+    """The answer, if it is a number that says something."""
+    if not abs(value) <= _LARGEST_ANSWER:  # also what is no number
+        raise QueryError(f"{question}: the answer is too large to compute with; use smaller numbers or other units")
+    return value
+
+
+def checked_spread(value: float, question: object) -> float:
+    """A variance or standard deviation, if its own error can be computed."""
+    if 0.0 < value < _SMALLEST_SPREAD:
+        raise QueryError(f"{question}: the answer is too small to compute with; use larger numbers or other units")
+    return checked_number(value, question)
+
+
+def checked_distribution(found: Gaussian, question: object) -> Gaussian:
+    """The distribution, if its numbers say something."""
+    for numbers in (found.mean, found.cov):
+        checked_number(float(np.abs(numbers).max(initial=0.0)), question)
+    return found
+
+
+def combined(operation: str, a: float, b: float, question: object) -> float:
+    """``a + b`` and so on, unless the result leaves what floating point can hold."""
+    if operation == "/" and b == 0.0:
+        raise QueryError(f"{question}: the divisor is zero in this model")
+    with np.errstate(all="ignore"):
+        found = {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else 0.0}[operation]
+    lost = operation in "*/" and a != 0.0 and abs(found) < _SMALLEST_SPREAD <= min(abs(a), abs(b))
+    if lost:
+        raise QueryError(f"{question}: the answer is too small to compute with; use larger numbers or other units")
+    return checked_number(found, question)
+
+
+def _as_float(value: Any) -> float | None:
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if isfinite(found) else None
+
+
+def _shown(value: object) -> str:
+    text = f"{value:.3g}" if isinstance(value, float) else type(value).__name__
+    return text if isinstance(value, float) else f"a number of type {text}"
+
+
+def _numbers(query: Any) -> Iterator[Any]:
+    """Every number but bounds of events, also None for values that were left out."""
+    waiting = [query]
+    while waiting:
+        match waiting.pop():
+            case Arithmetic(_, left, right):
+                waiting += [right, left]
+            case Interventional(_, do, given):
+                yield from (*do.values(), *given.values())
+            case Counterfactual(outcomes, given):
+                yield from given.values()
+                yield from (x for v in (*outcomes, *given) for x in v.held.values())
+            case Statistic(_, of, case) | Quantile(_, of, case) | Distribution(of, case):
+                sums = (of,) if isinstance(of, Sum) else of
+                yield from _in_case(case)
+                yield from (x for one in sums for x in _in_sum(one))
+            case Probability(events, case):
+                yield from _in_case(case)
+                yield from (x for event in events for x in _in_sum(event.of))
+            case int() | float() | None as value:
+                yield value
+
+
+def _in_case(case: Case) -> Iterator[Any]:
+    yield from _in_changes(case.do)
+    yield from case.given.values()
+    for v in case.given:
+        yield from _in_changes(v.changes)
+    for event in case.events:
+        yield from _in_sum(event.of)
+
+
+def _in_sum(of: Sum) -> Iterator[Any]:
+    for weight, v in of.parts:
+        yield weight
+        yield from _in_changes(v.changes)
+
+
+def _in_changes(changes: Mapping[Any, Any]) -> Iterator[Any]:
+    for change in changes.values():
+        match change:
+            case Shift(x) | Scale(x):
+                yield x
+            case Draw(mean, variance):
+                yield from (mean, variance)
+            case Variant():
+                yield from _in_changes(change.changes)
+            case _:
+                yield change
+
+
+def _bounds(query: Any) -> Iterator[Any]:
+    waiting = [query]
+    while waiting:
+        match waiting.pop():
+            case Arithmetic(_, left, right):
+                waiting += [right, left]
+            case Probability(events, case):
+                yield from (x for e in (*events, *case.events) for x in (e.low, e.high))
+            case Statistic(_, _, case) | Quantile(_, _, case) | Distribution(_, case):
+                yield from (x for e in case.events for x in (e.low, e.high))
+            case Standardized():
+                pass

@@ -1,0 +1,35 @@
+"""Names in LaTeX are set as they are, whatever characters they have."""
+
+import re
+
+import pytest
+
+from halftrek.graph import Graph
+from halftrek.queries.latex import latex_name
+from halftrek.reporting.tikz import to_tikz
+from halftrek.syntax import parse_question
+
+ODD = r"a~b^c_d&e%f#g$h{i}j\k<l>m"
+SET = r"a\textasciitilde{}b\textasciicircum{}c\_d\&e\%f\#g\$h\{i\}j\textbackslash{}k\textless{}l\textgreater{}m"
+
+
+def test_names():
+    assert latex_name(ODD) == f"\\text{{{SET}}}"
+    assert latex_name("x1") == "x_{1}"
+    assert latex_name("a\nb\x1b") == "\\text{a b\\textbackslash{}x1b}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"{}" ~> y', 'P("{}" | do(x=1))', 'E["{}"_{{x=1}} | x=0]', 'P("{}" > 1)', 'Corr["{}", y]', 'std("{}" -> y)'],
+)
+def test_questions(text):
+    quoted = ODD.replace("\\", "\\\\")
+    found = parse_question(text.format(quoted)).latex
+    assert SET in found
+    bare = re.sub(r"\\[A-Za-z]+(\{\})?|\\[_&%#${}]", "", found.replace("_{", ""))
+    assert not re.search(r"[~^&%#$]", bare)
+
+
+def test_tikz():
+    assert f"{{{SET}}}" in to_tikz(Graph([(ODD, "y")]))
