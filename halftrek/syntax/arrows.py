@@ -2,8 +2,8 @@
 
 ``{x, y, z} <-> {x, y, z}``, the same names on both sides, joins each of them to each other. Statements end with ``;``
 or the line. ``latent U, V`` and ``observed x, y`` declare; a name alone declares an observed variable. Brackets after
-an edge hold its coefficient: a number fixes it, edges with the same label are equal. Comments begin with ``#``, ``//`` or
-``%%``, or stand in ``/* */``. Names with other characters than letters, digits, ``_`` and ``.`` are quoted.
+an edge hold its coefficient: a number fixes it, edges with the same label are equal. Comments begin with ``#``,
+``//`` or ``%%``, or stand in ``/* */``. Names with other characters than letters, digits, ``_`` and ``.`` are quoted.
 """
 
 from __future__ import annotations
