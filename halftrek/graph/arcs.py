@@ -117,4 +117,5 @@ def arcs_of(loose: Iterable[Pair], blocks: Iterable[Iterable[str]]) -> Sequence[
     if not kept:
         return tuple(loose)
     found = Arcs((), kept)
-    return Arcs(tuple(pair for pair in loose if not found.joins(*pair)), kept)
+    object.__setattr__(found, "loose", tuple(pair for pair in loose if not found.joins(*pair)))
+    return found
