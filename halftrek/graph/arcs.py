@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import Any, overload
 
 from halftrek.errors import GraphError
 from halftrek.graph.edges import check_name
+from halftrek.graph.order import neighbours
 
 Pair = tuple[str, str]
 _WRITTEN_OUT = 1_000  # pairs up to which the text of a block is that of its pairs
@@ -117,4 +119,38 @@ def arcs_of(loose: Iterable[Pair], blocks: Iterable[Iterable[str]]) -> Sequence[
     if not kept:
         return tuple(loose)
     found = Arcs((), kept)
-    return Arcs(tuple(pair for pair in loose if not found.joins(*pair)), kept)
+    object.__setattr__(found, "loose", tuple(pair for pair in loose if not found.joins(*pair)))
+    return found
+
+
+def _parts(arcs: Sequence[Pair]) -> tuple[Sequence[Pair], tuple[tuple[str, ...], ...]]:
+    return (arcs.loose, arcs.blocks) if isinstance(arcs, Arcs) else (arcs, ())
+
+
+def siblings_in(names: Iterable[str], arcs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
+    """Whom the pairs join each name to: those it comes first with, then those it comes second with."""
+    loose, blocks = _parts(arcs)
+    first, second = neighbours(names, loose), neighbours(names, ((b, a) for a, b in loose))
+    for block in blocks:
+        for i, v in enumerate(block):
+            first[v] += block[i + 1 :]
+            second[v] += block[:i]
+    return {v: near + second[v] for v, near in first.items()}
+
+
+def degrees(arcs: Sequence[Pair]) -> Counter[str]:
+    """How many pairs each variable is in."""
+    loose, blocks = _parts(arcs)
+    found = Counter(v for pair in loose for v in pair)
+    for block in blocks:
+        found.update(dict.fromkeys(block, len(block) - 1))
+    return found
+
+
+Unordered = tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]
+
+
+def unordered_parts(arcs: Sequence[Pair]) -> Unordered:
+    """Loose pairs and blocks, as sets of sets."""
+    loose, blocks = _parts(arcs)
+    return frozenset(map(frozenset, loose)), frozenset(map(frozenset, blocks))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import GraphError, shortened
-from halftrek.graph.arcs import Arcs, arcs_of
+from halftrek.graph.arcs import Arcs, Unordered, arcs_of, degrees, siblings_in, unordered_parts
 from halftrek.graph.checks import (
     Coefficient,
     Pair,
@@ -23,7 +23,7 @@ from halftrek.graph.checks import (
     unordered,
 )
 from halftrek.graph.edges import check_name, did_you_mean, parse_edge_key
-from halftrek.graph.order import find_cycle, reachable, topological_sort
+from halftrek.graph.order import find_cycle, neighbours, reachable, topological_sort
 
 if TYPE_CHECKING:
     import networkx
@@ -125,21 +125,15 @@ class Graph:
 
     @cached_property
     def _parents(self) -> dict[str, tuple[str, ...]]:
-        return _neighbours(self.observed, ((v, u) for u, v in self.directed))
+        return neighbours(self.observed, ((v, u) for u, v in self.directed))
 
     @cached_property
     def _children(self) -> dict[str, tuple[str, ...]]:
-        return _neighbours(self.observed, self.directed)
+        return neighbours(self.observed, self.directed)
 
     @cached_property
     def _siblings(self) -> dict[str, tuple[str, ...]]:
-        loose, blocks = self._loose, self._blocks
-        first, second = _neighbours(self.observed, loose), _neighbours(self.observed, ((b, a) for a, b in loose))
-        for block in blocks:
-            for i, v in enumerate(block):
-                first[v] += block[i + 1 :]
-                second[v] += block[:i]
-        return {v: near + second[v] for v, near in first.items()}
+        return siblings_in(self.observed, self.bidirected)
 
     @property
     def _blocks(self) -> tuple[tuple[str, ...], ...]:
@@ -157,11 +151,11 @@ class Graph:
     @cached_property
     def _loose_siblings(self) -> dict[str, tuple[str, ...]]:
         both = [*self._loose, *((b, a) for a, b in self._loose)]
-        return _neighbours(self.observed, both) if self._blocks else self._siblings
+        return neighbours(self.observed, both) if self._blocks else self._siblings
 
     @cached_property
     def _latent_parents(self) -> dict[str, tuple[str, ...]]:
-        return _neighbours(self.observed, ((c, u) for u, kids in self.latents.items() for c in kids))
+        return neighbours(self.observed, ((c, u) for u, kids in self.latents.items() for c in kids))
 
     @cached_property
     def _ways(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
@@ -169,7 +163,7 @@ class Graph:
         hidden = {**self.latents, **self._hubs}
         if not hidden:
             return self._parents, self._children, self._siblings
-        above = _neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
+        above = neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
         into = {v: (*causes, *above[v]) for v, causes in self._parents.items()}
         return into | dict.fromkeys(hidden, ()), self._children | hidden, self._loose_siblings
 
@@ -221,7 +215,7 @@ class Graph:
         joined: dict[str, tuple[str, ...]] = dict(self._loose_siblings)
         hidden = {**self.latents, **self._hubs}
         if hidden:  # as nodes of their own: linear also where one has thousands of children
-            above = _neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
+            above = neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
             joined = {v: (*near, *above[v]) for v, near in joined.items()} | hidden
         found: dict[str, int] = {}
         groups: list[list[str]] = []
@@ -321,20 +315,17 @@ class Graph:
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
         """What equal graphs share, but for which pairs are bidirected: of these only how many each variable has."""
-        ends = Counter(v for pair in self._loose for v in pair)
-        for block in self._blocks:
-            ends.update(dict.fromkeys(block, len(block) - 1))
         return (
             frozenset(self.observed),
             frozenset(self.directed),
-            frozenset(ends.items()),
+            frozenset(degrees(self.bidirected).items()),
             frozenset((u, frozenset(kids)) for u, kids in self.latents.items()),
             frozenset((self._key_either_way(key), value) for key, value in self.coefficients.items()),
         )
 
     @cached_property
-    def _pairs(self) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
-        return frozenset(map(frozenset, self._loose)), frozenset(map(frozenset, self._blocks))
+    def _pairs(self) -> Unordered:
+        return unordered_parts(self.bidirected)
 
     @staticmethod
     def _key_either_way(key: str) -> tuple[str, frozenset[str]] | str:
@@ -403,10 +394,3 @@ class Graph:
         chosen = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))
         known = self._parents
         return chosen if all(v in known for v in chosen) else tuple(self._known(v) for v in chosen)
-
-
-def _neighbours(names: Iterable[str], pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:
-    near: dict[str, list[str]] = {v: [] for v in names}
-    for u, v in pairs:
-        near[u].append(v)
-    return {v: tuple(others) for v, others in near.items()}

@@ -57,3 +57,11 @@ def find_cycle(names: Sequence[str], arrows: Iterable[tuple[str, str]]) -> list[
     place = {v: i for i, v in enumerate(names)}
     first = ring.index(min(ring, key=place.__getitem__))
     return [*ring[first:], *ring[: first + 1]]
+
+
+def neighbours(names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """For each name, the second ends of the pairs that begin with it."""
+    near: dict[str, list[str]] = {v: [] for v in names}
+    for u, v in pairs:
+        near[u].append(v)
+    return {v: tuple(others) for v, others in near.items()}
