@@ -1,7 +1,14 @@
 # `make demo` and `make test` need Python >= 3.11, make and the package index; everything else they set up in .venv.
 
-# A Python that is named with its version has an environment of its own: make test PYTHON=python3.13 uses .venv-3.13.
-VENV := .venv$(patsubst python%,-%,$(filter python3.%,$(notdir $(PYTHON))))
+# A Python that is named is used or refused, and has an environment of its own: make test PYTHON=python3.13 uses .venv-3.13.
+VENV := .venv
+ifneq ($(PYTHON),)
+VERSION := $(shell "$(PYTHON)" -c 'import sys; sys.version_info >= (3, 11) and print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+ifeq ($(VERSION),)
+$(error halftrek needs Python 3.11 or newer, and '$(PYTHON)' is not one)
+endif
+VENV := .venv-$(VERSION)
+endif
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 
@@ -19,7 +26,6 @@ OR_ADVISE := || { \
 # Tests run side by side; a linear-algebra library that starts threads of its own would only slow them down.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-# A Python that is named is used or refused; it is not replaced by another.
 FIND_PYTHON = for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 python3.14 python3 python); do \
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$candidate"; break; fi; \
 	done
@@ -89,8 +95,7 @@ $(LOWEST)/.ready-to-test: pyproject.toml constraints-lowest.txt | $(LOWEST)/bin/
 $(BIN)/python $(LOWEST)/bin/python:
 	@python=$$($(FIND_PYTHON)); folder=$(@:/bin/python=); \
 	if [ -z "$$python" ]; then \
-	  echo "halftrek needs Python 3.11 or newer, and $(if $(PYTHON),'$(PYTHON)' is not one,none was found)." \
-	    "Install one, or name it: make PYTHON=/path/to/python" >&2; \
+	  echo "halftrek needs Python 3.11 or newer, and none was found. Install one, or name it: make PYTHON=/path/to/python" >&2; \
 	  exit 1; \
 	fi; \
 	echo "Setting up $$folder with $$($$python --version); this takes a minute the first time."; \

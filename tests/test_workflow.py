@@ -33,15 +33,6 @@ def test_graph_from_text_path_networkx_and_itself(tmp_path):
         ht.graph(["x", "y"])
 
 
-def test_a_graph_file_that_cannot_be_read_is_named_in_our_words(tmp_path):
-    (tmp_path / "latin.txt").write_bytes("größe -> y".encode("latin-1"))
-    with pytest.raises(ht.InputError, match=r"latin.txt' is not text in UTF-8; save it as UTF-8$"):
-        ht.graph(tmp_path / "latin.txt")
-    with pytest.raises(ht.InputError, match=r"cannot be read: .*[^.]\. Check the path and its permissions$") as caught:
-        ht.graph(tmp_path)
-    assert "Errno" not in str(caught.value)
-
-
 def test_every_kind_of_data_gives_the_same_fit(frame, tmp_path):
     import duckdb
     import pyarrow
