@@ -25,6 +25,7 @@ _SOURCES = (
 _NARROWER: dict[str, dict[str, Any]] = {
     "RowReader": {"source": _SOURCES, "weights": str | _COLUMN | None, "cluster": str | _COLUMN | None},
     "GroupMoments": {"keys": tuple[str | float | int | bool | tuple[Any, ...] | None, ...]},
+    "Graph": {"bidirected": tuple[tuple[str, str], ...]},
     "Note": {"facts": Mapping[str, str | float | int | bool | tuple[Any, ...] | None]},
 }
 _LISTS_TOO = ("GLSCM",)  # keeps what a user gives, lists of numbers among it
