@@ -66,17 +66,19 @@ class Graph:
     ) -> None:
         hidden = {check_name(u): children_of(u, kids) for u, kids in (latents or {}).items()}
         arrows = dict.fromkeys(pair_of(e, "directed") for e in directed)
-        out: dict[str, dict[str, None]] = {u: dict.fromkeys(kids) for u, kids in hidden.items()}
-        for u, v in list(arrows) if hidden else ():
-            if u in hidden and v not in hidden:  # an arrow out of a hidden cause is one of its children
-                out[u][v] = None
-                del arrows[u, v]
-        hidden = {u: tuple(kids) for u, kids in out.items()}
+        if hidden:
+            out: dict[str, dict[str, None]] = {u: dict.fromkeys(kids) for u, kids in hidden.items()}
+            for u, v in list(arrows):
+                if u in hidden and v not in hidden:  # an arrow out of a hidden cause is one of its children
+                    out[u][v] = None
+                    del arrows[u, v]
+            hidden = {u: tuple(kids) for u, kids in out.items()}
         blocks = bidirected.blocks if isinstance(bidirected, Arcs) else ()
         loose = bidirected.loose if isinstance(bidirected, Arcs) else bidirected
         arcs = arcs_of(unordered(pair_of(e, "bidirected") for e in loose), blocks)
-        names = observed_names(observed, arrows, ends_of(arcs), hidden)
-        refuse_impossible(names, arrows, ends_of(arcs), hidden)
+        ends = ends_of(arcs)
+        names = observed_names(observed, arrows, ends, hidden)
+        refuse_impossible(names, arrows, ends, hidden)
         cycle = find_cycle(names, arrows)
         if cycle:
             raise GraphError(
