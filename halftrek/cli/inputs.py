@@ -105,6 +105,7 @@ def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
 @contextmanager
 def _opened_query(query: str, reach: Reach) -> Iterator[Any]:
     """The rows of a query; what DuckDB has to put aside meanwhile is gone when the block ends."""
+    from halftrek.moments.guard import first_line
     from halftrek.moments.sql import relation_of
     from halftrek.reporting.files import temporary_folder
 
@@ -112,10 +113,11 @@ def _opened_query(query: str, reach: Reach) -> Iterator[Any]:
         relation = relation_of(query, reach, spill=spill)
         try:
             yield relation
-        except Exception as error:
-            if type(error).__module__ not in ("duckdb", "_duckdb"):
+        except DataError as error:
+            cause = error.__cause__
+            if cause is None or type(cause).__module__ not in ("duckdb", "_duckdb"):
                 raise
-            raise DataError(f"the SQL query cannot be run: {str(error).strip()}") from None
+            raise DataError(f"the SQL query cannot be run: {first_line(cause)}") from cause
 
 
 @contextmanager

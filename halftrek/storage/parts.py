@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.graph import Arcs
 from halftrek.storage.kinds import classes
 from halftrek.storage.malformed import Malformed
 
@@ -25,7 +26,7 @@ _SOURCES = (
 _NARROWER: dict[str, dict[str, Any]] = {
     "RowReader": {"source": _SOURCES, "weights": str | _COLUMN | None, "cluster": str | _COLUMN | None},
     "GroupMoments": {"keys": tuple[str | float | int | bool | tuple[Any, ...] | None, ...]},
-    "Graph": {"bidirected": tuple[tuple[str, str], ...]},
+    "Graph": {"bidirected": tuple[tuple[str, str], ...] | Arcs},
     "Note": {"facts": Mapping[str, str | float | int | bool | tuple[Any, ...] | None]},
 }
 _LISTS_TOO = ("GLSCM",)  # keeps what a user gives, lists of numbers among it

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halftrek.cli.app import main
+from halftrek.cli import main
 from halftrek.errors import DataError, GraphSyntaxError, HalftrekWarning, printable
 from halftrek.graph import Graph
 from halftrek.reporting.tables import facts, paragraph, table
