@@ -10,9 +10,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.options import Options
+from halftrek.estimation.plan import make_plan
 from halftrek.estimation.status import Status
 from halftrek.graph import Graph
 from halftrek.identification.jacobian import model_dimension
@@ -30,12 +32,29 @@ def told_parameters(fit: Fit) -> int:
     """How many parameters data determine; free means are counted only where values are missing."""
     if fit.patterns is not None:
         return _told_with_holes(fit, fit.patterns)
-    spectra = [scaled_spectrum(block.matrix) for block in district_information(fit)]
+    plain, others = _plain_covariances(fit)
+    spectra = [scaled_spectrum(block.matrix) for block in district_information(fit, touching=others)]
     if all(values[0] > CLEAR * values[-1] for values in spectra if len(values)):
-        return sum(map(len, spectra))
+        return plain + sum(map(len, spectra))
     if not fit.options.noise and not fit.options.intercepts:
         return exact_dimension(fit.graph)
-    return max(sum(map(_rank, spectra)), random_rank(fit.graph, fit.options))
+    return max(plain + sum(map(_rank, spectra)), random_rank(fit.graph, fit.options))
+
+
+def _plain_covariances(fit: Fit) -> tuple[int, NDArray[np.bool_]]:
+    """How many covariances belong to variables without causes that all covary, and which variables are others.
+
+    Data tell each of them, whatever it is; the information of hundreds of variables would not fit into memory.
+    """
+    others, count = np.ones(len(fit.model.names), dtype=bool), 0
+    if fit.options.noise or fit.options.intercepts:
+        return count, others
+    for task in make_plan(fit.graph, fit.model.names, fit.options).every_task:
+        k = task.shape.size
+        if not task.shape.slots and not task.shape.loadings and len(task.shape.pairs) == k * (k - 1) // 2:
+            others[list(task.variables)] = False
+            count += k * (k + 1) // 2
+    return count, others
 
 
 def _told_with_holes(fit: Fit, patterns: Patterns) -> int:

@@ -15,11 +15,11 @@ from halftrek.estimation import fit
 from halftrek.estimation.options import resolve_options
 from halftrek.estimation.space import make_space
 from halftrek.graph import Graph
-from halftrek.inference.dimension import random_fit, told_parameters
+from halftrek.inference.dimension import exact_dimension, random_fit, told_parameters
 from halftrek.inference.measures import measures
 from halftrek.model import CGLSCM
 from halftrek.moments import Moments
-from halftrek.simulation import random_graph
+from halftrek.simulation import random_graph, random_model
 from tests.estimation.test_reference import CASES, load, moments_of
 
 SAME = {
@@ -135,3 +135,24 @@ def test_told_parameters_are_the_rank_of_the_derivatives_at_a_random_point(seed,
     upper = np.triu_indices(len(point.names))
     values = np.linalg.svd(dcov[mine][:, upper[0], upper[1]], compute_uv=False)
     assert told_parameters(one) == int((values > 1e-9 * values[0]).sum())
+
+
+@pytest.mark.parametrize(
+    "text", ["{a, b, c} -> y; {a, b, c} <-> {a, b, c}", "a <-> b; b <-> c; a -> c; c -> y; a <-> y"]
+)
+def test_parameters_of_causes_that_all_covary_are_counted_without_their_information(text: str) -> None:
+    graph = ht.graph(text)
+    model = random_model(graph, random_state=1)
+    fit = ht.fit(graph, cov=model.cov, n=500, names=list(model.names))
+    assert told_parameters(fit) == exact_dimension(graph)
+
+
+def test_hundreds_of_causes_that_all_covary_are_no_burden() -> None:
+    names = [f"x{i}" for i in range(150)]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 150))
+    data = dict(zip(names, X.T, strict=True)) | {"y": X @ np.linspace(-0.5, 0.5, 150) + rng.normal(size=1000)}
+    fit = ht.fit(f"y ~ {' + '.join(names)}", data)
+    assert told_parameters(fit) == 151 * 152 // 2
+    slope, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(1000)]), data["y"], rcond=None)
+    assert fit.query("x0 ~> y").value == pytest.approx(slope[0], abs=1e-8)
