@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _EXAMPLE = "halftrek simulate napkin -n 5 --seed 1"
 _CHUNK = 20_000  # rows at a time, so that any number of rows fits into memory
 
+_OTHERS = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".json", ".jsonl", ".xlsx", ".duckdb", ".db", ".gz")
+
 
 def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
@@ -41,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     from halftrek.cli.output import refuse_existing, show_json
 
+    _refuse_other_formats(args.output)
     refuse_existing(args.force, args.output)
     rng = np.random.default_rng(args.seed)
     model = _model(args.graph, rng)
@@ -69,6 +72,17 @@ def _model(source: str, rng: Generator) -> CGLSCM:
 def _pieces(model: CGLSCM, rows: int, rng: Generator) -> Iterator[NDArray[Any]]:
     for start in range(0, rows, _CHUNK):
         yield model.sample(min(_CHUNK, rows - start), rng)
+
+
+def _refuse_other_formats(place: str | None) -> None:
+    """Rows are written as CSV; a file that says that it is something else would not be read again."""
+    from pathlib import Path
+
+    from halftrek.errors import OutputError
+
+    ending = Path(place or "").suffix.lower()
+    if ending in _OTHERS:
+        raise OutputError(f"{place!r}: rows are written as CSV, not as {ending}; name a file that ends in .csv")
 
 
 def _write_csv(names: Sequence[str], pieces: Iterable[NDArray[Any]], out: TextIO) -> None:

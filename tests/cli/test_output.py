@@ -166,3 +166,9 @@ def test_demo_replaces_its_own_picture_and_no_other(
     assert "choose another name, or --force" in err
     assert (tmp_path / "output" / "demo.png").read_bytes() == b"\x89PNG mine"
     assert main(["demo", "--force"]) == 0
+
+
+def test_simulated_rows_are_csv_and_no_other_ending_is_taken(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["simulate", "x -> y", "-n", "5", "-o", str(tmp_path / "rows.parquet")]) == 2
+    assert "rows are written as CSV, not as .parquet" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
