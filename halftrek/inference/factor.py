@@ -62,7 +62,9 @@ class Factor:
     def with_quantile(told: Floats, quantile: float | Floats, open_: tuple[tuple[Floats, Floats], ...] = ()) -> Factor:
         """The same quantile for everything, or one for each answer."""
         each = np.asarray(quantile)
-        return Factor(told, told * (each[:, None] if each.ndim else each), open_)
+        with np.errstate(invalid="ignore"):  # an infinite quantile of what has no spread
+            reach = np.where(told == 0.0, 0.0, told * (each[:, None] if each.ndim else each))
+        return Factor(told, reach, open_)
 
     def errors(self, weights: Floats | None = None) -> Floats:
         """Standard errors of the answers, or of weighted sums of them (one row of weights each); nan if undetermined.

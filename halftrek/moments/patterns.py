@@ -189,7 +189,8 @@ def patterns_of(
     several = int((rows > 1).sum())
     cov = np.zeros((several, len(names), len(names)))
     for k, part in enumerate(parts[:several]):
-        cov[k] = (part.squares + part.squares.T) / (2.0 * part.n)
+        own = part.squares / (2.0 * part.n)
+        cov[k] = own + own.T
     too_large = ~np.isfinite(cov).all(axis=(0, 1))
     if too_large.any():
         culprit = names[int(np.argmax(too_large))]

@@ -77,7 +77,7 @@ def damage(content: bytes, rng: Random) -> tuple[str, bytes]:
 
 
 def damaged_files(rng: Random, count: int) -> tuple[int, list[str]]:
-    """So many damaged files read: how many, and what went wrong with which (its bytes in base64, if they are few)."""
+    """Damaged CSV, Parquet and Arrow files are read, or refused in words."""
     failures = []
     with tempfile.TemporaryDirectory(prefix="halftrek-") as folder:
         paths, ways = [], []

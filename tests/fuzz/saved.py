@@ -153,7 +153,7 @@ def _loaded(path: Path) -> Any:
 
 
 def edited_saves(rng: np.random.Generator, count: int) -> tuple[int, list[str]]:
-    """Edit, load, use; how many were tried, and each that ended in an error that is not ours."""
+    """Saved files that were edited and given a new digest load and can be used, or are refused in words."""
     failures = []
     whole = saved()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():

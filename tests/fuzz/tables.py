@@ -221,7 +221,7 @@ CONTAINERS: dict[str, Callable[[dict[str, Column], Random], Any]] = {
 
 
 def odd_tables(rng: Random, count: int) -> tuple[int, list[str]]:
-    """So many odd tables read and fitted: how many could be made at all, and what went wrong with which."""
+    """Odd tables of every library are read and fitted, or refused in words."""
     kinds = [(container, filling) for container in CONTAINERS for filling in FILLINGS]
     tried, failures = 0, []
     while tried < count:

@@ -35,5 +35,10 @@ def test_plain_numbers_are_read_from_every_container(container: str, reader: str
     raise AssertionError("no table of this kind was read")
 
 
+@pytest.mark.parametrize(("container", "seed"), [("polars", 1884441571), ("masked columns", 863958055)])
+def test_squares_that_are_almost_too_large_are_added_without_a_warning(container: str, seed: int) -> None:
+    assert not failure(container, "numbers", seed, "fit")
+
+
 def test_rows_that_do_not_determine_all_covariances_are_not_tested() -> None:
     assert not failure("masked columns", "truths with holes", 1855167621, "fit")

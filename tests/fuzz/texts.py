@@ -92,12 +92,12 @@ def graph_seeds() -> tuple[str, ...]:
 
 
 def mutated_graph_texts(rng: np.random.Generator, count: int) -> tuple[int, list[str]]:
-    """So many mutants of graph texts: how many were tried, and what went wrong with which."""
+    """Mutants of graph texts in four notations are read and written again, or refused in words."""
     return _tried(_check_graph, islice(mutants(rng, graph_seeds()), count))
 
 
 def mutated_questions(rng: np.random.Generator, count: int) -> tuple[int, list[str]]:
-    """So many mutants of questions, asked of a small model."""
+    """Mutants of questions, asked of a small model, give a finite number or are refused in words."""
     graph = Graph(
         [("x", "m"), ("m", "y"), ("z", "y"), ("z", "x"), ("x", "y")], [("x", "m")], observed=["x", "m", "y", "z"]
     )

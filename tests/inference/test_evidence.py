@@ -9,7 +9,7 @@ from scipy import stats
 import halftrek as ht
 from halftrek.inference import How, estimate
 from halftrek.inference.evidence import Support, one_equation, student_quantile, support, two_sided
-from halftrek.inference.factor import Slopes, student_factor, suited_factor
+from halftrek.inference.factor import Factor, Slopes, student_factor, suited_factor
 from halftrek.queries import DirectEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 
@@ -193,3 +193,8 @@ def test_many_clusters_take_the_sandwich_and_few_warn_if_it_is_asked_for():
     assert [n.code for n in few.notes] == ["too few clusters"]
     half = (few.interval[1] - few.interval[0]) / 2
     assert half == pytest.approx(stats.t.ppf(0.975, 7) * few.se)
+
+
+def test_an_infinite_quantile_of_what_has_no_spread_is_no_number_lost():
+    found = Factor.with_quantile(np.array([[1.0, 0.0], [2.0, 1.0]]), np.array([np.inf, 2.0]))
+    assert found.reach.tolist() == [[np.inf, 0.0], [4.0, 2.0]]
