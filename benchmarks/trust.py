@@ -87,6 +87,8 @@ def write(rows: list[Row], folder: Path) -> None:
     most = max(r.samples for r in rows)
     bad = [r for r in rows if not r.good]
     verdict = f"{len(rows) - len(bad)} of {len(rows)} cells are good."
+    if left := sum(1 for _ in cells()) - len(rows):
+        verdict += f" {left} cells of the grid have not been run yet."
     if bad:
         verdict += " Not good: " + "; ".join(f"{r.design} ({r.front})" for r in bad) + "."
     parts = [PAGE.format(samples=f"{most:,}", error=f"{100 * np.sqrt(0.05 * 0.95 / most):.1f}", verdict=verdict)]
