@@ -136,6 +136,10 @@ def _judged_lines(
         found[i] = _left(doubt) if taken is None else [taken.note]
         if taken is not None:
             better[i] = taken
+    for i, query in _without_error(rows, queries):
+        taken = _from_likelihood(fit, query, note("no information"), how) if len(better) < PROFILED else None
+        if taken is not None:
+            found[i], better[i] = [taken.note], taken
     edges = edge_doubts(fit, choosing)
     marked = []
     for i, row in enumerate(rows):
@@ -148,6 +152,13 @@ def _judged_lines(
             doubts = min(against, key=len)[:1]
         marked.append(_noted(line, doubts or []))
     return marked
+
+
+def _without_error(rows: Sequence[Line], queries: Sequence[Query | None]) -> list[tuple[int, Query]]:
+    """Lines whose information is singular at the estimates: the likelihood still says what the data exclude."""
+    return [
+        (i, q) for i, q in enumerate(queries) if q is not None and np.isnan(rows[i].se) and rows[i].est == rows[i].est
+    ]
 
 
 def _noted(row: Line, notes: Sequence[Note]) -> Line:

@@ -164,6 +164,18 @@ def test_what_a_total_effect_is_made_of_is_judged_line_by_line():
     assert all(row.note == "" for row in (*strong.decompose("x", "y").rows, *strong.mediation("x", "y").rows))
 
 
+def test_lines_without_a_standard_error_get_the_interval_of_the_likelihood():
+    rng = np.random.default_rng(50)
+    z, u, e, f = rng.normal(size=(4, 200))
+    x = 0.05 * z + u + 0.3 * e
+    fit = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": 0.5 * x + u + 0.3 * f})
+    rows = fit.effects("total")
+    at = list(zip(rows["cause"], rows["effect"], strict=True)).index(("x", "y"))
+    assert np.isnan(rows["se"][at])
+    assert (rows["ci_low"][at], rows["ci_high"][at]) == fit.query("x ~> y").interval == (-np.inf, np.inf)
+    assert "interval by profile likelihood" in rows["note"][at]
+
+
 def test_tables_of_units_say_it_in_a_column_if_there_is_something_to_say():
     units = {"x": [1.0, 0.0], "m": [1.0, 0.0], "y": [2.0, 1.0], "z": [0.0, 0.0]}
     shaky, sure = (ht.fit(MEDIATED, mediated_rows(s)).counterfactual(units, {"x": 0}, "y") for s in (0.08, 0.8))
