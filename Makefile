@@ -89,7 +89,7 @@ $(VENV)/.ready-to-develop: pyproject.toml constraints.txt | $(BIN)/python
 # Only what the tests themselves need beside the optional parts; the other tools want newer versions.
 $(LOWEST)/.ready-to-test: pyproject.toml constraints-lowest.txt | $(LOWEST)/bin/python
 	$(call pinned,constraints-lowest.txt) $(LOWEST)/bin/python -m pip install --quiet --editable ".[all]" \
-	  pandas polars pytest pytest-xdist hypothesis import-linter $(OR_ADVISE)
+	  pandas polars joblib pytest pytest-xdist hypothesis import-linter $(OR_ADVISE)
 	@touch $@
 
 $(BIN)/python $(LOWEST)/bin/python:

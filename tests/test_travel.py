@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,8 @@ import halftrek as ht
 from halftrek import errors
 from tests import public_values
 from tests.public_values import differences, printed
+
+ROOT = Path(__file__).parents[1]
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     **{
@@ -123,6 +128,34 @@ def test_other_processes_give_the_same_answers_and_errors() -> None:
         assert caught.value.verdict.status == "not identified"
         with pytest.raises(ht.MissingExtraError, match=r"pip install 'halftrek\[plot\]'"):
             pool.submit(lack, 0).result()
+
+
+# In a program of its own: joblib's processes outlive the call, and this one's warnings are errors.
+WITH_JOBLIB = """
+from joblib import Parallel, delayed
+from tests import public_values
+from tests.public_values import differences
+from tests.test_travel import ask, lack, refuse
+
+fits = [public_values.fits()[name] for name in ("complete", "missing", "clustered", "weighted")]
+with Parallel(n_jobs=2, backend="loky") as pool:
+    found = pool(delayed(ask)(fit) for fit in fits)
+    for fit, there in zip(fits, found, strict=True):
+        here = ask(fit)
+        assert there[0] == here[0] and not differences(there[1:], here[1:])
+    for task, given, said in ((refuse, fits[0], "NotIdentifiedError"), (lack, 0, "MissingExtraError")):
+        try:
+            pool([delayed(task)(given)])
+        except Exception as error:
+            print(type(error).__name__ == said, getattr(getattr(error, "verdict", None), "status", None))
+"""
+
+
+def test_joblib_gives_the_same_answers_and_errors() -> None:
+    """loky starts new interpreters and sends values by cloudpickle."""
+    words = [sys.executable, "-c", WITH_JOBLIB]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.stdout, done.returncode) == ("True not identified\nTrue None\n", 0), done.stderr
 
 
 def test_rows_that_hang_on_a_connection_stay_behind() -> None:

@@ -125,7 +125,7 @@ def stopped(module: str, words: list[str], what: int, folder: Path) -> tuple[int
     (held / "spare").mkdir(parents=True, exist_ok=True)
     (held / f"{module}.py").write_text(WAITING)
     process = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from halftrek.cli import main; sys.exit(main())", *words],
+        [sys.executable, "-c", "import sys; from halftrek_command import main; sys.exit(main())", *words],
         cwd=folder,
         env={
             **os.environ,
@@ -153,6 +153,12 @@ def test_stopped_while_loading(what: signal.Signals, tmp_path: Path) -> None:
     for module in ("argparse", "numpy"):
         assert stopped(module, ["fit", "mroz", "mroz"], what, tmp_path) == (128 + what, "halftrek: stopped\n")
         (tmp_path / "held" / f"{module}.py").unlink()
+
+
+def test_stopped_before_the_package_is_loaded(tmp_path: Path) -> None:
+    """The command's own module is all that is there; no other signal has a handler yet, and none has work to undo."""
+    assert stopped("halftrek", ["fit", "mroz", "mroz"], signal.SIGINT, tmp_path) == (130, "halftrek: stopped\n")
+    assert stopped("halftrek", ["fit", "mroz", "mroz"], signal.SIGTERM, tmp_path) == (-signal.SIGTERM, "")
 
 
 @pytest.mark.parametrize("what", [signal.SIGINT, signal.SIGTERM])

@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SMOKE = Path(__file__).with_name("smoke.py")
 EXTRAS = ("core", "plot", "sql", "report", "all")
-PACKED = ("pyproject.toml", "README.md", "LICENSE")
+COMMAND = "halftrek_command.py"
+PACKED = ("pyproject.toml", "README.md", "LICENSE", COMMAND)
 
 
 def build(folder: Path) -> Path:
@@ -36,7 +37,7 @@ def complaints(wheel: Path) -> list[str]:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
     package = (p for p in (ROOT / "halftrek").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-    wanted = {p.relative_to(ROOT).as_posix() for p in package}
+    wanted = {p.relative_to(ROOT).as_posix() for p in package} | {COMMAND}
     return [f"the wheel lacks {name}" for name in sorted(wanted - packed)] + [
         f"the wheel holds {name}" for name in sorted(packed - wanted)
     ]
