@@ -13,7 +13,7 @@ from halftrek.errors import QueryError
 from halftrek.graph import quoted
 from halftrek.identification.counterfactual import joined_recipe
 from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import functionals
+from halftrek.identification.functionals import composite_values, functionals
 from halftrek.identification.jacobian import random_point
 from halftrek.identification.modular import PRIMES, PrimeField
 from halftrek.identification.parameters import Point
@@ -246,7 +246,7 @@ def _as_unchanged(study: Study, query: Composite, decide: Decide) -> Verdict | N
         return None
     for seed, prime in enumerate(PRIMES):
         point = random_point(study.table, PrimeField(prime), 311 + seed)
-        asked, seen = functionals(query, point).values, functionals(plain, point).values
+        asked, seen = composite_values(query, point), composite_values(plain, point)
         if len(asked) != len(seen) or (asked != seen).any():
             return None
     found = decide_composite(study, plain, "linear", decide)
@@ -283,21 +283,21 @@ def _candidates(graph: Graph, query: Composite) -> Iterator[Plain]:
 
 def _is_zero(study: Study, query: Composite) -> bool:
     points = (random_point(study.table, PrimeField(p), 211 + seed) for seed, p in enumerate(PRIMES))
-    return all(int(functionals(query, point).values[0]) == 0 for point in points)
+    return all(int(composite_values(query, point)[0]) == 0 for point in points)
 
 
 def _factor(study: Study, query: Composite, effect: Plain) -> Fraction | None:
     """The number that the question is as a multiple of an effect, checked modulo two primes; None if there is none."""
     values = np.random.default_rng(7).uniform(0.5, 1.5, study.table.count)
     here = Point(study.table, Reals(), values)
-    asked, base = (float(functionals(q, here).values[0]) for q in (query, effect))
+    asked, base = float(composite_values(query, here)[0]), float(functionals(effect, here).values[0])
     if base == 0.0:
         return None
     factor = Fraction(asked / base).limit_denominator(10**6)
     for seed, prime in enumerate(PRIMES):
         field = PrimeField(prime)
         point = random_point(study.table, field, 211 + seed)
-        left, right = (int(functionals(q, point).values[0]) for q in (query, effect))
+        left, right = int(composite_values(query, point)[0]), int(functionals(effect, point).values[0])
         if (left - int(field.number(factor)) * right) % prime:
             return None
     return factor

@@ -19,6 +19,7 @@ from halftrek.identification.smooth import smooth_dual
 from halftrek.identification.worlds import DualRing, counterfactual_parts
 from halftrek.queries.evaluate import variables_of
 from halftrek.queries.types import (
+    Composite,
     Counterfactual,
     DirectEffect,
     Distribution,
@@ -118,10 +119,10 @@ class Valuation:
         return total
 
 
-def valuation(point: Point, variables: Iterable[str]) -> Valuation:
+def valuation(point: Point, variables: Iterable[str], *, derivatives: bool = True) -> Valuation:
     """The parts of the model that concern some variables (an ancestral set), as dual numbers."""
     table, field = point.parameters, point.field
-    width, keep = 1 + table.count, set(variables)
+    width, keep = 1 + table.count * derivatives, set(variables)
     parents: dict[str, list[tuple[str, Array]]] = {v: [] for v in keep}
     omega: dict[tuple[str, str], Array] = {}
     loadings: dict[str, list[tuple[str, Array]]] = {}
@@ -129,7 +130,7 @@ def valuation(point: Point, variables: Iterable[str]) -> Valuation:
         entry, value = table.entries[at], point.entry_values[at]
         dual = np.zeros(width, field.dtype)
         dual[0] = value
-        if entry.parameter is not None:
+        if derivatives and entry.parameter is not None:
             dual[1 + entry.parameter] = 1
         if entry.kind == "loading":
             loadings.setdefault(entry.source, []).append((entry.target, dual))
@@ -178,6 +179,15 @@ def functionals(query: Query, point: Point) -> Functionals:
                 return Functionals((str(query),), smooth_dual(query, point)[None])
             parts = composite_parts(graph, query, DualRing(model))
             return Functionals(tuple(parts.texts), np.array(parts.values).reshape(len(parts.values), model.width))
+
+
+def composite_values(query: Composite, point: Point) -> Array:
+    """The numbers alone: with 300 causes that covary each would carry 45,000 derivatives."""
+    if isinstance(point.field, Reals) and not (is_rational(query) or isinstance(query, Distribution)):
+        return functionals(query, point).values
+    graph = point.parameters.graph
+    model = valuation(point, graph.ancestors(variables_of(query)), derivatives=False)
+    return np.array(composite_parts(graph, query, DualRing(model)).values).reshape(-1)
 
 
 def _product(point: Point, leg: Callable[[Point, str, str], Array], stations: tuple[str, ...]) -> Array:
