@@ -20,11 +20,11 @@ from time import perf_counter
 
 import numpy as np
 
-from halftrek.graph import Graph, edge_key
+from halftrek.graphs import Graph, edge_key
 from halftrek.identification import identify_all
-from halftrek.identification.certificate import known_effects
-from halftrek.identification.criteria import apply_criteria
-from halftrek.identification.half_trek import half_trek
+from halftrek.identification.criteria.certificate import known_effects
+from halftrek.identification.criteria.half_trek import half_trek
+from halftrek.identification.criteria.registry import apply_criteria
 from halftrek.identification.study import Study
 from halftrek.queries.types import DirectEffect
 

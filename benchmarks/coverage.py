@@ -249,7 +249,7 @@ def figure(results: list[Result], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from halftrek.reporting.plots import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION
+    from halftrek.reporting.plots.figures import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION
 
     colours = (BLUE, SKY, ORANGE, VERMILION, GREEN, PURPLE, INK)
     normal = [r for r in results if r.noise == "normal"]

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import halftrek as ht
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.identification import Verdict, identify
 from halftrek.inference import standard_errors
-from halftrek.inference.disagreement import LEVEL, difference
+from halftrek.inference.checks.disagreement import LEVEL, difference
 from halftrek.queries import TotalEffect
 from halftrek.simulation import random_graph, random_model
 

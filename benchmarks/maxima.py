@@ -24,7 +24,7 @@ from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.estimation.status import troubles
 from halftrek.inference import How
-from halftrek.inference.effects import effect_rows
+from halftrek.inference.tables.effects import effect_rows
 
 FOLDER = Path(__file__).parents[1] / "docs" / "benchmarks"
 ROWS = 1000

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import halftrek as ht
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.simulation import random_graph, random_model
 
 

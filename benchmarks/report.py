@@ -235,7 +235,7 @@ def growth_figure(timings: list[dict[str, Any]], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from halftrek.reporting.plots import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION
+    from halftrek.reporting.plots.figures import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION
 
     colours = (BLUE, SKY, INK, VERMILION, ORANGE, "0.6", GREEN, PURPLE, "0.35", "0.75", "tab:brown", "tab:pink")
     fig, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")

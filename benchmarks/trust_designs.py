@@ -10,7 +10,7 @@ import numpy as np
 
 import halftrek as ht
 from halftrek import estimation
-from halftrek.moments import Moments
+from halftrek.data import Moments
 
 
 @dataclass(frozen=True)

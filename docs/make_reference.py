@@ -29,7 +29,7 @@ SECTIONS = (
         ("identify", "implications", "Implications", "adjustment_sets", "single_door_sets", "AdjustmentSets"),
     ),
     ("Data", "halftrek", ("moments", "Moments")),
-    ("", "halftrek.moments", ("read_moments",)),
+    ("", "halftrek.data", ("read_moments",)),
     ("Fits", "halftrek", ("fit", "Fit", "Status", "fit_groups", "GroupFits", "fit_batch", "BatchFit")),
     ("", "halftrek.estimation", ("fit", "fit_batch")),
     ("What an answer rests on", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),

@@ -9,15 +9,12 @@ Can this effect be known at all, what is it, how sure are we, and if it can't be
     ht.fit(g, "data.csv").query("P(cancer | do(smoking=1))").mean
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
-    from halftrek.catalog import catalog, dataset
     from halftrek.comparison import Comparison, compare
+    from halftrek.data import Moments
     from halftrek.errors import (
         ConvergenceError,
         DataError,
@@ -34,14 +31,15 @@ if TYPE_CHECKING:
         QuestionSyntaxError,
     )
     from halftrek.estimation import BatchFit, Fit, Status
-    from halftrek.estimation.groups import GroupFits
-    from halftrek.graph import Graph
+    from halftrek.estimation.many.groups import GroupFits
+    from halftrek.examples import catalog, dataset
+    from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
-    from halftrek.model import CGLSCM, GLSCM, Gaussian, cgl_edge
-    from halftrek.moments import Moments
+    from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.results.answers import Answer
+    from halftrek.results.workflow import fit, fit_batch, fit_groups, graph, identify, moments
     from halftrek.storage import load, save
     from halftrek.syntax import format_graph, parse_question
-    from halftrek.workflow import fit, fit_batch, fit_groups, graph, identify, moments
 
 __version__ = "0.1.0"
 
@@ -89,8 +87,8 @@ __all__ = [
 ]
 
 _HOMES = {  # loaded when first used, so that the command line and small scripts start at once
-    "answers": ("Answer",),
-    "catalog": ("catalog", "dataset"),
+    "results.answers": ("Answer",),
+    "examples": ("catalog", "dataset"),
     "errors": (
         "ConvergenceError",
         "DataError",
@@ -107,32 +105,21 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
         "QuestionSyntaxError",
     ),
     "estimation": ("BatchFit", "Fit", "Status"),
-    "estimation.groups": ("GroupFits",),
-    "graph": ("Graph",),
+    "estimation.many.groups": ("GroupFits",),
+    "graphs": ("Graph",),
     "identification": ("Verdict", "solve"),
-    "model": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
-    "moments": ("Moments",),
+    "models": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
+    "data": ("Moments",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
-    "workflow": ("fit", "fit_batch", "fit_groups", "graph", "identify", "moments"),
+    "results.workflow": ("fit", "fit_batch", "fit_groups", "graph", "identify", "moments"),
     "comparison": ("Comparison", "compare"),
 }
 _ROOMS = (
-    "answers", "comparison", "errors", "estimation", "identification", "inference", "inputs", "model", "queries",
-    "reporting", "simulation", "storage", "syntax", "workflow",
+    "comparison", "data", "errors", "estimation", "examples", "graphs", "identification", "inference", "models",
+    "partial", "queries", "reporting", "results", "simulation", "storage", "syntax",
 )  # fmt: skip
 _HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
-
-
-class _Package(ModuleType):
-    """The package: ``ht.graph``, ``ht.moments`` and ``ht.catalog`` are functions, not the rooms of these names."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME_OF and isinstance(value, ModuleType)):  # importing a room would put it in the way
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 import halftrek as ht
 from halftrek.identification.testable import implications
-from halftrek.model import Rows
+from halftrek.models import Rows
 from halftrek.reporting import sensitivity
 from halftrek.simulation import random_model
 

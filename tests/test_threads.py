@@ -89,5 +89,5 @@ def test_more_sets_of_replicates_than_are_kept() -> None:
 def test_replicates_that_another_thread_throws_away_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for none, as if others had filled it before this thread could look again."""
     wanted = fresh()[0].effect("z", "y", interval="bootstrap", replicates=5).interval
-    monkeypatch.setattr("halftrek.inference.bootstrap.KEPT", 0)
+    monkeypatch.setattr("halftrek.inference.draws.bootstrap.KEPT", 0)
     assert fresh()[0].effect("z", "y", interval="bootstrap", replicates=5).interval == wanted

@@ -13,7 +13,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.estimation import Fit
-from halftrek.inference.strength import strengths
+from halftrek.inference.evidence.strength import strengths
 from halftrek.queries import DirectEffect
 from halftrek.queries.gradients import linearize
 from halftrek.reporting import sensitivity

@@ -14,7 +14,7 @@ from halftrek.reporting import (
     plot_sensitivity,
     save,
 )
-from halftrek.reporting.plots import new_figure
+from halftrek.reporting.plots.figures import new_figure
 from halftrek.simulation import random_model
 
 FOLDER = Path(__file__).parent

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:
-    from halftrek.moments.sql import Reach
+    from halftrek.data.sources.sql import Reach
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Analysis:
 
     def reach(self) -> Reach:
         """Which files its SQL may read."""
-        from halftrek.moments.sql import Reach
+        from halftrek.data.sources.sql import Reach
 
         within = self.folder if self.sent and not self.outside else None
         return Reach(self.folder, within, remote=not self.sent)

@@ -108,14 +108,14 @@ def _is(value: Any, kind: type) -> bool:
 def _refuse_unknown(told: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for key in told:
         if key not in known:
-            from halftrek.graph import did_you_mean
+            from halftrek.graphs import did_you_mean
 
             raise InputError(f"{where} has no key {key!r}.{did_you_mean(key, known)}")
 
 
 def names_outside(analysis: Analysis) -> list[tuple[str, str]]:
     """Keys and names of the files that do not lie in the folder of the analysis, links followed."""
-    from halftrek.moments.sql import lies_within
+    from halftrek.data.sources.sql import lies_within
 
     named = [(key, name) for key, name in _input_files(analysis) if name is not None]
     named += [(f"[output] {key}", name) for key, name in _output_files(analysis).items()]
@@ -162,7 +162,7 @@ def keep_analysis(analysis: Analysis, path: str | None, force: bool = False) -> 
     """Writes the analysis if there is a place for it."""
     if path is None:
         return
-    from halftrek.reporting.files import whole_file
+    from halftrek.files import whole_file
 
     moved = _moved(analysis, Path(path).parent)
     with whole_file(path, overwrite=force) as unfinished:

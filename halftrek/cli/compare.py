@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.inputs import opened_data, read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import show, show_json
     from halftrek.comparison import compare
-    from halftrek.workflow import fit
+    from halftrek.results.workflow import fit
 
     names = _names(args)
     analysis = analysis_of(args)

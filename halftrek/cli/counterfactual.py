@@ -183,7 +183,7 @@ def _writer(path: str | None) -> Any:
 
 
 def _write_csv(columns: dict[str, list[Any]], path: str, force: bool) -> None:
-    from halftrek.reporting.files import whole_file
+    from halftrek.files import whole_file
 
     with whole_file(path, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
         _csv(out, columns)
@@ -198,7 +198,7 @@ def _csv(out: Any, columns: dict[str, list[Any]]) -> None:
 
 def _write_parquet(columns: dict[str, list[Any]], path: str, force: bool) -> None:
     from halftrek.errors import MissingExtraError
-    from halftrek.reporting.files import whole_file
+    from halftrek.files import whole_file
 
     try:
         import pyarrow

@@ -11,11 +11,11 @@ from halftrek.cli.exits import DONE, NOT_CONVERGED
 from halftrek.cli.options import add_command
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
     from halftrek.cli.options import Commands
     from halftrek.estimation.fit import Fit
     from halftrek.identification import Verdict
-    from halftrek.model import Gaussian
+    from halftrek.models import Gaussian
+    from halftrek.results.answers import Answer
 
 _EXAMPLE = "halftrek demo --output output"
 _NAME, _DATA = "smoking", "front_door"
@@ -39,10 +39,10 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Graph, verdict, fit, answer, picture."""
-    from halftrek.catalog import catalog, load
     from halftrek.cli.output import show, show_json
-    from halftrek.reporting.files import check_place, output_folder
-    from halftrek.workflow import answer, fit, identify
+    from halftrek.examples import catalog, load
+    from halftrek.files import check_place, output_folder
+    from halftrek.results.workflow import answer, fit, identify
 
     place = output_folder(args.output) / "demo.png"
     check_place(place, overwrite=args.force)  # before the work, not after it
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _seen(fit: Fit) -> Gaussian:
     """What a plain regression says: the outcome among rows in which the cause happens to have the value."""
-    from halftrek.model import Gaussian
+    from halftrek.models import Gaussian
 
     moments = fit.moments
     return Gaussian(moments.names, moments.mean, moments.cov).given({_CAUSE: _VALUE}).marginal(_OUTCOME)
@@ -114,7 +114,7 @@ def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture:
 
 def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], place: Path, force: bool) -> Path:
     from halftrek.reporting import draw_graph, plot_densities, save
-    from halftrek.reporting.plots import new_figure
+    from halftrek.reporting.plots.figures import new_figure
 
     figure = new_figure(10.0, 4.0, columns=2, widths=(1.0, 1.15))
     left, right = figure.axes
@@ -126,7 +126,7 @@ def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], place: Path, force: 
 
 def _near() -> dict[str, Any]:
     """The outcome in the rows in which the cause is about there."""
-    from halftrek.catalog import load
+    from halftrek.examples import load
 
     rows = load(_DATA)
     names = list(rows.names or ())

@@ -12,7 +12,7 @@ from halftrek.cli.output import as_options
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.inference import Parameter
 
 _MOST_LISTED = 10  # of residuals and edges that could be added
@@ -21,8 +21,8 @@ _MOST_LISTED = 10  # of residuals and edges that could be added
 @contextmanager
 def fitted(analysis: Analysis, graph: Graph) -> Iterator[Fit]:
     """The fit; its rows can be read again until the block ends."""
-    from halftrek import workflow
     from halftrek.cli.inputs import opened_data
+    from halftrek.results import workflow
 
     with opened_data(analysis) as options:
         yield workflow.fit(graph, **options, method=analysis.fit.method, noise=analysis.fit.noise)
@@ -92,8 +92,8 @@ def checks_record(fit: Fit) -> dict[str, Any]:
 
 def checks_text(record: dict[str, Any]) -> str:
     """The same as text, the largest residuals and the most wanted edges only."""
-    from halftrek.inference.modification import modification_notes
-    from halftrek.inference.robust_fit import NORMAL_THEORY
+    from halftrek.inference.checks.modification import modification_notes
+    from halftrek.inference.checks.robust_fit import NORMAL_THEORY
     from halftrek.reporting.tables import facts, number, paragraph, table
 
     m = record["measures"]

@@ -9,17 +9,17 @@ from halftrek.cli.exits import DONE, NOT_CONVERGED
 
 if TYPE_CHECKING:
     from halftrek.cli.analysis import Analysis
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.queries import Query
 
 
 def run_groups(args: argparse.Namespace, analysis: Analysis, graph: Graph, question: str | Query) -> int:
     """Prints the answer in each group; the question is identified."""
-    from halftrek import workflow
     from halftrek.cli.fitting import rows_of
     from halftrek.cli.inputs import opened_data
     from halftrek.cli.output import show, show_json
-    from halftrek.inputs import read_question
+    from halftrek.results import workflow
+    from halftrek.results.inputs import read_question
 
     _refuse_other_options(args)
     with opened_data(analysis) as options:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from halftrek.errors import DataError, GraphSyntaxError, InputError
 
 if TYPE_CHECKING:
-    from halftrek.catalog import DataSet, Entry
     from halftrek.cli.analysis import Analysis
-    from halftrek.graph import Graph
-    from halftrek.moments.sql import Reach
+    from halftrek.data.sources.sql import Reach
+    from halftrek.examples import DataSet, Entry
+    from halftrek.graphs import Graph
 
 STANDARD_INPUT = "-"
 _HERE = Path()
@@ -59,7 +59,7 @@ def _parsed(text: str) -> Graph:
 
 def _saved_graph(path: Path) -> Graph:
     """The graph in a file of JSON."""
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.storage import load
 
     found = load(path)
@@ -71,7 +71,7 @@ def _saved_graph(path: Path) -> Graph:
 
 def find_entry(source: str) -> Entry | None:
     """The catalog's entry of that name; a file or a text with arrows is none, whatever its letters."""
-    from halftrek.catalog import catalog, resolve
+    from halftrek.examples import catalog, resolve
 
     if _is_file(source) or not re.fullmatch(r"[\w -]+", source):
         return None
@@ -105,9 +105,9 @@ def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
 @contextmanager
 def _opened_query(query: str, reach: Reach) -> Iterator[Any]:
     """The rows of a query; what DuckDB has to put aside meanwhile is gone when the block ends."""
-    from halftrek.moments.guard import first_line
-    from halftrek.moments.sql import relation_of
-    from halftrek.reporting.files import temporary_folder
+    from halftrek.data.sources.guard import first_line
+    from halftrek.data.sources.sql import relation_of
+    from halftrek.files import temporary_folder
 
     with temporary_folder() as spill:
         relation = relation_of(query, reach, spill=spill)
@@ -125,7 +125,7 @@ def opened_rows(source: str, folder: Path = _HERE) -> Iterator[Any]:
     """A path for rows, or columns; standard input is kept in a file, so that it may be larger than memory."""
     if source != STANDARD_INPUT:
         path = str(folder / source)
-        from halftrek.moments.streams import held, is_stream
+        from halftrek.data.sources.streams import held, is_stream
 
         if is_stream(path):  # a pipe is read once, and analyses may need their rows again
             with held(path) as file:
@@ -143,7 +143,7 @@ def opened_rows(source: str, folder: Path = _HERE) -> Iterator[Any]:
         return
     import shutil
 
-    from halftrek.reporting.files import temporary_folder
+    from halftrek.files import temporary_folder
 
     with temporary_folder() as temporary:
         first = sys.stdin.buffer.read(8)
@@ -193,7 +193,7 @@ def refuse_two_standard_inputs(*sources: str | None) -> None:
 
 
 def _bundled(source: str) -> DataSet | None:
-    from halftrek.catalog import dataset
+    from halftrek.examples import dataset
 
     return dataset(source) if source in dataset() else None
 
@@ -213,8 +213,8 @@ def _is_file(source: str | Path) -> bool:
 
 
 def _neither_file_nor_name(source: str) -> str:
-    from halftrek.catalog import dataset, names
-    from halftrek.graph import did_you_mean
+    from halftrek.examples import dataset, names
+    from halftrek.graphs import did_you_mean
 
     hint = did_you_mean(source, [*names(), *dataset()]).strip()
     return f"{source!r} is neither a file nor a graph of the catalog nor a graph as text like 'x -> y'. {hint}"

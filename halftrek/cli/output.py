@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from halftrek.errors import UNSHOWN, OutputError, printable
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
+    from halftrek.results.answers import Answer
 
 _LEAST_WIDTH, _MOST_WIDTH = 40, 80
 _PLAIN = {
@@ -137,7 +137,7 @@ def refuse_existing(force: bool, *paths: str | os.PathLike[str] | None) -> None:
 
     Said before the work, not after it.
     """
-    from halftrek.reporting.files import check_place, own_stream
+    from halftrek.files import check_place, own_stream
 
     named: set[str] = set()
     for path in paths:

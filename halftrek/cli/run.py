@@ -72,12 +72,12 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
     """Records and texts, in the order of the questions; one without an answer does not stop the others."""
     from halftrek.cli.analysis import uncertainty_options
     from halftrek.cli.output import for_command_line
-    from halftrek.inputs import read_question
     from halftrek.queries.seen import has_crude
     from halftrek.reporting.records import answer_record
     from halftrek.reporting.text import describe_answer
     from halftrek.reporting.verdicts import describe_verdict
-    from halftrek.workflow import identify
+    from halftrek.results.inputs import read_question
+    from halftrek.results.workflow import identify
 
     records, texts = [], []
     for question in analysis.questions:
@@ -96,7 +96,7 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
 
 def _write(fit: Fit, analysis: Analysis, files: dict[str, Path], record: dict[str, Any], force: bool) -> None:
     from halftrek.cli.analysis import uncertainty_options
-    from halftrek.reporting.files import whole_file
+    from halftrek.files import whole_file
     from halftrek.reporting.records import to_json
 
     if "model" in files:

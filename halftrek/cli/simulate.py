@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halftrek.cli.options import Commands
-    from halftrek.model import CGLSCM
+    from halftrek.models import CGLSCM
 
 _EXAMPLE = "halftrek simulate napkin -n 5 --seed 1"
 _CHUNK = 20_000  # rows at a time, so that any number of rows fits into memory
@@ -100,7 +100,7 @@ def _opened(path: str | None, force: bool) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8")  # names must come through whole
         yield sys.stdout
         return
-    from halftrek.reporting.files import whole_file
+    from halftrek.files import whole_file
 
     with whole_file(path, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
         yield out

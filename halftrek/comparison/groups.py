@@ -9,20 +9,20 @@ import numpy as np
 
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
 from halftrek.estimation import Fit
-from halftrek.estimation.groups import GroupFits
+from halftrek.estimation.many.groups import GroupFits
 from halftrek.frames import as_frame
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
-from halftrek.inference.batch_gradients import BATCHED
-from halftrek.inference.few_valued import refuse_few_valued
-from halftrek.inference.invariance import Invariance, equal_answers, invariance_tests
-from halftrek.inference.multiplicity import holm
-from halftrek.inference.row_needs import left_out, needs_rows
-from halftrek.inputs import read_question
+from halftrek.inference.checks.multiplicity import holm
+from halftrek.inference.evidence.few_valued import refuse_few_valued
+from halftrek.inference.evidence.row_needs import left_out, needs_rows
+from halftrek.inference.groups.batch_gradients import BATCHED
+from halftrek.inference.groups.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import Counterfactual, Interventional, Query, check_query, evaluate
+from halftrek.results.inputs import read_question
+from halftrek.results.workflow import answer
 from halftrek.trust.groups import GroupAnswers, judged_groups
-from halftrek.workflow import answer
 
 NO_INFORMATION = "the data of this group carry no information about the answer"
 SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in words for groups, or in their status

@@ -10,19 +10,19 @@ from typing import Any, Literal
 import numpy as np
 
 from halftrek.comparison.nesting import contained
+from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.inference import Measures, measures
-from halftrek.inference.robust import counts_units
-from halftrek.inference.robust_fit import measures_by_units, ratio_mixture
-from halftrek.inputs import read_graph, read_question
-from halftrek.moments import Moments, Patterns
+from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture
+from halftrek.inference.information.robust import counts_units
 from halftrek.notes import Note, in_short
 from halftrek.portable import Portable
 from halftrek.queries import Query, check_query
 from halftrek.reporting.tables import Cell, number, paragraph, table
-from halftrek.workflow import answer, fit
+from halftrek.results.inputs import read_graph, read_question
+from halftrek.results.workflow import answer, fit
 
 
 @dataclass(frozen=True)

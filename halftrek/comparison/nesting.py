@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from halftrek.data import Moments
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.space import make_space
-from halftrek.graph import Graph
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
 
 EXACT = 1e-7  # misfit per row below which covariances count as reproduced
 

@@ -20,7 +20,7 @@ class Checked:
         as if rows were independent and normal. Otherwise the scaled test and the indices that hold for data that are
         not normal are added, by Yuan and Bentler (True) or by Satorra and Bentler; they need the rows.
         """
-        from halftrek.listings import measures_of
+        from halftrek.results.listings import measures_of
 
         return measures_of(self, robust)
 

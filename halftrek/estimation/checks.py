@@ -7,12 +7,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.data import Moments
+from halftrek.data.check import ROUNDING
 from halftrek.errors import DataError
-from halftrek.graph import Graph
-from halftrek.model import Floats
-from halftrek.model.kernels import cholesky, choleskys, quiet
-from halftrek.moments import Moments
-from halftrek.moments.check import ROUNDING
+from halftrek.graphs import Graph
+from halftrek.models import Floats
+from halftrek.models.kernels import cholesky, choleskys, quiet
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
 WIDE = 300  # variables, from which factoring the whole covariance is no longer cheap

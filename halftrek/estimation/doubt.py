@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.model import Floats
-from halftrek.model.kernels import choleskys
+from halftrek.models import Floats
+from halftrek.models.kernels import choleskys
 
 if TYPE_CHECKING:
+    from halftrek.estimation.fast.ragged import Bunch
     from halftrek.estimation.plan import Task
-    from halftrek.estimation.ragged import Bunch
 
 REACHED = 1e-10  # of F, that is per row
 CERTAIN = 1e-6  # deviance that cannot be chance where the graph restricts nothing

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.checked import Checked
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
-from halftrek.estimation.district import Settings
+from halftrek.estimation.district.district import Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, refuse_idle, resolve_options, with_coefficients
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.presented import Presented
 from halftrek.estimation.reports import reports_of
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall
-from halftrek.graph import Graph, did_you_mean
-from halftrek.model import CGLSCM, Floats
-from halftrek.moments import Moments, Patterns, RowReader
+from halftrek.graphs import Graph, did_you_mean
+from halftrek.models import CGLSCM, Floats
 from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
-    from halftrek.inference.decomposition import Decomposition
-    from halftrek.inference.mediation import Mediation
-    from halftrek.inference.profile import Profile
+    from halftrek.inference.profiles.profile import Profile
+    from halftrek.inference.tables.decomposition import Decomposition
+    from halftrek.inference.tables.mediation import Mediation
+    from halftrek.results.answers import Answer
 
 MAX_ITER = 200  # steps of EM and of the second-order finish
 FEW_ROWS = 50  # below, even districts without bows may have several maxima
@@ -89,7 +89,7 @@ class Fit(Checked, Presented, Portable):
         ``information`` is for "delta"; ``replicates``, ``ends`` and ``random_state`` are for the bootstraps. ``crude``
         sets beside the answer, as ``.crude``, what the rows say without the graph.
         """
-        from halftrek.workflow import answer
+        from halftrek.results.workflow import answer
 
         ask = partial(
             answer, self, question, level=level, interval=interval, information=information, replicates=replicates,
@@ -111,7 +111,7 @@ class Fit(Checked, Presented, Portable):
 
     def profile(self, question: Any, *, points: int = 41, level: float = 0.95) -> Profile:
         """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""
-        from halftrek.listings import profile_of
+        from halftrek.results.listings import profile_of
 
         return profile_of(self, question, points=points, level=level)
 
@@ -129,13 +129,13 @@ class Fit(Checked, Presented, Portable):
         no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification. For
         the options of uncertainty see ``query``; intervals are "delta", "robust", "bootstrap" or "parametric".
         """
-        from halftrek.listings import effects_of
+        from halftrek.results.listings import effects_of
 
         return effects_of(self, kind, budget=budget, **uncertainty)
 
     def decompose(self, cause: str, effect: str, *, most: int = 20, **uncertainty: Any) -> Decomposition:
         """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""
-        from halftrek.listings import decomposition_of
+        from halftrek.results.listings import decomposition_of
 
         return decomposition_of(self, cause, effect, most=most, **uncertainty)
 
@@ -146,7 +146,7 @@ class Fit(Checked, Presented, Portable):
 
         ``mediators`` left out: every variable between the two; "direct" is then the edge.
         """
-        from halftrek.listings import mediation_of
+        from halftrek.results.listings import mediation_of
 
         return mediation_of(self, cause, effect, mediators, **uncertainty)
 
@@ -169,7 +169,7 @@ class Fit(Checked, Presented, Portable):
         be from it), ``se``, ``ci_low`` and ``ci_high`` (how far the estimated mean may be off). Rows whose question is
         not identified raise NotIdentifiedError, or stay empty with ``unidentified="nan"``.
         """
-        from halftrek.listings import counterfactual_of
+        from halftrek.results.listings import counterfactual_of
 
         return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
 
@@ -245,7 +245,7 @@ def fit(
         if isinstance(moments, Patterns):
             raise InputError("method='cgl-go' needs complete rows; leave out the others with missing='drop'")
         refuse_idle(method, starts=starts, finish=finish, start=start)
-        from halftrek.estimation.literal import fit_literally
+        from halftrek.estimation.reference.literal import fit_literally
 
         return fit_literally(
             graph, moments, noise=noise, mask=mask or "edge", random_state=random_state, max_iter=max_iter,
@@ -282,7 +282,7 @@ def fit(
 
 def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Settings) -> Fit:
     """Full-information maximum likelihood."""
-    from halftrek.estimation.fiml import fit_incomplete
+    from halftrek.estimation.missing.fiml import fit_incomplete
 
     found = fit_incomplete(graph, make_plan(graph, graph.observed, options), patterns, options, settings)
     _refuse_contradiction(found.solution)

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Literal
 
 from halftrek.errors import GraphError, InputError
-from halftrek.graph import Graph, did_you_mean, edge_key, parse_edge_key
+from halftrek.graphs import Graph, did_you_mean, edge_key, parse_edge_key
 
 Noise = Literal["free", "unit"] | Mapping[str, float]
 Intercepts = Literal["free", "zero"] | Mapping[str, float]

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.options import Options
-from halftrek.estimation.shape import Shape
-from halftrek.graph import Graph, edge_key, parse_edge_key
-from halftrek.graph.order import reachable
-from halftrek.model import Floats
+from halftrek.graphs import Graph, edge_key, parse_edge_key
+from halftrek.graphs.order import reachable
+from halftrek.models import Floats
 
 if TYPE_CHECKING:
-    from halftrek.estimation.ragged import Bunch
+    from halftrek.estimation.fast.ragged import Bunch
 
 PAD = -1
 
@@ -170,15 +170,15 @@ class Plan:
     @cached_property
     def groups(self) -> tuple[tuple[Task, ...], ...]:
         """The tasks by shape."""
-        from halftrek.estimation.grouping import group_tasks
+        from halftrek.estimation.district.grouping import group_tasks
 
         return group_tasks(self.tasks)
 
     @cached_property
     def bunches(self) -> tuple[tuple[Bunch, ...], tuple[tuple[Task, ...], ...]]:
         """For a single data set: plain tasks of any shape together, and the others by shape."""
-        from halftrek.estimation.grouping import group_tasks
-        from halftrek.estimation.ragged import bunches_of
+        from halftrek.estimation.district.grouping import group_tasks
+        from halftrek.estimation.fast.ragged import bunches_of
 
         bunches, alone, others = bunches_of(self.tasks)
         return bunches, (*((task,) for task in alone), *group_tasks(others, len(self.tasks) - len(others)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.estimation.piece import Piece
+from halftrek.estimation.district.piece import Piece
 from halftrek.estimation.plan import PAD, Task
 from halftrek.estimation.solve import Solution
 from halftrek.estimation.status import Code, DistrictReport

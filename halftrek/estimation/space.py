@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM, Floats, total_effects
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM, Floats, total_effects
 from halftrek.queries.gradients import Gradient
 
 Ints = NDArray[np.intp]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.errors import InputError
-from halftrek.estimation.block import evaluate
-from halftrek.estimation.district import EM_SETTLED, make_problem
-from halftrek.estimation.em import em_step, has_em_step
+from halftrek.estimation.district.block import evaluate
+from halftrek.estimation.district.district import EM_SETTLED, make_problem
+from halftrek.estimation.district.em import em_step, has_em_step
+from halftrek.estimation.district.shape import Problem
+from halftrek.estimation.district.starts import regression_start
 from halftrek.estimation.fit import LOG_2PI, Fit
 from halftrek.estimation.plan import Task, make_plan
-from halftrek.estimation.shape import Problem
 from halftrek.estimation.solve import gather, sources_of
-from halftrek.estimation.starts import regression_start
-from halftrek.model import Floats
+from halftrek.models import Floats
 
 
 def likelihood_trace(fitted: Fit, *, steps: int = 200) -> list[float]:

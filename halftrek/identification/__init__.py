@@ -4,20 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from halftrek.identification.adjustment import (
+    from halftrek.identification.advice import Change
+    from halftrek.identification.arrows.adjustment import (
         adjustment_set,
         adjustment_sets,
         front_door_set,
         single_door_sets,
     )
-    from halftrek.identification.advice import Change
-    from halftrek.identification.branches import real_values
+    from halftrek.identification.arrows.listed_sets import AdjustmentSets
     from halftrek.identification.decision import every_effect, identify, identify_all, what_would_help
-    from halftrek.identification.listed_sets import AdjustmentSets
-    from halftrek.identification.recipe import Recipe, solve
+    from halftrek.identification.exact.branches import real_values
+    from halftrek.identification.local.witness import Witness
+    from halftrek.identification.recipes.recipe import Recipe, solve
     from halftrek.identification.testable import Implications, implications
     from halftrek.identification.verdict import Verdict
-    from halftrek.identification.witness import Witness
 
 __all__ = [
     "AdjustmentSets",
@@ -40,15 +40,15 @@ __all__ = [
 ]
 
 _HOMES = {  # loaded when first used: most programs that import halftrek decide nothing at once
-    "adjustment": ("adjustment_set", "adjustment_sets", "front_door_set", "single_door_sets"),
+    "arrows.adjustment": ("adjustment_set", "adjustment_sets", "front_door_set", "single_door_sets"),
     "advice": ("Change",),
-    "branches": ("real_values",),
+    "exact.branches": ("real_values",),
     "decision": ("every_effect", "identify", "identify_all", "what_would_help"),
-    "listed_sets": ("AdjustmentSets",),
-    "recipe": ("Recipe", "solve"),
+    "arrows.listed_sets": ("AdjustmentSets",),
+    "recipes.recipe": ("Recipe", "solve"),
     "testable": ("Implications", "implications"),
     "verdict": ("Verdict",),
-    "witness": ("Witness",),
+    "local.witness": ("Witness",),
 }
 
 

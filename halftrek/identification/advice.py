@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from time import monotonic
 
-from halftrek.graph import Graph, edge_key
-from halftrek.identification.jacobian import jacobian_test
+from halftrek.graphs import Graph, edge_key
+from halftrek.identification.local.jacobian import jacobian_test
 from halftrek.queries.checks import all_variants, variables_of
-from halftrek.queries.terms import leaves
+from halftrek.queries.kinds.terms import leaves
+from halftrek.queries.kinds.variants import variants_in
 from halftrek.queries.types import (
     Arithmetic,
     Counterfactual,
@@ -26,7 +27,6 @@ from halftrek.queries.types import (
     ThroughEffect,
     TotalEffect,
 )
-from halftrek.queries.variants import variants_in
 
 Decide = Callable[[Graph, Query], bool]
 _KNOWN = 0.37109375  # stands for "some number that is known"; nothing hangs on its value

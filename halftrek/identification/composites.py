@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.graph import quoted
+from halftrek.graphs import quoted
+from halftrek.identification.arrows.relevance import simplified
 from halftrek.identification.counterfactual import joined_recipe
-from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import composite_values, functionals
-from halftrek.identification.jacobian import random_point
-from halftrek.identification.modular import PRIMES, PrimeField
-from halftrek.identification.parameters import Point
-from halftrek.identification.pieces import is_rational
-from halftrek.identification.relevance import simplified
-from halftrek.identification.smooth import unchanged
+from halftrek.identification.local.functionals import composite_values, functionals
+from halftrek.identification.local.jacobian import random_point
+from halftrek.identification.local.parameters import Point
+from halftrek.identification.local.pieces import is_rational
+from halftrek.identification.local.smooth import unchanged
+from halftrek.identification.local.witness import moves_freely
+from halftrek.identification.numbers.fields import Reals
+from halftrek.identification.numbers.modular import PRIMES, PrimeField
 from halftrek.identification.verdict import Scope, Verdict
-from halftrek.identification.witness import moves_freely
 from halftrek.queries.checks import all_variants, terms_of
-from halftrek.queries.terms import case_of, sums_of
+from halftrek.queries.kinds.terms import case_of, sums_of
+from halftrek.queries.kinds.variants import Draw, Scale, Shift, Variant
 from halftrek.queries.types import (
     Composite,
     Counterfactual,
@@ -40,11 +41,10 @@ from halftrek.queries.types import (
     TotalEffect,
     Value,
 )
-from halftrek.queries.variants import Draw, Scale, Shift, Variant
-from halftrek.queries.writing import number
+from halftrek.queries.written.writing import number
 
 if TYPE_CHECKING:
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.identification.study import Study
     from halftrek.queries.types import Query
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from halftrek.graph import quoted
-from halftrek.identification.describe import estimand, latex
-from halftrek.identification.estimand import as_latex, as_text
-from halftrek.identification.id_star import Conflict, CounterfactualFormula, id_star
-from halftrek.identification.named import effect_label
-from halftrek.identification.nonparametric import Hedge
-from halftrek.identification.recipe import Recipe, Step, outputs_of
+from halftrek.graphs import quoted
+from halftrek.identification.arrows.estimand import as_latex, as_text
+from halftrek.identification.arrows.id_star import Conflict, CounterfactualFormula, id_star
+from halftrek.identification.arrows.named import effect_label
+from halftrek.identification.arrows.nonparametric import Hedge
+from halftrek.identification.local.worlds import effects_behind, simplified
+from halftrek.identification.recipes.describe import estimand, latex
+from halftrek.identification.recipes.recipe import Recipe, Step, outputs_of
 from halftrek.identification.verdict import Scope, Verdict
-from halftrek.identification.worlds import effects_behind, simplified
-from halftrek.queries.latex import latex_name
 from halftrek.queries.types import Counterfactual, Interventional, Potential, Value
+from halftrek.queries.written.latex import latex_name
 
 if TYPE_CHECKING:
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
 
 Decide = Callable[[Interventional], Verdict]
 

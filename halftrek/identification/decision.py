@@ -9,27 +9,27 @@ from dataclasses import replace
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.identification.advice import Change, helpful_changes
-from halftrek.identification.branches import find_branches
-from halftrek.identification.certificate import find_recipe, known_effects
+from halftrek.identification.arrows.estimand import as_latex, as_text
+from halftrek.identification.arrows.named import Finding, from_the_arrows
+from halftrek.identification.arrows.nonparametric import Hedge
 from halftrek.identification.clock import Progress
 from halftrek.identification.composites import decide_composite, truly_moves
 from halftrek.identification.counterfactual import decide_counterfactual
-from halftrek.identification.describe import estimand, latex
-from halftrek.identification.elimination import Count, count_values
-from halftrek.identification.estimand import as_latex, as_text
-from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import functionals
-from halftrek.identification.named import Finding, from_the_arrows
-from halftrek.identification.nonparametric import Hedge
-from halftrek.identification.parameters import Point
-from halftrek.identification.pieces import is_rational
-from halftrek.identification.recipe import Recipe, ValueStep
-from halftrek.identification.sentences import reasons_for
+from halftrek.identification.criteria.certificate import find_recipe, known_effects
+from halftrek.identification.exact.branches import find_branches
+from halftrek.identification.exact.elimination import Count, count_values
+from halftrek.identification.local.functionals import functionals
+from halftrek.identification.local.parameters import Point
+from halftrek.identification.local.pieces import is_rational
+from halftrek.identification.local.witness import Witness, find_witness
+from halftrek.identification.numbers.fields import Reals
+from halftrek.identification.recipes.describe import estimand, latex
+from halftrek.identification.recipes.recipe import Recipe, ValueStep
+from halftrek.identification.recipes.sentences import reasons_for
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Scope, Verdict
-from halftrek.identification.witness import Witness, find_witness
 from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
     Composite,

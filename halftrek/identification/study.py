@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrek.identification.bench import Bench
-from halftrek.identification.functionals import Functionals, functionals
-from halftrek.identification.jacobian import Probe, probe, random_point, touched_blocks
-from halftrek.identification.modular import PRIMES, PrimeField
-from halftrek.identification.parameters import Parameters, parameters_of, without_redundant_latents
-from halftrek.identification.recipe import Recipe, run, variables_used
+from halftrek.identification.criteria.bench import Bench
+from halftrek.identification.local.functionals import Functionals, functionals
+from halftrek.identification.local.jacobian import Probe, probe, random_point, touched_blocks
+from halftrek.identification.local.parameters import Parameters, parameters_of, without_redundant_latents
+from halftrek.identification.numbers.modular import PRIMES, PrimeField
+from halftrek.identification.recipes.recipe import Recipe, run, variables_used
 from halftrek.queries.evaluate import variables_of
 
 if TYPE_CHECKING:
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.identification.clock import Progress
     from halftrek.queries.types import Query
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from halftrek.graph import Graph
-from halftrek.identification.jacobian import model_dimension
+from halftrek.graphs import Graph
+from halftrek.identification.local.jacobian import model_dimension
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from halftrek.portable import Portable
 
 if TYPE_CHECKING:
-    from halftrek.graph import Graph
-    from halftrek.identification.listed_sets import AdjustmentSets
-    from halftrek.identification.nonparametric import Hedge
-    from halftrek.identification.recipe import Recipe
-    from halftrek.identification.witness import Witness
+    from halftrek.graphs import Graph
+    from halftrek.identification.arrows.listed_sets import AdjustmentSets
+    from halftrek.identification.arrows.nonparametric import Hedge
+    from halftrek.identification.local.witness import Witness
+    from halftrek.identification.recipes.recipe import Recipe
     from halftrek.queries.types import Query
 
 Status = Literal["identified", "finite", "not identified", "undecided"]
@@ -55,7 +55,7 @@ class Verdict(Portable):
         Of a direct effect: sets that make the slope of the cause the arrow's. None for a question that is not about
         one such effect. At most 1,000 are listed, and ``complete`` says whether these are all.
         """
-        from halftrek.identification.listed_sets import listed_sets
+        from halftrek.identification.arrows.listed_sets import listed_sets
 
         return listed_sets(self.graph, self.query)
 

@@ -1,15 +1,15 @@
 """How sure? Information, standard errors, intervals."""
 
-from halftrek.inference.contradictions import Contradiction, contradictions, restrictions_behind
+from halftrek.inference.checks.contradictions import Contradiction, contradictions, restrictions_behind
+from halftrek.inference.checks.measures import Measures, measures
+from halftrek.inference.checks.robust_fit import RobustMeasures, RobustTest, robust_measures
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.estimate import Estimate, estimate
 from halftrek.inference.how import How
-from halftrek.inference.information import district_information
-from halftrek.inference.measures import Measures, measures
-from halftrek.inference.parameters import Parameter, parameter_columns, parameter_rows
-from halftrek.inference.profile import Profile, profile_curve
-from halftrek.inference.robust import robust_errors
-from halftrek.inference.robust_fit import RobustMeasures, RobustTest, robust_measures
+from halftrek.inference.information.information import district_information
+from halftrek.inference.information.robust import robust_errors
+from halftrek.inference.profiles.profile import Profile, profile_curve
+from halftrek.inference.tables.parameters import Parameter, parameter_columns, parameter_rows
 
 __all__ = [
     "Contradiction",

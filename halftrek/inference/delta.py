@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import Plan, make_plan
-from halftrek.inference.incomplete import incomplete_errors
-from halftrek.inference.information import DistrictInformation, Kind, district_information
-from halftrek.inference.plain import is_plain, plain_spread
-from halftrek.model import Floats
+from halftrek.inference.information.incomplete import incomplete_errors
+from halftrek.inference.information.information import DistrictInformation, Kind, district_information
+from halftrek.inference.information.plain import is_plain, plain_spread
+from halftrek.models import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 

@@ -7,7 +7,7 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.inference.how import How
 from halftrek.inference.intervals import Estimate, kind_of
-from halftrek.model import Gaussian
+from halftrek.models import Gaussian
 from halftrek.queries import Query
 
 __all__ = ["Estimate", "How", "estimate"]

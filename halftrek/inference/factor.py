@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.estimation.block import directions
+from halftrek.estimation.district.block import directions
 from halftrek.estimation.plan import make_plan
-from halftrek.inference.evidence import PLENTY, equation_sizes, seen_support, student_quantile
+from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
-from halftrek.inference.incomplete import pattern_information, row_scores
-from halftrek.inference.influence import forms_covariance, influence
-from halftrek.inference.information import FLAT, LEAK, DistrictInformation, Kind, district_information
-from halftrek.inference.robust import cluster_correction, contributions, rows_needed
-from halftrek.model import Floats
+from halftrek.inference.information.incomplete import pattern_information, row_scores
+from halftrek.inference.information.influence import forms_covariance, influence
+from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
+from halftrek.inference.information.robust import cluster_correction, contributions, rows_needed
+from halftrek.models import Floats
 from halftrek.queries.counterfactual import covariance_root
 from halftrek.queries.gradients import Gradient
 

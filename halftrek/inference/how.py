@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import Any, Literal, get_args
 
 from halftrek.errors import InputError
-from halftrek.inference.information import Kind
+from halftrek.inference.information.information import Kind
 
 Interval = Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
 Ends = Literal["percentile", "bca"]

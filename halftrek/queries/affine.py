@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.model import CGLSCM, Floats, total_effects
+from halftrek.models import CGLSCM, Floats, total_effects
 from halftrek.queries.counterfactual import covariance_root
 from halftrek.queries.derivatives import Gradient, added, mapped
-from halftrek.queries.variants import Changes, Draw, Scale, Shift, Sum, Variant
+from halftrek.queries.kinds.variants import Changes, Draw, Scale, Shift, Sum, Variant
 
 Fresh = dict[tuple[int, int], float]
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from halftrek.errors import QueryError
-from halftrek.graph import Graph, did_you_mean
+from halftrek.graphs import Graph, did_you_mean
+from halftrek.queries.kinds.terms import case_of, leaves, sums_of
+from halftrek.queries.kinds.variants import Case, Draw, Scale, Shift, Sum, Variant, names_in, variants_in
 from halftrek.queries.numbers import check_numbers
-from halftrek.queries.terms import case_of, leaves, sums_of
 from halftrek.queries.types import (
     Arithmetic,
     Composite,
@@ -26,7 +27,6 @@ from halftrek.queries.types import (
     ThroughEffect,
     TotalEffect,
 )
-from halftrek.queries.variants import Case, Draw, Scale, Shift, Sum, Variant, names_in, variants_in
 
 
 def check_query(query: Query, graph: Graph) -> None:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.models import CGLSCM, Floats, Gaussian
 from halftrek.queries.derivatives import mapped
 from halftrek.queries.types import Counterfactual, Potential, Value
 

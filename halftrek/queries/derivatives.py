@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.model import Floats
+from halftrek.models import Floats
 
 Scale = Literal["plain", "log", "logit", "atanh"]
 

@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.model import CGLSCM, Floats, Gaussian
+from halftrek.models import CGLSCM, Floats, Gaussian
 from halftrek.queries.checks import check_query, check_roles, check_worlds, variables_of
 from halftrek.queries.counterfactual import answer_counterfactual
-from halftrek.queries.effects import ends_of
 from halftrek.queries.gathering import gathered
+from halftrek.queries.kinds.effects import ends_of
+from halftrek.queries.kinds.statistics import distribution_of, term_value
+from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.numbers import checked_distribution, checked_number, combined
-from halftrek.queries.statistics import distribution_of, term_value
-from halftrek.queries.terms import Expression
 from halftrek.queries.types import (
     Arithmetic,
     Counterfactual,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from halftrek.graph import Graph
-from halftrek.queries.terms import DEEPEST, Arithmetic, Expression, Leaf, Statistic
-from halftrek.queries.variants import Case, Sum, Variant
+from halftrek.graphs import Graph
+from halftrek.queries.kinds.terms import DEEPEST, Arithmetic, Expression, Leaf, Statistic
+from halftrek.queries.kinds.variants import Case, Sum, Variant
 
 Weighted = tuple[float, Leaf | float]
 

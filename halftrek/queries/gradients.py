@@ -18,16 +18,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.model import CGLSCM, Floats
-from halftrek.model.gaussian import pseudo_inverse
+from halftrek.models import CGLSCM, Floats
+from halftrek.models.gaussian import pseudo_inverse
 from halftrek.queries.checks import check_query
 from halftrek.queries.counterfactual import Worlds, evidence_slopes, evidence_weights, joint_worlds
 from halftrek.queries.derivatives import ROUNDING, Gradient, Linearized, Scale, added, mapped
-from halftrek.queries.effects import ends_of
 from halftrek.queries.evaluate import value_of
 from halftrek.queries.gathering import gathered
-from halftrek.queries.statistics import distribution_gradients, term_gradient
-from halftrek.queries.terms import Expression
+from halftrek.queries.kinds.effects import ends_of
+from halftrek.queries.kinds.statistics import distribution_gradients, term_gradient
+from halftrek.queries.kinds.terms import Expression
+from halftrek.queries.kinds.variants import single
 from halftrek.queries.types import (
     Arithmetic,
     Counterfactual,
@@ -44,7 +45,6 @@ from halftrek.queries.types import (
     ThroughEffect,
     TotalEffect,
 )
-from halftrek.queries.variants import single
 
 __all__ = ["Gradient", "Linearized", "Scale", "linearize", "scale_of"]
 

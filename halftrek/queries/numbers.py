@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.model import Gaussian
-from halftrek.queries.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
+from halftrek.models import Gaussian
+from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
+from halftrek.queries.kinds.variants import Case, Draw, Scale, Shift, Sum, Variant
 from halftrek.queries.types import Counterfactual, Interventional, Query
-from halftrek.queries.variants import Case, Draw, Scale, Shift, Sum, Variant
-from halftrek.queries.writing import number
+from halftrek.queries.written.writing import number
 
 LARGEST, SMALLEST = 1e60, 1e-60
 _LARGEST_ANSWER, _SMALLEST_SPREAD = 1e140, 1e-140

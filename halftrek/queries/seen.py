@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from halftrek.errors import QueryError
-from halftrek.queries.distributions import Interventional
-from halftrek.queries.effects import DirectEffect, TotalEffect
-from halftrek.queries.terms import Arithmetic, Distribution, Expression, Probability, Quantile, Statistic
+from halftrek.queries.kinds.distributions import Interventional
+from halftrek.queries.kinds.effects import DirectEffect, TotalEffect
+from halftrek.queries.kinds.terms import Arithmetic, Distribution, Expression, Probability, Quantile, Statistic
+from halftrek.queries.kinds.variants import Case, Sum, Variant, single
 from halftrek.queries.types import Query
-from halftrek.queries.variants import Case, Sum, Variant, single
-from halftrek.queries.writing import Value
+from halftrek.queries.written.writing import Value
 
 
 def as_seen(query: Query) -> Query:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from halftrek.queries.distributions import Counterfactual, Interventional, Potential
-from halftrek.queries.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
-from halftrek.queries.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
-from halftrek.queries.writing import Value
+from halftrek.queries.kinds.distributions import Counterfactual, Interventional, Potential
+from halftrek.queries.kinds.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
+from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
+from halftrek.queries.written.writing import Value
 
 __all__ = [
     "Arithmetic",

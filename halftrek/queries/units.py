@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.errors import QueryError
-from halftrek.model import CGLSCM, Floats
+from halftrek.models import CGLSCM, Floats
 from halftrek.queries.counterfactual import SINGULAR, answer_counterfactual, evidence_slopes, joint_worlds, unit_columns
 from halftrek.queries.derivatives import Gradient
-from halftrek.queries.distributions import Counterfactual, Potential
 from halftrek.queries.gradients import linearize
+from halftrek.queries.kinds.distributions import Counterfactual, Potential
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,13 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.frames import as_frame
-from halftrek.inference.constraints import Constraint, constraint_tests
-from halftrek.inference.contradictions import Contradiction
-from halftrek.inference.information import Kind
-from halftrek.inference.modification import Modification, modifications
-from halftrek.inference.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
-from halftrek.inference.residuals import Explained, Residual, explained, residuals
-from halftrek.listings import restrictions_of
+from halftrek.inference.checks.constraints import Constraint, constraint_tests
+from halftrek.inference.checks.contradictions import Contradiction
+from halftrek.inference.checks.modification import Modification, modifications
+from halftrek.inference.checks.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
+from halftrek.inference.checks.residuals import Explained, Residual, explained, residuals
+from halftrek.inference.information.information import Kind
+from halftrek.results.listings import restrictions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

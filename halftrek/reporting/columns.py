@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halftrek.errors import InputError
-from halftrek.graph import did_you_mean
+from halftrek.graphs import did_you_mean
 
 
 def columns_in(frame: Any, what: str) -> dict[str, list[Any]]:

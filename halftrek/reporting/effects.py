@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from halftrek.reporting.tables import Cell, number, paragraph, table
 
 if TYPE_CHECKING:
-    from halftrek.inference.decomposition import Decomposition, Share
-    from halftrek.inference.mediation import Mediation, Route
+    from halftrek.inference.tables.decomposition import Decomposition, Share
+    from halftrek.inference.tables.mediation import Mediation, Route
 
 
 def describe_decomposition(found: Decomposition) -> str:

@@ -8,18 +8,18 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from halftrek.queries import Interventional
-from halftrek.reporting.plots import GREEN, GREY, VERMILION
-from halftrek.reporting.svg import graph_svg
+from halftrek.reporting.plots.figures import GREEN, GREY, VERMILION
+from halftrek.reporting.plots.svg import graph_svg
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.reporting.text import answer_facts, arrow_of, joint_rows
 from halftrek.reporting.verdicts import verdict_line
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.identification import Verdict
+    from halftrek.results.answers import Answer
 
 _MANY = 60  # nodes beyond which a graph is not drawn, edges beyond which a table is cut
 _CELL = "padding:2px 10px 2px 0;vertical-align:top;border:none;background:none"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.inference import Parameter
-    from halftrek.model import Gaussian
+    from halftrek.models import Gaussian
+    from halftrek.results.answers import Answer
 
 Record = dict[str, Any]
 
@@ -55,8 +55,8 @@ def graph_record(graph: Graph) -> Record:
 
 def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
     """A fit: how it ended, and every parameter (``rows``: with another kind of interval)."""
-    from halftrek.inference.few_valued import kind_notes
-    from halftrek.inference.rows_behind import data_notes
+    from halftrek.inference.evidence.few_valued import kind_notes
+    from halftrek.inference.evidence.rows_behind import data_notes
     from halftrek.trust import judged_parameters
 
     return {

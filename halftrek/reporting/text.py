@@ -9,18 +9,18 @@ import numpy as np
 
 from halftrek.frames import as_frame as frame_of
 from halftrek.inference import Parameter
-from halftrek.inference.few_valued import kind_notes
+from halftrek.inference.evidence.few_valued import kind_notes
+from halftrek.inference.evidence.rows_behind import data_notes
 from halftrek.inference.how import Interval, asked
 from halftrek.inference.intervals import KINDS
-from halftrek.inference.rows_behind import data_notes
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
+from halftrek.results.wording import crude_in_words, crude_meaning
 from halftrek.trust import judged_columns, judged_parameters
-from halftrek.wording import crude_in_words, crude_meaning
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
-    from halftrek.model import Floats
+    from halftrek.models import Floats
+    from halftrek.results.answers import Answer
 
 _MANY = 40  # lines of a table
 _PAIR = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from halftrek.errors import ConvergenceError
-from halftrek.model import CGLSCM, Floats, frozen
+from halftrek.models import CGLSCM, Floats, frozen
 from halftrek.reproduction.bound import Noise, cramer_rao
 from halftrek.reproduction.results import Accuracy
 

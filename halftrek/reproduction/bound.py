@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrek.errors import NotIdentifiedError
-from halftrek.model import CGLSCM, Floats
+from halftrek.models import CGLSCM, Floats
 
 Noise = Literal["free", "unit"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrek.model import CGLSCM, Floats
+from halftrek.models import CGLSCM, Floats
 from halftrek.reproduction.printed import PrintedExperiment, PrintedQuery
 from halftrek.reproduction.results import Comparison
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.reporting.plots import BLUE, INK, ORANGE, VERMILION, drawing_is_possible
+from halftrek.reporting.plots.figures import BLUE, INK, ORANGE, VERMILION, drawing_is_possible
 from halftrek.reproduction.results import Accuracy, Reproduction
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.model import CGLSCM, Floats, frozen
+from halftrek.models import CGLSCM, Floats, frozen
 
 
 @dataclass(frozen=True)

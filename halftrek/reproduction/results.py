@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from halftrek.model import CGLSCM, Floats
+from halftrek.models import CGLSCM, Floats
 from halftrek.reproduction.bound import Noise
 
 

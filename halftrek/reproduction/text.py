@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halftrek.catalog import catalog
+from halftrek.examples import catalog
 from halftrek.reporting.tables import count, paragraph, table
 from halftrek.reproduction.printed import NAPKIN
 from halftrek.reproduction.results import Accuracy, Comparison, ExperimentResult, Reproduction, Start

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from halftrek.errors import GraphError
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 
 Pair = tuple[str, str]
 

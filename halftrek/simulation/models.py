@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from halftrek.errors import ModelError
-from halftrek.graph import Graph, did_you_mean, edge_key
-from halftrek.model import CGLSCM, Floats
+from halftrek.graphs import Graph, did_you_mean, edge_key
+from halftrek.models import CGLSCM, Floats
 
 Noise = Literal["free", "unit"] | Mapping[str, float]
 

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from halftrek.errors import ModelError
-from halftrek.model import CGLSCM, Floats, Rows
-from halftrek.model.gaussian import spread_units
+from halftrek.models import CGLSCM, Floats, Rows
+from halftrek.models.gaussian import spread_units
 
 Errors = Literal["normal", "t5", "skewed"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import HalftrekError, InputError
-from halftrek.model import Rows
+from halftrek.models import Rows
 from halftrek.storage.kinds import classes, names
 from halftrek.storage.malformed import Malformed
 from halftrek.storage.older import upgraded

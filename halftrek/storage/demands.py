@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from halftrek.errors import GraphError
-from halftrek.graph.edges import check_name
+from halftrek.graphs.edges import check_name
 from halftrek.storage.malformed import Malformed
 
 _ROUNDING = 1e-6  # share of variances by which a matrix may fall short of being a covariance, and of being symmetric

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from halftrek.data.rows import RowReader
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.model import Rows
-from halftrek.moments.rows import RowReader
+from halftrek.models import Rows
 
 
 def with_rows(fit: Fit, wanted: bool) -> Fit:

@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.answers import Answer
+from halftrek.data import Moments, Patterns, RowReader
+from halftrek.data.groups import GroupMoments
+from halftrek.data.kinds import Kind
+from halftrek.data.weights import Counted, Sampled
 from halftrek.estimation import BatchFit, Fit
-from halftrek.estimation.groups import GroupFits
+from halftrek.estimation.many.groups import GroupFits
 from halftrek.estimation.options import Options
 from halftrek.estimation.status import DistrictReport
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.identification import Verdict
-from halftrek.identification.recipe import LinearStep, Recipe, inputs_of, outputs_of, variables_used
-from halftrek.identification.witness import Witness
+from halftrek.identification.local.witness import Witness
+from halftrek.identification.recipes.recipe import LinearStep, Recipe, inputs_of, outputs_of, variables_used
 from halftrek.inference.intervals.base import Estimate
-from halftrek.model import CGLSCM, GLSCM, Gaussian, Rows
-from halftrek.moments import Moments, Patterns, RowReader
-from halftrek.moments.groups import GroupMoments
-from halftrek.moments.kinds import Kind
-from halftrek.moments.weights import Counted, Sampled
+from halftrek.models import CGLSCM, GLSCM, Gaussian, Rows
 from halftrek.notes import Note
 from halftrek.notes.words import ASKS
 from halftrek.queries import check_query
+from halftrek.results.answers import Answer
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
 from halftrek.storage.malformed import Malformed
 from halftrek.storage.sound_questions import question_checks

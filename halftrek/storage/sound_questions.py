@@ -17,7 +17,7 @@ from halftrek.queries import (
     Statistic,
     ThroughEffect,
 )
-from halftrek.queries.variants import Draw, Event, Scale, Shift, Sum
+from halftrek.queries.kinds.variants import Draw, Event, Scale, Shift, Sum
 from halftrek.storage.demands import must, named, number
 
 
@@ -75,7 +75,7 @@ def _names_in_question(query: Any) -> None:
 
 def question_checks() -> dict[type[Any], Callable[[Any], None]]:
     """The check of each class that questions are made of."""
-    from halftrek.queries import distributions, effects, terms, variants
+    from halftrek.queries.kinds import distributions, effects, terms, variants
     from halftrek.storage.kinds import classes
 
     homes = {module.__name__ for module in (distributions, effects, terms, variants)}

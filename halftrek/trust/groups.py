@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from halftrek import identification
 from halftrek.estimation import Fit
-from halftrek.estimation.groups import PIECE, GroupFits
+from halftrek.estimation.many.groups import PIECE, GroupFits
 from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
-from halftrek.inference.batch import BatchEstimate, batch_estimate, batch_ratios
-from halftrek.inference.evidence import Support, equation_sizes
-from halftrek.inference.measures import measures
-from halftrek.inference.row_needs import needs_rows
-from halftrek.inference.strength import as_strength, strengths
-from halftrek.model import Floats
+from halftrek.inference.checks.measures import measures
+from halftrek.inference.evidence.evidence import Support, equation_sizes
+from halftrek.inference.evidence.row_needs import needs_rows
+from halftrek.inference.evidence.strength import as_strength, strengths
+from halftrek.inference.groups.batch import BatchEstimate, batch_estimate, batch_ratios
+from halftrek.models import Floats
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate
 from halftrek.queries.gradients import linearize

@@ -13,18 +13,18 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
-from halftrek.inference.evidence import Support, support
+from halftrek.inference.evidence.evidence import Support, support
+from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.how import Interval
+from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
-from halftrek.inference.robust import count_clusters, is_clustered
-from halftrek.inference.row_needs import left_out, needs_rows
-from halftrek.inference.weak import curvature
-from halftrek.model import Gaussian
+from halftrek.inference.profiles.weak import curvature
+from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect
 from halftrek.queries.gradients import linearize, scale_of
-from halftrek.queries.terms import Arithmetic, leaves
+from halftrek.queries.kinds.terms import Arithmetic, leaves
 from halftrek.trust.misfit import misfit_notes, rejected
 from halftrek.trust.strength import STRONG, Strength, weakest_step
 

@@ -20,17 +20,17 @@ from halftrek.errors import HalftrekError
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.plan import make_plan
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
-from halftrek.inference.contradictions import SAME, Contradiction, contradictions, relaxed
-from halftrek.inference.dimension import told_parameters
+from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed
+from halftrek.inference.checks.measures import Measures, measures
+from halftrek.inference.checks.robust_fit import measures_by_units, usual_measures
+from halftrek.inference.evidence.row_needs import needs_rows
+from halftrek.inference.evidence.rows_behind import has_rows, sampled
+from halftrek.inference.information.dimension import told_parameters
+from halftrek.inference.information.robust import is_clustered
 from halftrek.inference.kept import kept
-from halftrek.inference.measures import Measures, measures
-from halftrek.inference.robust import is_clustered
-from halftrek.inference.robust_fit import measures_by_units, usual_measures
-from halftrek.inference.row_needs import needs_rows
-from halftrek.inference.rows_behind import has_rows, sampled
-from halftrek.model import Gaussian
+from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate, variables_of
 

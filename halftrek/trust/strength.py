@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from halftrek.data import Moments
 from halftrek.estimation import Fit
 from halftrek.identification import Verdict
-from halftrek.identification.recipe import Combination, LinearStep, Recipe, Step, SumStep
-from halftrek.identification.recipe_slopes import Sloped, slopes_of
-from halftrek.inference.influence import Forms
-from halftrek.inference.robust import is_clustered, mean_squares
-from halftrek.inference.rows_behind import has_rows, sampled
-from halftrek.model import Floats
-from halftrek.moments import Moments
+from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep
+from halftrek.identification.recipes.recipe_slopes import Sloped, slopes_of
+from halftrek.inference.evidence.rows_behind import has_rows, sampled
+from halftrek.inference.information.influence import Forms
+from halftrek.inference.information.robust import is_clustered, mean_squares
+from halftrek.models import Floats
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Query, TotalEffect
 

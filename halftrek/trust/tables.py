@@ -12,16 +12,16 @@ from halftrek import identification
 from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
-from halftrek.inference.decomposition import Decomposition, Share
-from halftrek.inference.effects import Effect
-from halftrek.inference.few_valued import probabilities
+from halftrek.inference.evidence.few_valued import probabilities
+from halftrek.inference.evidence.row_needs import spread_left_out, weights_left_out
+from halftrek.inference.evidence.strength import strengths
 from halftrek.inference.how import asked
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.kept import kept
-from halftrek.inference.legs import PathSum, edges_of
-from halftrek.inference.mediation import Mediation, Route
-from halftrek.inference.row_needs import spread_left_out, weights_left_out
-from halftrek.inference.strength import strengths
+from halftrek.inference.tables.decomposition import Decomposition, Share
+from halftrek.inference.tables.effects import Effect
+from halftrek.inference.tables.legs import PathSum, edges_of
+from halftrek.inference.tables.mediation import Mediation, Route
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize

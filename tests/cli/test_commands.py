@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halftrek.catalog import catalog
 from halftrek.cli import main
 from halftrek.errors import ConvergenceError
+from halftrek.examples import catalog
 from halftrek.reproduction import Reproduction
-from halftrek.workflow import fit, graph
+from halftrek.results.workflow import fit, graph
 
 Capture = pytest.CaptureFixture[str]
 BOW = "x -> y; x <-> y"
@@ -296,8 +296,8 @@ def test_a_fit_without_a_maximum_is_shown_with_its_own_exit_code(
 ) -> None:
     from dataclasses import replace
 
-    from halftrek import workflow
     from halftrek.estimation.status import Status
+    from halftrek.results import workflow
 
     lame = replace(
         fit(catalog("front-door").graph, rows), status=Status("not converged", "not converged: the steps ran out.")

@@ -9,7 +9,7 @@ import pytest
 
 from halftrek.cli import main
 from halftrek.errors import DataError, GraphSyntaxError, HalftrekWarning, printable
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.reporting.tables import facts, paragraph, table
 from halftrek.syntax import parse_graph
 from tests.cli.test_output import on_terminal

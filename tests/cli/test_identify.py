@@ -12,7 +12,7 @@ import pytest
 import halftrek as ht
 from halftrek import identification
 from halftrek.cli import main
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.identification import identify_all
 from halftrek.identification.clock import Progress
 from halftrek.queries.types import Query

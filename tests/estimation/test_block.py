@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.estimation.block import evaluate, fisher, gradient, hessian
+from halftrek.estimation.district.block import evaluate, fisher, gradient, hessian
+from halftrek.estimation.district.em import em_step, has_em_step
+from halftrek.estimation.district.search import climb
+from halftrek.estimation.district.shape import Problem, Shape
+from halftrek.estimation.district.starts import random_start, regression_start
 from halftrek.estimation.doubt import Yardstick
-from halftrek.estimation.em import em_step, has_em_step
-from halftrek.estimation.search import climb
-from halftrek.estimation.shape import Problem, Shape
-from halftrek.estimation.starts import random_start, regression_start
-from halftrek.model.kernels import choleskys
+from halftrek.models.kernels import choleskys
 
 
 def make_problem(seed: int, d: int) -> tuple[Problem, np.ndarray]:

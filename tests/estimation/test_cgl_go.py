@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
+from halftrek.data import Moments
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.estimation.reference import cgl_go
 from halftrek.estimation.reference.cgl_go import (
@@ -23,9 +24,8 @@ from halftrek.estimation.reference.cgl_go import (
     observed_loglik,
     total,
 )
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 
 FRONT_DOOR = CGLSCM.from_parameters(
     names=["X1", "X2", "X3"],

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from halftrek.data import Moments
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import fit, fit_batch
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 from tests.estimation.strategies import dense_loglik
 from tests.estimation.test_fit import population, sample
 

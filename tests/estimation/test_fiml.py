@@ -12,19 +12,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
+from halftrek.data import Patterns, read_patterns
+from halftrek.data.missing.likelihood import loglik, slices
 from halftrek.errors import DataError, InputError
-from halftrek.estimation import Fit, fiml, fit
-from halftrek.estimation.district import Settings
-from halftrek.estimation.fiml import fit_incomplete
-from halftrek.estimation.incomplete import _by_entries, _by_moments, _directions, evaluate, information
+from halftrek.estimation import Fit, fit
+from halftrek.estimation.district.district import Settings
+from halftrek.estimation.missing import fiml
+from halftrek.estimation.missing.fiml import fit_incomplete
+from halftrek.estimation.missing.incomplete import _by_entries, _by_moments, _directions, evaluate, information
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import make_space
-from halftrek.graph import Graph
-from halftrek.moments import Patterns, read_patterns
-from halftrek.moments.likelihood import loglik, slices
+from halftrek.graphs import Graph
+from tests.data.test_patterns import by_rows
 from tests.estimation.strategies import models
-from tests.moments.test_patterns import by_rows
 
 CASES = Path(__file__).parents[1] / "reference" / "cases"
 SETTINGS = settings(max_examples=15, deadline=None, derandomize=True)

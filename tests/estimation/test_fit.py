@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 
+from halftrek.data import Moments
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.estimation import fit, fit_batch
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 from tests.estimation.strategies import dense_loglik, models, rebuilt
 
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)

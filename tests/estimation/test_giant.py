@@ -7,16 +7,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation import fit
 from halftrek.estimation.checks import WIDE, well_posed_in_parts
-from halftrek.estimation.giant import LARGE, newton_giant
+from halftrek.estimation.fast.giant import LARGE, newton_giant
+from halftrek.estimation.fast.single import newton_single
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
-from halftrek.estimation.single import newton_single
 from halftrek.estimation.solve import gather
-from halftrek.graph import Graph
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.strategies import dense_loglik
 

@@ -12,13 +12,13 @@ import pytest
 from scipy.optimize import minimize
 
 import halftrek as ht
+from halftrek.data.groups import stack_groups
+from halftrek.data.missing.likelihood import best_mean, loglik
+from halftrek.data.missing.patterns import put_together
 from halftrek.errors import DataError, InputError
-from halftrek.estimation.pooling import pooled_fit
+from halftrek.estimation.many.pooling import pooled_fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.group_estimates import sample_of
-from halftrek.moments.groups import stack_groups
-from halftrek.moments.likelihood import best_mean, loglik
-from halftrek.moments.patterns import put_together
+from halftrek.inference.groups.estimates import sample_of
 from halftrek.simulation import random_model
 
 pd = pytest.importorskip("pandas")
@@ -136,7 +136,7 @@ def test_rows_may_come_from_anywhere(frame, fits, tmp_path):
 
 
 def test_blocks_of_rows_are_put_together(frame, fits, monkeypatch):
-    monkeypatch.setattr(import_module("halftrek.moments.rows"), "BLOCK", 17)
+    monkeypatch.setattr(import_module("halftrek.data.rows"), "BLOCK", 17)
     again = ht.fit(FRONT_DOOR, frame, by="segment")
     assert again.batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 

@@ -7,8 +7,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.comparison.groups import NO_INFORMATION
+from halftrek.data.groups import group_reader, read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
-from halftrek.moments.groups import group_reader, read_groups
 from halftrek.simulation import random_model
 
 pd = pytest.importorskip("pandas")

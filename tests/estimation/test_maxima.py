@@ -11,17 +11,17 @@ import pytest
 
 import halftrek as ht
 from benchmarks.maxima import tried
+from halftrek.data import Moments
 from halftrek.estimation import Fit, fit, fit_batch
-from halftrek.estimation.district import Settings
+from halftrek.estimation.district.district import Settings
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.reports import reports_of
 from halftrek.estimation.solve import solve_plan
 from halftrek.estimation.status import DistrictReport, overall, troubles
-from halftrek.graph import Graph
-from halftrek.inference.profile import higher_start
-from halftrek.model import CGLSCM
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
+from halftrek.inference.profiles.profile import higher_start
+from halftrek.models import CGLSCM
 from halftrek.queries import DirectEffect
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.strategies import dense_loglik

@@ -7,17 +7,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from halftrek.data import Moments
 from halftrek.estimation import fit
-from halftrek.estimation.batch import fit_batch
-from halftrek.estimation.district import Settings, solve_district
+from halftrek.estimation.district.district import Settings, solve_district
 from halftrek.estimation.doubt import yardstick_of
+from halftrek.estimation.fast.ragged import Bunch, bunches_of, solve_bunch
+from halftrek.estimation.many.batch import fit_batch
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
-from halftrek.estimation.ragged import Bunch, bunches_of, solve_bunch
 from halftrek.estimation.solve import gather, moments_of
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.strategies import dense_loglik
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from halftrek.data import Moments
 from halftrek.estimation import Fit, fit
-from halftrek.graph import Graph
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
 
 CASES = Path(__file__).parents[1] / "reference" / "cases"
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 
-from halftrek.estimation.district import make_problem
-from halftrek.estimation.newton import minimize
+from halftrek.estimation.district.district import make_problem
+from halftrek.estimation.district.newton import minimize
+from halftrek.estimation.district.piece import piece_of
+from halftrek.estimation.district.shape import Shape, error_matrices
+from halftrek.estimation.district.starts import regression_start
+from halftrek.estimation.fast.single import Found, fits_alone, newton_single
 from halftrek.estimation.options import Options
-from halftrek.estimation.piece import piece_of
 from halftrek.estimation.plan import Task, make_plan
-from halftrek.estimation.shape import Shape, error_matrices
-from halftrek.estimation.single import Found, fits_alone, newton_single
 from halftrek.estimation.solve import gather
-from halftrek.estimation.starts import regression_start
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.strategies import models
 

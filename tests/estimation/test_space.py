@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 
+from halftrek.data import Moments
 from halftrek.estimation import fit
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
-from halftrek.graph import Graph
-from halftrek.moments import Moments
+from halftrek.graphs import Graph
 from halftrek.queries import Interventional, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.strategies import models

@@ -16,10 +16,10 @@ from itertools import islice
 
 import numpy as np
 
-from halftrek.catalog.lookup import catalog
 from halftrek.errors import HalftrekError, printable
-from halftrek.graph import Graph
-from halftrek.model import Gaussian
+from halftrek.examples.lookup import catalog
+from halftrek.graphs import Graph
+from halftrek.models import Gaussian
 from halftrek.queries import evaluate
 from halftrek.simulation import random_model
 from halftrek.syntax import format_graph, parse_graph, parse_question

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from halftrek.graph import Graph
-from halftrek.identification.estimand import Formula, Probability, Product, Ratio, Sum
+from halftrek.graphs import Graph
+from halftrek.identification.arrows.estimand import Formula, Probability, Product, Ratio, Sum
 from halftrek.queries import Counterfactual
 
 

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 
 
 @st.composite

@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.identification import identify, implications, what_would_help
 from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional, TotalEffect
 

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 import halftrek as ht
 from halftrek.errors import QueryError
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.identification import identify, solve
 from halftrek.identification.decision import decide
-from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import functionals
-from halftrek.identification.parameters import Point, parameters_of
-from halftrek.identification.pieces import is_rational
-from halftrek.identification.smooth import filled, model_at, smooth_dual
+from halftrek.identification.local.functionals import functionals
+from halftrek.identification.local.parameters import Point, parameters_of
+from halftrek.identification.local.pieces import is_rational
+from halftrek.identification.local.smooth import filled, model_at, smooth_dual
+from halftrek.identification.local.witness import moves_freely, starting_values
+from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
-from halftrek.identification.witness import moves_freely, starting_values
 from halftrek.queries import Composite, Distribution, evaluate
 from halftrek.syntax import parse_graph, parse_question
 from tests.queries.composites import Maker

@@ -7,22 +7,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from halftrek.catalog import catalog
 from halftrek.errors import QueryError
-from halftrek.graph import Graph
+from halftrek.examples import catalog
+from halftrek.graphs import Graph
 from halftrek.identification import identify, solve
-from halftrek.identification.duals import constant
-from halftrek.identification.elimination import count_values
-from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import functionals
-from halftrek.identification.parameters import Point, parameters_of
+from halftrek.identification.exact.elimination import count_values
+from halftrek.identification.local.functionals import functionals
+from halftrek.identification.local.parameters import Point, parameters_of
+from halftrek.identification.local.witness import find_witness, starting_values
+from halftrek.identification.numbers.duals import constant
+from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
-from halftrek.identification.witness import find_witness, starting_values
-from halftrek.model import CGLSCM, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import Counterfactual, Interventional, Potential, TotalEffect, evaluate
 from halftrek.syntax import parse_graph, parse_question
+from tests.identification.arrows.test_id_star import questions
 from tests.identification.samples import graphs, random_model
-from tests.identification.test_id_star import questions
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -167,7 +167,7 @@ def test_counting_agrees_with_the_effects():
 
 def test_constants_of_duals_may_be_fractions():
     """Held values enter exactly, also modulo a prime."""
-    from halftrek.identification.modular import PrimeField
+    from halftrek.identification.numbers.modular import PrimeField
 
     field = PrimeField()
     half = constant(field, 0.5, 1)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 
 from halftrek.errors import DataError
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, solve
-from halftrek.identification.elimination import count_values
-from halftrek.identification.fields import Reals
-from halftrek.identification.functionals import functionals
-from halftrek.identification.parameters import Point, parameters_of
+from halftrek.identification.exact.elimination import count_values
+from halftrek.identification.local.functionals import functionals
+from halftrek.identification.local.parameters import Point, parameters_of
+from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
 from halftrek.queries.types import (
     DirectEffect,
@@ -23,8 +23,8 @@ from halftrek.queries.types import (
     ThroughEffect,
     TotalEffect,
 )
+from tests.identification.local.test_jacobian import queries_on, reference_graphs
 from tests.identification.samples import constrained_graphs, graphs, random_model
-from tests.identification.test_jacobian import queries_on, reference_graphs
 
 BOW = Graph([("x", "y")], [("x", "y")])
 INSTRUMENT = Graph([("z", "x"), ("x", "y")], [("x", "y")])

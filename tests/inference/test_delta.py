@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 
 import halftrek as ht
+from halftrek.data import Moments
 from halftrek.estimation import fit, fit_batch
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.inference import district_information, standard_errors
 from halftrek.inference.delta import gradient_variances
-from halftrek.model import CGLSCM
-from halftrek.moments import Moments
+from halftrek.models import CGLSCM
 from halftrek.queries import DirectEffect, ErrorCovariance, Interventional, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.strategies import dense_loglik, models

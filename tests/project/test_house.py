@@ -23,7 +23,7 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("code", ["import halftrek", "import halftrek.workflow", "import halftrek.cli"])
+@pytest.mark.parametrize("code", ["import halftrek", "import halftrek.results.workflow", "import halftrek.cli"])
 def test_importing_does_not_load_what_a_call_may_never_need(code: str) -> None:
     loaded = run(f"{code}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])")
     assert loaded == ""
@@ -86,7 +86,7 @@ def test_the_optional_parts_are_the_ones_that_are_tried() -> None:
 def test_package_data_is_there() -> None:
     package = files("halftrek")
     assert (package / "py.typed").is_file()
-    assert (package / "catalog" / "data" / "front_door.csv").is_file()
+    assert (package / "examples" / "data" / "front_door.csv").is_file()
 
 
 def test_architecture_page_lists_the_rooms_that_exist() -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 from halftrek.queries import (
     Arithmetic,
     DirectEffect,
@@ -20,7 +20,7 @@ from halftrek.queries import (
     Statistic,
     TotalEffect,
 )
-from halftrek.queries.variants import Case, Draw, Event, Scale, Shift, Sum, Variant
+from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant
 
 
 @dataclass

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
-from halftrek.model import CGLSCM, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import (
     Arithmetic,
     Distribution,
@@ -21,10 +21,10 @@ from halftrek.queries import (
     Statistic,
     evaluate,
 )
-from halftrek.queries.effects import ends_of
 from halftrek.queries.gradients import linearize
-from halftrek.queries.terms import case_of, sums_of
-from halftrek.queries.variants import single
+from halftrek.queries.kinds.effects import ends_of
+from halftrek.queries.kinds.terms import case_of, sums_of
+from halftrek.queries.kinds.variants import single
 from halftrek.syntax import parse_question
 from tests.estimation.strategies import models
 from tests.queries.composites import Maker, dense_given, dense_joint, sum_in_worlds
@@ -315,7 +315,7 @@ def test_identities():
 
 def test_boxes_against_known_values():
     """Orthants with equal correlations of one half have probability 1 / (n + 1); pairs have arcsines and tails."""
-    from halftrek.queries.events import box_probability
+    from halftrek.queries.normal.events import box_probability
 
     def orthant(n, r):
         root = np.linalg.cholesky(np.full((n, n), r) + (1 - r) * np.eye(n)).T

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
-from halftrek.model import CGLSCM, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import Counterfactual, Interventional, Potential, check_query, evaluate
 from tests.estimation.strategies import models
 from tests.queries.test_gradients import some_counterfactual

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
-from halftrek.graph import Graph
-from halftrek.model import Gaussian
+from halftrek.graphs import Graph
+from halftrek.models import Gaussian
 from halftrek.queries import (
     DirectEffect,
     ErrorCovariance,
@@ -94,7 +94,7 @@ def test_queries_that_do_not_fit_are_refused(query, message):
 
 
 def test_a_value_left_out_is_named():
-    from halftrek.catalog import catalog
+    from halftrek.examples import catalog
 
     with pytest.raises(QueryError, match="'X1' has no value"):
         evaluate(Interventional(("X3",), {"X1": None}), catalog("front-door").model)

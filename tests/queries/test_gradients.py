@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.model import CGLSCM, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import (
     Counterfactual,
     DirectEffect,

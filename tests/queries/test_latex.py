@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from halftrek.graph import Graph
-from halftrek.queries.latex import latex_name
-from halftrek.reporting.tikz import to_tikz
+from halftrek.graphs import Graph
+from halftrek.queries.written.latex import latex_name
+from halftrek.reporting.plots.tikz import to_tikz
 from halftrek.syntax import parse_question
 
 ODD = r"a~b^c_d&e%f#g$h{i}j\k<l>m"

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from halftrek.errors import HalftrekError, QueryError, QuestionSyntaxError
-from halftrek.graph import Graph
-from halftrek.model import Gaussian
+from halftrek.graphs import Graph
+from halftrek.models import Gaussian
 from halftrek.queries import Arithmetic, Interventional, Statistic, TotalEffect, evaluate
-from halftrek.queries.variants import Case, Draw, Event, Scale, Shift, Sum, Variant, single
+from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant, single
+from halftrek.results.workflow import answer, fit
 from halftrek.simulation import random_model
 from halftrek.syntax import parse_question
-from halftrek.workflow import answer, fit
 
 GRAPH = Graph([("x", "m"), ("m", "y")], [("x", "y")])
 MODEL = random_model(GRAPH, random_state=2)

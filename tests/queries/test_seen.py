@@ -7,7 +7,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.errors import QueryError
-from halftrek.model import Gaussian
+from halftrek.models import Gaussian
 from halftrek.queries import evaluate
 from halftrek.queries.seen import as_seen, has_crude
 from halftrek.simulation import random_model

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 
 import halftrek as ht
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
-from halftrek.model import CGLSCM
+from halftrek.models import CGLSCM
 from halftrek.queries import Counterfactual, Potential, evaluate
 from tests.estimation.strategies import models
-from tests.graph.random_graphs import random_model
+from tests.graphs.random_graphs import random_model
 
 few = settings(max_examples=25, deadline=None, derandomize=True)
 

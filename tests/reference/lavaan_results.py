@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 import halftrek as ht
-from halftrek.graph import Graph, edge_key
-from halftrek.moments import read_moments
+from halftrek.data import read_moments
+from halftrek.graphs import Graph, edge_key
 from halftrek.simulation import random_graph, random_model
 from halftrek.syntax import format_graph
 

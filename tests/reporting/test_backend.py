@@ -12,7 +12,7 @@ from tests.project.pages import ROOT
 
 DRAWN = """
 import halftrek as ht
-from halftrek.reporting.plots import axes_or_new, new_figure
+from halftrek.reporting.plots.figures import axes_or_new, new_figure
 for draw in (lambda: axes_or_new(None, (3, 2)), lambda: new_figure(3, 2)):
     try:
         draw()

@@ -18,7 +18,7 @@ from halftrek.reporting import (
     plot_sensitivity,
     sensitivity,
 )
-from halftrek.reporting.plots import new_figure
+from halftrek.reporting.plots.figures import new_figure
 from halftrek.simulation import random_model
 
 mpl.use("Agg")

@@ -11,10 +11,10 @@ import pytest
 
 import halftrek as ht
 from halftrek.reporting import draw_graph, graph_svg, to_tikz
-from halftrek.reporting.curves import curve, distance, node_width
-from halftrek.reporting.drawing import determined, make_drawing
-from halftrek.reporting.layout import lay_out
-from halftrek.reporting.plots import GREY, new_figure
+from halftrek.reporting.plots.curves import curve, distance, node_width
+from halftrek.reporting.plots.drawing import determined, make_drawing
+from halftrek.reporting.plots.figures import GREY, new_figure
+from halftrek.reporting.plots.layout import lay_out
 from halftrek.simulation import random_graph, random_model
 
 mpl.use("Agg")

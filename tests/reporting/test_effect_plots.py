@@ -11,7 +11,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.reporting import plot_dose_response, plot_effects, plot_paths
-from halftrek.reporting.plots import new_figure
+from halftrek.reporting.plots.figures import new_figure
 
 mpl.use("Agg")
 

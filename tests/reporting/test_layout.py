@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from halftrek.graph import Graph
-from halftrek.reporting.curves import curve, distance
-from halftrek.reporting.layout import _crossings, _net_of, _order_columns, _sides, _spread, lay_out
+from halftrek.graphs import Graph
+from halftrek.reporting.plots.curves import curve, distance
+from halftrek.reporting.plots.layout import _crossings, _net_of, _order_columns, _sides, _spread, lay_out
 
 
 @st.composite

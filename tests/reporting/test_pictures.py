@@ -9,14 +9,14 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from halftrek.data import histogram_of
 from halftrek.errors import InputError, MissingExtraError, OutputError
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM, Gaussian
-from halftrek.moments import histogram_of
+from halftrek.files import output_folder, whole_file
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.reporting import draw_graph, plot_densities, save
-from halftrek.reporting.files import output_folder, whole_file
-from halftrek.reporting.graph_picture import edge_weights
-from halftrek.reporting.plots import new_figure
+from halftrek.reporting.plots.figures import new_figure
+from halftrek.reporting.plots.graph import edge_weights
 
 mpl.use("Agg")
 

@@ -328,7 +328,7 @@ def test_numbers_in_pictures_are_not_shortened() -> None:
 
 
 def test_no_weight_is_cut_off_at_the_edge_of_the_picture() -> None:
-    from halftrek.reporting.drawing import make_drawing
+    from halftrek.reporting.plots.drawing import make_drawing
 
     study = ht.dataset("airquality")
     drawing = make_drawing(ht.fit(study.graph, study.data))

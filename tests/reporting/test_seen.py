@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.model import Gaussian
-from halftrek.moments import Histogram
-from halftrek.reporting.seen import seen_density
+from halftrek.data import Histogram
+from halftrek.models import Gaussian
+from halftrek.reporting.plots.seen import seen_density
 from halftrek.simulation import random_model
 
 GRAPH = "x -> m -> y"  # forgets x -> y

@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from halftrek.catalog import catalog, names
 from halftrek.estimation import Fit
-from halftrek.graph import Graph
+from halftrek.examples import catalog, names
+from halftrek.graphs import Graph
 from halftrek.reporting import describe_answer, describe_verdict, summarize_fit
 from halftrek.reporting.records import answer_record, fit_record, graph_record, plain, to_json
-from halftrek.workflow import fit, identify
+from halftrek.results.workflow import fit, identify
 
 
 def fitted(name: str) -> Fit:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from halftrek.catalog import catalog
 from halftrek.errors import NotIdentifiedError
-from halftrek.model import CGLSCM
+from halftrek.examples import catalog
+from halftrek.models import CGLSCM
 from halftrek.reproduction.bound import Parameter, cramer_rao, derivatives, information, parameters, query_gradients
 
 MODELS = [catalog(name).model for name in ("front-door", "napkin", "m-bias", "two-proxies", "smoking")]

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from halftrek.catalog import catalog
 from halftrek.errors import ConvergenceError, InputError
 from halftrek.estimation import fit_batch
+from halftrek.examples import catalog
 from halftrek.reproduction import Reproduction, run, study
 from halftrek.reproduction.accuracy import accuracy_of, variance_with_error
 from halftrek.reproduction.comparisons import answer

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import GraphError, ModelError
-from halftrek.graph import Graph
-from halftrek.model import CGLSCM
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model, simulate
 
 seeds = st.integers(0, 10_000)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import GraphSyntaxError, QuestionSyntaxError
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.syntax import parse_graph, parse_question
 
 WORDS = """

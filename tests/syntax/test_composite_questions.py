@@ -22,7 +22,7 @@ from halftrek.queries import (
     Statistic,
     TotalEffect,
 )
-from halftrek.queries.variants import Case, Draw, Event, Scale, Shift, Sum, Variant, single
+from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant, single
 from halftrek.syntax import parse_question
 from tests.queries.composites import Maker
 from tests.syntax.test_graph_errors import marked

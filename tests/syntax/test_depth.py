@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from halftrek.errors import GraphSyntaxError, QueryError, QuestionSyntaxError
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.queries import Arithmetic, TotalEffect, evaluate
-from halftrek.queries.terms import DEEPEST
-from halftrek.queries.variants import Variant
+from halftrek.queries.kinds.terms import DEEPEST
+from halftrek.queries.kinds.variants import Variant
 from halftrek.simulation import random_model
 from halftrek.syntax import parse_graph, parse_question
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from halftrek.errors import InputError
-from halftrek.graph import Graph
+from halftrek.graphs import Graph
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
 
 CASES = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_texts.json").read_text())

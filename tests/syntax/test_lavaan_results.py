@@ -8,9 +8,9 @@ import pytest
 import halftrek as ht
 from halftrek.errors import GraphSyntaxError
 from halftrek.syntax import format_graph, parse_graph
-from halftrek.syntax.formulas import Formula, parse_formulas
-from halftrek.syntax.lavaan_model import sorted_formulas
-from halftrek.syntax.lavaan_notes import outcomes_apart
+from halftrek.syntax.graphs.formulas import Formula, parse_formulas
+from halftrek.syntax.graphs.lavaan_model import sorted_formulas
+from halftrek.syntax.graphs.lavaan_notes import outcomes_apart
 
 STORED = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_results.json").read_text())
 READ = [(text, rows) for text, rows in STORED["read"] if rows is not None]  # None: lavaan refuses the text

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import GraphError
-from halftrek.graph import Graph, check_name, edge_key
+from halftrek.graphs import Graph, check_name, edge_key
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
 
 SYNTAXES = ("arrows", "lavaan", "dagitty", "dot")

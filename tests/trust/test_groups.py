@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.inference.batch import batch_ratios
-from halftrek.inference.strength import as_strength, strengths
+from halftrek.inference.evidence.strength import as_strength, strengths
+from halftrek.inference.groups.batch import batch_ratios
 from halftrek.queries import TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.simulation import random_graph

@@ -12,8 +12,8 @@ from benchmarks.trust import run
 from benchmarks.trust_designs import Cell, cells
 from halftrek import estimation
 from halftrek.cli import main
-from halftrek.inference.strength import strengths
-from halftrek.moments import Moments
+from halftrek.data import Moments
+from halftrek.inference.evidence.strength import strengths
 from halftrek.notes import Note, in_short, warnings_of
 from halftrek.queries import DirectEffect, TotalEffect
 from halftrek.queries.gradients import linearize

@@ -7,7 +7,7 @@ import pytest
 
 import halftrek as ht
 from halftrek import estimation
-from halftrek.moments import Moments
+from halftrek.data import Moments
 from halftrek.trust.misfit import FewRows, few_rows, misfit, rejected
 
 

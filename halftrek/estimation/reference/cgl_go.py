@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from halftrek.errors import DataError, GraphError, InputError
-from halftrek.graph import Graph, did_you_mean
-from halftrek.model import CGLSCM, Floats, cgl_edge, frozen
+from halftrek.graphs import Graph, did_you_mean
+from halftrek.models import CGLSCM, Floats, cgl_edge, frozen
 
 if TYPE_CHECKING:
-    from halftrek.moments import Moments
+    from halftrek.data import Moments
 
 Mask = Literal["edge", "ancestor"]
 MAX_ROUNDS = 5_000

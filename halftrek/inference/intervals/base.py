@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.inference.evidence.rows_behind import has_rows
 from halftrek.inference.how import How, Interval
-from halftrek.inference.robust import is_clustered
-from halftrek.inference.rows_behind import has_rows
-from halftrek.model import Floats
+from halftrek.inference.information.robust import is_clustered
+from halftrek.models import Floats
 from halftrek.notes import Note
 from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, Scale, linearize, scale_of
 
 if TYPE_CHECKING:
-    from halftrek.inference.bootstrap import Replicates
+    from halftrek.inference.draws.bootstrap import Replicates
     from halftrek.inference.factor import Factor, Pieces
 
 

@@ -10,9 +10,9 @@ from halftrek.estimation import Fit
 from halftrek.inference.delta import gradient_variances
 from halftrek.inference.factor import Factor, Pieces, expected_factor
 from halftrek.inference.how import How
-from halftrek.inference.incomplete import pattern_information
+from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.intervals.base import IntervalKind, Spread
-from halftrek.model import Floats
+from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 

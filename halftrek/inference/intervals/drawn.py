@@ -10,12 +10,12 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.inference.bootstrap import Kind, Replicates, about_failures, bootstrap_spread, replicates_of
+from halftrek.inference.draws.bootstrap import Kind, Replicates, about_failures, bootstrap_spread, replicates_of
+from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
-from halftrek.inference.replicates import values_of
-from halftrek.model import Floats
+from halftrek.models import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, scale_of
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.evidence import support
+from halftrek.inference.evidence.evidence import support
+from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.factor import Factor, Pieces, expected_factor
 from halftrek.inference.how import How
+from halftrek.inference.information.robust import is_clustered
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread
 from halftrek.inference.intervals.delta import Delta
 from halftrek.inference.intervals.robust import Robust, row_quantiles
-from halftrek.inference.profile import profile_intervals
-from halftrek.inference.robust import is_clustered
-from halftrek.inference.row_needs import needs_rows
-from halftrek.model import Floats
+from halftrek.inference.profiles.profile import profile_intervals
+from halftrek.models import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.evidence import support
+from halftrek.inference.evidence.evidence import support
 from halftrek.inference.factor import Factor, Pieces, student_factor
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import IntervalKind, Spread

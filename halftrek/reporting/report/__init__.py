@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import InputError
+from halftrek.files import whole_file
 from halftrek.inference import How
 from halftrek.inference.how import Ends, Interval, asked
-from halftrek.inference.information import Kind
+from halftrek.inference.information.information import Kind
 from halftrek.queries import Query, variables_of
-from halftrek.reporting.files import whole_file
 from halftrek.reporting.html import question_ends
 from halftrek.reporting.report.assumptions import assumption_sentences
 from halftrek.reporting.report.checks import checks_section

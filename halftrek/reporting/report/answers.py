@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halftrek.data import Histogram
 from halftrek.errors import DataError, HalftrekError
 from halftrek.inference import How
-from halftrek.inference.decomposition import decompose
-from halftrek.model import Gaussian
-from halftrek.moments import Histogram
+from halftrek.inference.tables.decomposition import decompose
+from halftrek.models import Gaussian
 from halftrek.queries import Counterfactual, Distribution, Interventional, Statistic, TotalEffect
 from halftrek.queries.seen import has_crude
-from halftrek.queries.writing import number as value_text
-from halftrek.reporting.effect_plots import plot_paths
-from halftrek.reporting.plots import plot_densities
+from halftrek.queries.written.writing import number as value_text
+from halftrek.reporting.plots.effects import plot_paths
+from halftrek.reporting.plots.figures import plot_densities
+from halftrek.reporting.plots.seen import seen_density
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.report.page import Markup, heading, soft, table, text
 from halftrek.reporting.report.uncertainty import for_tables
-from halftrek.reporting.seen import seen_density
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
+    from halftrek.results.answers import Answer
 
 _OUTCOMES = 3  # of one question that are drawn
 _PATHS = 12  # bars of a decomposition

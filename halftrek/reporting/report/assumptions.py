@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from halftrek.graph import parse_edge_key
+from halftrek.graphs import parse_edge_key
 from halftrek.inference import How
 from halftrek.inference.intervals import kind_of
 from halftrek.reporting.report.uncertainty import for_tables
 from halftrek.reporting.tables import count, number
-from halftrek.wording import listed
+from halftrek.results.wording import listed
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
 
 _NAMED = 12  # pairs that are named; of more the rest is counted
 _CROWD = 4  # variables that are named once rather than pair by pair

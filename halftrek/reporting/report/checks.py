@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.errors import InputError
-from halftrek.inference.constraints import constraint_tests
-from halftrek.inference.modification import modification_notes, modifications
-from halftrek.inference.multiplicity import holm
-from halftrek.inference.residuals import explained, residuals
-from halftrek.inference.robust_fit import NORMAL_THEORY, usual_measures
-from halftrek.reporting.check_plots import plot_constraints, plot_residuals
+from halftrek.inference.checks.constraints import constraint_tests
+from halftrek.inference.checks.modification import modification_notes, modifications
+from halftrek.inference.checks.multiplicity import holm
+from halftrek.inference.checks.residuals import explained, residuals
+from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
+from halftrek.reporting.plots.checks import plot_constraints, plot_residuals
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
 from halftrek.reporting.tables import Cell, count, number
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
-    from halftrek.inference.measures import Measures
+    from halftrek.inference.checks.measures import Measures
 
 LEVEL = 0.05  # of the tests
 _TESTS = 30

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.inference.few_valued import kind_notes
-from halftrek.inference.rows_behind import data_notes
-from halftrek.moments.weights import Counted
+from halftrek.data.weights import Counted
+from halftrek.inference.evidence.few_valued import kind_notes
+from halftrek.inference.evidence.rows_behind import data_notes
 from halftrek.reporting.report.page import Markup, Section, facts, heading, p_value, soft, table, text
 from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
+    from halftrek.data import Patterns
     from halftrek.estimation.fit import Fit
-    from halftrek.model import Floats
-    from halftrek.moments import Patterns
+    from halftrek.models import Floats
 
 _COLUMNS = 80
 _PATTERNS = 12

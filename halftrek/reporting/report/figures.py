@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from halftrek.errors import InputError, MissingExtraError
-from halftrek.reporting.plots import new_figure
+from halftrek.reporting.plots.figures import new_figure
 from halftrek.reporting.report.page import Markup, soft
 
 if TYPE_CHECKING:

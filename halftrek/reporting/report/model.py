@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.inference import How
-from halftrek.inference.effects import Effect
-from halftrek.listings import effect_rows_of
-from halftrek.reporting.effect_plots import plot_effects
+from halftrek.inference.tables.effects import Effect
+from halftrek.reporting.plots.effects import plot_effects
+from halftrek.reporting.plots.svg import graph_svg
 from halftrek.reporting.report.figures import drawn, figure
 from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
 from halftrek.reporting.report.uncertainty import for_tables, remark
-from halftrek.reporting.svg import graph_svg
 from halftrek.reporting.text import arrow_of
+from halftrek.results.listings import effect_rows_of
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.inference import Parameter
 
 _DRAWN = 60  # variables beyond which a graph is not drawn

@@ -12,10 +12,9 @@ import numpy as np
 from halftrek.errors import DataError, NotIdentifiedError, QueryError
 from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
-from halftrek.inputs import read_question
 from halftrek.queries import Query, TotalEffect, check_query
 from halftrek.queries.seen import has_crude
-from halftrek.reporting.drawing import edge_weights
+from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import densities, paths
 from halftrek.reporting.report.page import (
     Markup,
@@ -35,15 +34,16 @@ from halftrek.reporting.report.page import (
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import joint_rows
 from halftrek.reporting.verdicts import verdict_line
-from halftrek.wording import in_words
-from halftrek.workflow import answer, crude_of, identify
+from halftrek.results.inputs import read_question
+from halftrek.results.wording import in_words
+from halftrek.results.workflow import answer, crude_of, identify
 
 if TYPE_CHECKING:
-    from halftrek.answers import Answer
     from halftrek.estimation.fit import Fit
-    from halftrek.graph import Graph
+    from halftrek.graphs import Graph
     from halftrek.identification import Verdict
-    from halftrek.identification.witness import Witness
+    from halftrek.identification.local.witness import Witness
+    from halftrek.results.answers import Answer
 
 _MOST = 40  # edges of the two models of a witness that are listed
 _LONG = 90  # characters of a question in a heading

@@ -11,9 +11,9 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from halftrek.data.categories import bare_names
 from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
-from halftrek.moments.categories import bare_names
 from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.page import Markup, Section, facts, heading, listing, soft
 from halftrek.reporting.report.uncertainty import words_of
@@ -21,9 +21,9 @@ from halftrek.reporting.tables import count
 from halftrek.syntax import format_graph
 
 if TYPE_CHECKING:
+    from halftrek.data import Moments
     from halftrek.estimation.fit import Fit
-    from halftrek.model import Floats
-    from halftrek.moments import Moments
+    from halftrek.models import Floats
 
 _WIDEST = 24  # variables whose covariances are written out in the code
 _INLINE = 300  # letters of a graph that is an argument of the command

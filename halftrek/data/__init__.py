@@ -1,0 +1,21 @@
+"""What the data say; the only room that sees rows."""
+
+from halftrek.data.check import check
+from halftrek.data.missing.patterns import Patterns
+from halftrek.data.moments import Moments
+from halftrek.data.read import read_moments, read_patterns
+from halftrek.data.rows import RowBlock, RowReader, row_reader
+from halftrek.data.shapes import Histogram, histogram_of
+
+__all__ = [
+    "Histogram",
+    "Moments",
+    "Patterns",
+    "RowBlock",
+    "RowReader",
+    "check",
+    "histogram_of",
+    "read_moments",
+    "read_patterns",
+    "row_reader",
+]

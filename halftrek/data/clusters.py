@@ -1,0 +1,124 @@
+"""Labels of clusters and groups, of any kind, as numbers; two labels that differ are never taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halftrek.data.accumulate import Block
+from halftrek.errors import DataError
+
+Codes = NDArray[np.int64]
+Role = Literal["cluster", "group"]
+
+EXACT = 2.0**53  # from here on floats do not tell every whole number from the next
+
+
+class Clusters:
+    """Labels of any kind as numbers 0, 1, … in the order of their first appearance.
+
+    Labels that are no column of numbers are read ahead, to four bytes for each row: an engine may have only one stream.
+    """
+
+    def __init__(self, what: str, labels: Iterator[NDArray[Any]] | None, at: int | None, codes: dict[Any, int]) -> None:
+        self._what, self._at, self._code = what, at, codes
+        self._ahead: NDArray[np.int32] | None = None
+        if labels is not None:
+            done, parts = 0, [np.empty(0, dtype=np.int32)]
+            for piece in labels:
+                parts.append(self._coded(piece, done).astype(np.int32))
+                done += len(piece)
+            self._ahead = np.concatenate(parts)
+
+    def take(self, block: Block, done: int, rows: int) -> Codes:
+        if self._ahead is None:
+            assert self._at is not None
+            return self._coded(block[:, self._at] if isinstance(block, np.ndarray) else block[self._at], done)
+        if done + rows > len(self._ahead):
+            raise DataError(f"{self._what} have fewer entries than there are rows; give one for each row")
+        return self._ahead[done : done + rows].astype(np.int64)
+
+    def _coded(self, labels: NDArray[Any], done: int) -> Codes:
+        if labels.dtype == object:
+            holes = np.array([_is_hole(x) for x in labels], dtype=bool)
+            found, where = self._distinct(labels if not holes.any() else np.where(holes, "", labels), done)
+        else:
+            holes = np.isnan(labels) if labels.dtype.kind in "fmM" else np.zeros(len(labels), dtype=bool)
+            unique, first, where = np.unique(labels, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            found, where = unique[order].tolist(), np.argsort(order)[where]
+            self._refuse_rounded(labels)
+        if holes.any():
+            row = done + int(np.argmax(holes)) + 1
+            raise DataError(f"{self._what} is missing in row {row}; fill it, or leave such rows out")
+        codes = [self._code.setdefault(label, len(self._code)) for label in found]
+        return np.asarray(codes, dtype=np.int64)[where]
+
+    def _refuse_rounded(self, labels: NDArray[Any]) -> None:
+        """Raise for floats so long that neighbours are the same number: two clusters would be taken for one."""
+        if labels.dtype.kind != "f" or not len(labels):
+            return
+        largest = np.max(np.abs(labels), where=np.isfinite(labels), initial=0.0)
+        if largest >= EXACT:
+            raise DataError(
+                f"one of {self._what} is {largest:.17g} as a float, which does not tell such long numbers apart; give "
+                f"them as integers or texts"
+            )
+
+    def _distinct(self, labels: NDArray[Any], done: int) -> tuple[list[Any], Codes]:
+        """Labels of mixed kinds, which cannot be sorted, each once, and where each entry is among them."""
+        place: dict[Any, int] = {}
+        where = np.empty(len(labels), dtype=np.int64)
+        for row, x in enumerate(labels.tolist()):
+            try:
+                where[row] = place.setdefault(x, len(place))
+            except TypeError:
+                raise DataError(
+                    f"row {done + row + 1} of {self._what} holds a {type(x).__name__}, which is no label; give numbers "
+                    f"or texts"
+                ) from None
+        return list(place), where
+
+    def end(self, rows: int) -> None:
+        if self._ahead is not None and len(self._ahead) > rows:
+            raise DataError(f"{self._what} have more entries than there are rows ({rows}); give one for each row")
+
+
+def _is_hole(label: Any) -> bool:
+    if isinstance(label, str | int):
+        return False
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, float | np.floating | Decimal | np.datetime64 | np.timedelta64) and bool(label != label)
+
+
+def cluster_array(given: ArrayLike, role: Role = "cluster") -> NDArray[Any]:
+    plain = given.to_list() if hasattr(given, "to_list") else given  # a column of pandas or polars
+    try:
+        array = np.asarray(plain) if not isinstance(plain, list) else _from_list(plain)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{'by' if role == 'group' else role} must be one label for each row") from error
+    if array.ndim != 1:
+        raise DataError(
+            f"{'by' if role == 'group' else role} must be one label for each row, not an array of shape {array.shape}"
+        )
+    return array
+
+
+def _from_list(labels: list[Any]) -> NDArray[Any]:
+    """Numbers as numbers, anything else as it is: numpy would make texts of a mixture."""
+    short = all(isinstance(x, float) or (isinstance(x, int) and abs(x) <= EXACT) for x in labels)
+    if short:
+        return np.asarray(labels, dtype=float)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+def same_length(labels: NDArray[Any], rows: int | None, role: Role) -> None:
+    if rows is not None and len(labels) != rows:
+        raise DataError(f"there are {len(labels)} {role} labels for {rows} rows; give one for each row")

@@ -1,0 +1,1 @@
+"""Rows with missing values, by pattern of what is missing."""

@@ -1,0 +1,108 @@
+"""The best mean and covariance for rows with holes, restricted by no model; Little's test of the holes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.data.missing.likelihood import completed, loglik, slices, slope
+from halftrek.data.moments import Moments
+from halftrek.portable import Portable
+
+if TYPE_CHECKING:
+    from halftrek.data.missing.patterns import Patterns
+
+Floats = NDArray[np.float64]
+
+WARM_UP = 5  # EM steps before the quasi-Newton finish
+SINGULAR = 1e-8  # a correlation matrix with a lower eigenvalue is on its way to no maximum
+SETTLED = 1e-7  # derivative per row, in units of standard deviations, that is zero for all purposes
+
+
+@dataclass(frozen=True, eq=False)
+class Unrestricted(Portable):
+    """Moments of the unrestricted model, their log-likelihood, and whether this is its maximum."""
+
+    moments: Moments
+    loglik: float
+    converged: bool
+
+
+def start_moments(patterns: Patterns, steps: int = WARM_UP) -> Moments:
+    """A few EM steps from the means and variances of the values that are there."""
+    mean, variance = patterns.available
+    found = Moments(patterns.names, patterns.total, mean, np.diag(variance))
+    for _ in range(steps):
+        try:
+            found = completed(patterns, found.mean, found.cov)
+        except np.linalg.LinAlgError:
+            break
+    return found
+
+
+def unrestricted(patterns: Patterns) -> Unrestricted:
+    """EM steps, then quasi-Newton in ``cov = L P P' L'`` about the point that EM has reached, where all is near one."""
+    from scipy.optimize import minimize
+
+    start = start_moments(patterns)
+    p, n = len(patterns.names), patterns.total
+    try:
+        L = np.linalg.cholesky(start.cov)
+    except np.linalg.LinAlgError:
+        return Unrestricted(start, float("nan"), False)
+    below = np.tril_indices(p)
+    on_diagonal = below[0] == below[1]
+
+    def unpacked(x: Floats) -> tuple[Floats, Floats, Floats]:
+        P = np.zeros((p, p))
+        P[below] = np.where(on_diagonal, np.exp(np.clip(x[p:], -30.0, 30.0)), x[p:])
+        root = L @ P
+        return start.mean + L @ x[:p], root @ root.T, P
+
+    def objective(x: Floats) -> tuple[float, Floats]:
+        mean, cov, P = unpacked(x)
+        try:
+            found = slope(patterns, mean, cov)
+        except np.linalg.LinAlgError:
+            return np.inf, np.zeros_like(x)
+        inner = (2.0 * L.T @ found.cov @ L @ P)[below]
+        inner = np.where(on_diagonal, inner * P[below], inner)
+        return -found.value / n, -np.concatenate([L.T @ found.mean, inner]) / n
+
+    x = np.zeros(p + len(below[0]))
+    for _ in range(3):  # begun again: the search stops early where differences of values are rounding
+        with np.errstate(all="ignore"):
+            end = minimize(objective, x, jac=True, method="L-BFGS-B", options=_PATIENCE)
+        x = end.x
+        if np.abs(end.jac).max() < SETTLED / 100:
+            break
+    mean, cov, _ = unpacked(x)
+    scale = np.sqrt(np.diag(cov))
+    regular = np.linalg.eigvalsh(cov / np.outer(scale, scale))[0] > SINGULAR
+    converged = bool(regular and np.abs(end.jac).max() < SETTLED)
+    moments = Moments(patterns.names, n, mean, (cov + cov.T) / 2.0)
+    return Unrestricted(moments, loglik(patterns, mean, moments.cov), converged)
+
+
+_PATIENCE = {"maxiter": 2000, "maxfun": 4000, "ftol": 0.0, "gtol": 1e-10, "maxcor": 20}
+
+
+def little_test(patterns: Patterns) -> tuple[float, int, float]:
+    """Little's test that values are missing completely at random: chi-square, degrees of freedom, p-value.
+
+    The means of each pattern against those of the unrestricted model. A small p-value says that rows with holes differ,
+    so that dropping them may mislead; it does not say that values are missing at random. nan where no unrestricted
+    maximum exists.
+    """
+    from scipy.special import gammaincc
+
+    df = int(patterns.observed.sum()) - len(patterns.names)
+    if not patterns.unrestricted.converged:
+        return float("nan"), df, float("nan")
+    best = patterns.unrestricted.moments
+    parts = slices(patterns, best.mean, best.cov)
+    chi2 = sum(float(np.einsum("k,ki,kij,kj->", part.n, part.gap, part.K, part.gap)) for part in parts)
+    return chi2, df, float(gammaincc(df / 2.0, chi2 / 2.0)) if df else float("nan")

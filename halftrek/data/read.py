@@ -1,0 +1,265 @@
+"""The single entry for data: whatever holds rows becomes moments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halftrek.data.accumulate import Accumulator, rows_in
+from halftrek.data.categories import Categories, Category, as_categories, bare_names, category_of, coded, expanded_names
+from halftrek.data.check import refuse_rounded
+from halftrek.data.missing.patterns import Patterns, patterns_of
+from halftrek.data.moments import Moments
+from halftrek.data.sources.files import from_path, from_relation
+from halftrek.data.sources.guard import cannot_be_read, guarded, in_our_words
+from halftrek.data.sources.memory import (
+    from_array,
+    from_arrow,
+    from_batches,
+    from_columns,
+    from_frame,
+    from_polars_lazy,
+)
+from halftrek.data.sources.source import Source
+from halftrek.data.sources.streams import is_stream, kept, read_once, renamed
+from halftrek.data.weights import RowWeights, checked_weights, one_kind, refuse_other_length
+from halftrek.errors import DataError
+from halftrek.words import did_you_mean
+
+Progress = Callable[[int, int | None], object]
+
+
+def read_moments(
+    source: Any,
+    names: Sequence[str] | None = None,
+    *,
+    weights: str | ArrayLike | None = None,
+    sampling_weights: str | ArrayLike | None = None,
+    categories: Mapping[str, Any] | Categories | None = None,
+    missing: Literal["error", "drop"] = "error",
+    progress: Progress | None = None,
+) -> Moments:
+    """Moments of the rows of ``source``, read once and chunk by chunk.
+
+    ``source`` is a numpy array, a dictionary of columns, a pandas or polars frame (also lazy), Arrow data, a DuckDB
+    relation, an Ibis table, a path or pattern of CSV, Parquet or Arrow files, an open CSV file, ``"-"`` for CSV from
+    standard input, or moments. Only the columns in ``names`` are read; without ``names`` all of them, and then all
+    must be numeric. A plain array has ``names`` as its columns, or ``x1 … xp``.
+
+    ``weights`` (an array, or the name of a column) count rows: a row of weight 2 is two rows, ``n`` is their sum.
+    ``sampling_weights`` say how large a share of a population each row stands for: only their ratios matter, and ``n``
+    is the number of rows. Texts such as yes and no become 1 and 0 (``kinds`` say how); of other texts
+    ``categories={"region": "north"}`` makes indicator columns ``region=south`` and so on, with ``north`` as the level
+    that they are compared with.
+
+    ``missing="drop"`` leaves out rows with a missing value in the columns used. ``progress(done, total)`` is called
+    with numbers of rows; the total is None where it is not known beforehand.
+    """
+    if missing not in ("error", "drop"):
+        raise DataError(f'missing must be "error" or "drop", not {missing!r}')
+    if isinstance(source, Patterns):
+        raise DataError("patterns of rows with holes are no moments; give them to ht.fit as they are")
+    given = one_kind(weights, sampling_weights)
+    if isinstance(source, Moments):
+        _refuse_for_moments(given, categories, "moments")
+        if missing == "drop":
+            raise DataError("moments have no rows to leave out any more; give missing where the rows are read")
+        return source if names is None else source.select(names)
+    names = _texts(names)
+    known = resolve_categories(source, names, categories)
+    names = names if isinstance(names, str) else expanded_names(names, known)
+    with opened_source(source, names, known) as opened:
+        found = _accumulated(opened, names, given, missing, progress).result(opened.codings)
+    refuse_rounded(found.names, found.mean, np.diag(found.cov))
+    return found
+
+
+def read_patterns(
+    source: Any,
+    names: Sequence[str] | None = None,
+    *,
+    weights: str | ArrayLike | None = None,
+    sampling_weights: str | ArrayLike | None = None,
+    categories: Mapping[str, Any] | Categories | None = None,
+    progress: Progress | None = None,
+) -> Moments | Patterns:
+    """As :func:`read_moments`, but rows with holes are kept, by pattern of missingness; moments if there are none."""
+    given = one_kind(weights, sampling_weights)
+    if isinstance(source, Moments | Patterns):
+        _refuse_for_moments(given, categories, "moments" if isinstance(source, Moments) else "patterns")
+        return source if names is None else source.select(names)
+    names = _texts(names)
+    known = resolve_categories(source, names, categories)
+    names = names if isinstance(names, str) else expanded_names(names, known)
+    with opened_source(source, names, known) as opened:
+        state = _accumulated(opened, names, given, "fiml", progress)
+    sums = state.patterns()
+    if sums is None:
+        found = state.result(opened.codings)
+        refuse_rounded(found.names, found.mean, np.diag(found.cov))
+        return found
+    holed = patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
+    if isinstance(holed, Patterns):
+        refuse_rounded(holed.names, *holed.available)
+    return holed
+
+
+def _texts(names: Any) -> Any:
+    """Names of columns as given, if they are texts."""
+    if names is None or isinstance(names, str):
+        return names
+    try:
+        given = tuple(names)
+    except TypeError:
+        raise DataError(f"names is a list of column names, not {names!r}") from None
+    for v in given:
+        if not isinstance(v, str):
+            raise DataError(f"the names of columns are texts, not {v!r}; write names=['x', 'y']")
+    return given
+
+
+def _refuse_for_moments(weights: RowWeights, categories: object, what: str) -> None:
+    if weights.given is not None:
+        raise DataError(f"{what} have no rows to weight any more; give the weights where the rows are read")
+    if categories:
+        raise DataError(f"{what} have no texts any more; give categories where the rows are read")
+
+
+def _accumulated(
+    source: Source,
+    names: Sequence[str] | None,
+    weights: RowWeights,
+    missing: Literal["error", "drop", "fiml"],
+    progress: Progress | None,
+) -> Accumulator:
+    column, given = weights.column, weights.array()
+    wanted = source.usable(names, besides=column)
+    if column is not None and column in wanted:
+        raise DataError(f"the weights {column!r} cannot be a variable at the same time; take it out of names")
+    read = wanted if column is None else (*wanted, *source.usable([column]))
+    if given is not None and source.rows is not None:
+        refuse_other_length(len(given), source.rows)
+    state = Accumulator(wanted, missing, weights.sampling)
+    for block in source.blocks(read):
+        rows = rows_in(block)
+        if column is not None:
+            last = block[:, -1] if isinstance(block, np.ndarray) else block[-1]
+            own = checked_weights(last, column, sampling=weights.sampling)
+            state.add(block[:, :-1] if isinstance(block, np.ndarray) else block[:-1], own)
+        elif given is not None:
+            if len(given) < state.rows + rows:
+                refuse_other_length(len(given), state.rows + rows)
+            state.add(block, given[state.rows : state.rows + rows])
+        else:
+            state.add(block)
+        if progress is not None:
+            progress(state.rows, source.rows)
+    if given is not None:
+        refuse_other_length(len(given), state.rows)
+    return state
+
+
+# -- opening -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened_source(source: Any, names: Sequence[str] | None, categories: Categories = ()) -> Iterator[Source]:
+    """The source, ready to be read once, with numbers for texts; ``names`` are those of a plain array's columns."""
+    with _opened(source, names if isinstance(names, str) else bare_names(names, categories)) as opened:
+        way_out = "choose columns with names=[…]" if names is None else "leave it out"
+        yield coded(opened, categories, way_out=way_out)
+
+
+def resolve_categories(
+    source: Any, names: Sequence[str] | None, given: Mapping[str, Any] | Categories | None
+) -> Categories:
+    """The levels of the columns of categories, each by a look at the whole column."""
+    if isinstance(given, tuple) and all(isinstance(c, Category) for c in given):
+        return given
+    found = []
+    for column, reference in as_categories(given).items():
+        if once := read_once(source):
+            raise DataError(f"categories need the rows twice, and {once} can be read only once; pass a table or a file")
+        with _opened(source, names) as opened:
+            if column not in opened.columns:
+                raise DataError(
+                    f"categories: the data have no column {column!r}.{did_you_mean(column, opened.columns)}"
+                )
+            found.append(category_of(column, reference, _entries(opened, column)))
+    return tuple(found)
+
+
+def _entries(source: Source, column: str) -> Iterator[NDArray[Any]]:
+    if source.labels is not None and column in source.texts:
+        return source.labels(column)
+    blocks = source.blocks(source.usable([column]))
+    return (block[:, 0] if isinstance(block, np.ndarray) else block[0] for block in blocks)
+
+
+@contextmanager
+def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
+    if not is_stream(source):
+        yield _guarded(source, names)
+        return
+    with kept(source) as (path, label):
+        yield renamed(lambda: from_path(path), path, label)
+
+
+def _guarded(source: Any, names: Sequence[str] | None) -> Source:
+    """The reader for a kind of source; what its engine raises, now or later, is an error of ours."""
+    if isinstance(source, str | os.PathLike):
+        return from_path(os.path.expanduser(os.fsdecode(source)))
+    if isinstance(source, np.ndarray | dict):  # no engine is behind these
+        return _found(source, names)
+    explain = cannot_be_read(f"the {type(source).__name__}", "check it, or pass a table of plain numbers")
+    with in_our_words(explain):
+        return guarded(_found(source, names), explain)
+
+
+def _found(source: Any, names: Sequence[str] | None) -> Source:
+    """The reader for a kind of source; engines are recognised by what they offer, so that none is imported for it."""
+    if isinstance(source, np.ndarray):
+        return from_array(source, names)
+    if isinstance(source, Mapping):
+        return from_columns(source)
+    if isinstance(source, (list, tuple)):
+        return from_array(_array_of(source), names)
+    module = type(source).__module__.partition(".")[0]
+    if module in ("duckdb", "_duckdb") and hasattr(type(source), "columns"):
+        return from_relation(source)
+    if module == "pyarrow":
+        return from_arrow(source)
+    if type(source).__name__.endswith(("GroupBy", "groupby")):
+        raise DataError(
+            f"a {type(source).__name__} is not a table of rows; give the frame itself, and by='column' for a fit of "
+            f"each group"
+        )
+    if getattr(source, "ndim", 2) == 1 or (module == "polars" and type(source).__name__ == "Series"):
+        raise DataError("one column is not a table of rows and columns; give a frame with every variable of the graph")
+    found = from_frame(source) or from_polars_lazy(source)
+    if found is not None:
+        return found
+    if hasattr(source, "to_pyarrow_batches"):  # Ibis
+        schema = source.schema().to_pyarrow()
+        return from_batches(schema, source.to_pyarrow_batches())
+    if hasattr(source, "__arrow_c_stream__"):
+        return from_arrow(source)
+    raise DataError(
+        f"data cannot be read from a {type(source).__name__}; give a frame (pandas, polars, Arrow), a numpy array, a "
+        f"dictionary of columns, a DuckDB relation, or the path of a CSV, Parquet or Arrow file"
+    )
+
+
+def _array_of(rows: Sequence[Any]) -> NDArray[Any]:
+    try:
+        return np.asarray(rows, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(
+            "a list of data must be a list of rows of numbers, all of the same length; for columns of several kinds "
+            "give a dictionary or a frame"
+        ) from None

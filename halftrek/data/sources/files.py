@@ -1,0 +1,291 @@
+"""Rows in files and databases, streamed in bounded memory: CSV, Parquet, Arrow files, DuckDB."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from numpy.typing import NDArray
+
+from halftrek.data.accumulate import Block
+from halftrek.data.kinds import truth
+from halftrek.data.sources.csvhead import Head, read_head
+from halftrek.data.sources.guard import Explain, first_line, guarded, in_our_words
+from halftrek.data.sources.memory import PIECE, checked_batch, from_batches, objects
+from halftrek.data.sources.source import Source, chained
+from halftrek.data.sources.streams import refuse_impossible, refuse_special
+from halftrek.errors import DataError, MissingExtraError
+
+TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+PARQUET = (".parquet", ".pq")
+ARROW = (".feather", ".arrow", ".ipc")
+HOLES = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", ".")
+
+
+def from_path(path: str) -> Source:
+    """One file, or all files that match a pattern, in the order of their names."""
+    refuse_impossible(path)
+    refuse_special(path)
+    if os.path.exists(path):
+        return _from_file(path)
+    found = sorted(f for f in glob.glob(path, recursive=True) if os.path.isfile(f))
+    if not found:
+        what = "no file matches" if glob.has_magic(path) else "there is no file"
+        raise DataError(f"{what} {path!r}; check the path (the current directory is {os.path.basename(os.getcwd())!r})")
+    return chained([_from_file(f) for f in found], found)
+
+
+def from_relation(relation: Any) -> Source:
+    """A DuckDB relation."""
+    with in_our_words(_about_relation):
+        return guarded(_from_relation(relation), _about_relation)
+
+
+def _about_relation(error: Exception) -> DataError:
+    words = first_line(error)
+    fix = "keep its connection open until the data are read" if "closed" in words else "check its query"
+    return DataError(f"the DuckDB relation cannot be read: {words}; {fix}")
+
+
+def _from_relation(relation: Any) -> Source:
+    columns = tuple(relation.columns)
+    kinds = dict(zip(columns, map(str, relation.types), strict=True))
+    texts = frozenset(v for v, kind in kinds.items() if kind == "VARCHAR" or kind.startswith("ENUM"))
+    huge = frozenset(v for v, kind in kinds.items() if kind in ("HUGEINT", "UHUGEINT"))
+    refused = {
+        v: f"holds {kind} values, not numbers" for v, kind in kinds.items() if not _sql_number(kind) and v not in texts
+    }
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        query = relation.project(", ".join(f"{_as_read(v, kinds[v])} AS {_quoted(v)}" for v in wanted))
+        reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
+        yield from from_batches(reader.schema, reader).blocks(wanted)
+
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        query = relation.project(_quoted(name))
+        reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
+        for batch in reader:
+            entries = batch.column(0).to_pylist()
+            yield objects([int(x) if isinstance(x, Decimal) else x for x in entries] if name in huge else entries)
+
+    truths = {v: truth(v) for v, kind in kinds.items() if kind == "BOOLEAN"}
+    return Source(columns, blocks, refused, labels=labels, texts=texts, codings=truths, identifiers=huge)
+
+
+def _from_file(path: str) -> Source:
+    name = path.lower()
+    for endings, reader in ((TEXT, _from_csv), (PARQUET, _from_parquet), (ARROW, _from_arrow_file)):
+        if name.endswith(endings):
+            return _in_full(path, reader)
+    raise DataError(f"{path!r} has an unknown ending; known are {', '.join((*TEXT, *PARQUET, *ARROW))}")
+
+
+def _in_full(path: str, reader: Callable[[str], Source]) -> Source:
+    """The file's rows; one that is shorter after the last of them than before the first has lost some."""
+    size = os.path.getsize(path)
+    source = reader(path)
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        yield from source.blocks(wanted)
+        if not os.path.exists(path) or os.path.getsize(path) < size:
+            raise DataError(f"{path!r} was cut short while it was read; write it again, and read it when it is whole")
+
+    return replace(source, blocks=blocks)
+
+
+def _from_parquet(path: str) -> Source:
+    connection, malformed = _duckdb(), _malformed(path, "a Parquet file")
+    with in_our_words(malformed, memory=True):
+        relation = connection.read_parquet(_literal_path(path))
+        counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata({_text(_literal_path(path))})")
+        rows = int(counted.fetchall()[0][0])
+        source = _from_relation(relation)
+    return guarded(replace(source, rows=rows), malformed, memory=True)
+
+
+def _from_csv(path: str) -> Source:
+    """The head gives names and types; nothing is left to guess for the engine, so that it skips no line."""
+    head = read_head(path, HOLES)
+    connection = _duckdb()
+
+    place = {v: k for k, v in enumerate(head.columns)}
+    newline = r"new_line='\r', " if head.only_returns else ""
+
+    def relation(wanted: tuple[str, ...], kind: str) -> Any:
+        used = {place[v] for v in wanted}
+        kinds = [_csv_kind(v, head, kind) if k in used else "VARCHAR" for k, v in enumerate(head.columns)]
+        columns = ", ".join(f"'c{k}': '{kind}'" for k, kind in enumerate(kinds))
+        return connection.sql(
+            f"SELECT {', '.join(f'c{place[v]}' for v in wanted)} "
+            f"FROM read_csv({_text(_literal_path(path))}, auto_detect=false, header=true, "
+            f"delim={_text(head.delimiter)}, quote='\"', escape='\"', strict_mode=true, "
+            f"null_padding=false, ignore_errors=false, decimal_separator='{head.decimal}', {newline}"
+            f"nullstr=[{', '.join(map(_text, HOLES))}], columns={{{columns}}})"
+        )
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        yield from _from_relation(relation(wanted, "DOUBLE")).blocks(tuple(f"c{place[v]}" for v in wanted))
+
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        source = _from_relation(relation((name,), "VARCHAR"))
+        assert source.labels is not None
+        words = name in head.texts or name in head.booleans
+        for piece in source.labels(f"c{place[name]}"):
+            yield piece if words else objects([_exact(x) for x in piece.tolist()])
+
+    truths = {v: truth(v) for v in head.booleans}
+    source = Source(
+        head.columns, blocks, head.refused, labels=labels, texts=head.texts, codings=truths,
+        identifiers=head.identifiers,
+    )  # fmt: skip
+    return guarded(source, lambda error: _about_csv(path, head.columns, error), memory=True)
+
+
+def _exact(text: str | None) -> Any:
+    """A cell as a number of as many digits as it has."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return text.strip() if text is not None else None
+
+
+def _csv_kind(column: str, head: Head, kind: str) -> str:
+    if kind != "DOUBLE":
+        return kind
+    return "VARCHAR" if column in head.texts else "BOOLEAN" if column in head.booleans else kind
+
+
+def _from_arrow_file(path: str) -> Source:
+    """Read, not mapped into memory: a file that is cut short while it is mapped ends the process."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("reading Arrow files", "sql") from None
+
+    def opened(at: list[int] | None = None) -> tuple[Any, Iterator[Any]]:
+        options = pa.ipc.IpcReadOptions(included_fields=at)
+        file = pa.OSFile(path)
+        seekable = file.read(6) == b"ARROW1"
+        file.seek(0)
+        if not seekable:
+            _refuse_without_end(file)
+            stream = pa.ipc.open_stream(file, options=options)
+            return stream.schema, iter(stream)
+        reader = pa.ipc.open_file(file, options=options)
+        return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
+
+    malformed = _malformed(path, "an Arrow file")
+    with in_our_words(malformed, memory=True):
+        schema, _ = opened()
+        names = schema.names
+        source = from_batches(schema, ())
+
+    def part(wanted: tuple[str, ...]) -> Source:
+        """These columns alone; the others are not read from the disk."""
+        chosen, batches = opened(sorted(names.index(v) for v in wanted))
+        return from_batches(chosen, map(checked_batch, batches))
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        yield from part(wanted).blocks(wanted)
+
+    def labels(name: str) -> Iterator[NDArray[Any]]:
+        found = part((name,))
+        assert found.labels is not None
+        yield from found.labels(name)
+
+    return guarded(replace(source, blocks=blocks, labels=labels), malformed, memory=True)
+
+
+def _refuse_without_end(file: Any) -> None:
+    """Raise for a stream without its last mark: what is cut off between two batches would read as the whole."""
+    size = file.size()
+    file.seek(max(0, size - 4))
+    if file.read(4) != bytes(4):
+        raise OSError("its end is missing, so rows may be missing too")
+    file.seek(0)
+
+
+# -- the engine ----------------------------------------------------------------------------------
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+        import pyarrow  # noqa: F401  (DuckDB hands its batches over through it)
+    except ImportError:
+        raise MissingExtraError("reading files", "sql") from None
+    return duckdb.connect()
+
+
+def _malformed(path: str, what: str) -> Explain:
+    return lambda error: DataError(
+        f"{path!r} cannot be read as {what}: {first_line(error)}. Write the file again, or check its ending"
+    )
+
+
+def _about_csv(path: str, columns: tuple[str, ...], error: Exception) -> DataError:
+    """The engine's complaint in the user's terms."""
+    text = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    place = f", line {line[1]}" if line else ""
+    value = re.search(r'converting column "c(\d+)"\.(?: Could not convert string "(.*?)" to)?', text, re.DOTALL)
+    if value:
+        shown = "a value" if value[2] is None else repr(value[2])
+        return DataError(
+            f"column {columns[int(value[1])]!r} of {path!r}{place} holds {shown}, which is not a number; correct it, "
+            f"or leave it empty for a missing value"
+        )
+    count = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if count:
+        return DataError(
+            f"{path!r}{place} has {count[2]} values where the header has {count[1]} columns; correct the line"
+        )
+    if "unterminated quote" in text:
+        return DataError(f"{path!r}{place} has a quote that is not closed, or closed too early; correct the line")
+    if "Maximum line size" in text:
+        return DataError(f"{path!r}{place} has more than two million characters; leave out the columns of long texts")
+    if "state machine reached an invalid state" in text:
+        return DataError(
+            f"{path!r} has quotes in the wrong places, or line ends of several kinds; write the file again with one"
+        )
+    if "unicode" in text or "utf-8" in text:
+        return DataError(f"{path!r}{place} is not UTF-8 text; save the file as UTF-8")
+    return DataError(f"{path!r}{place} cannot be read as CSV: {first_line(error)}. Check the file at this place")
+
+
+def _literal_path(path: str) -> str:
+    """A path that the engine does not take for a pattern."""
+    return re.sub(r"([*?\[])", r"[\1]", path)
+
+
+def _as_read(name: str, kind: str) -> str:
+    """SQL for a column as numbers, or as texts if it holds them.
+
+    A cast of truth values would be pushed into a CSV reader, which then sees text.
+    """
+    column = _quoted(name)
+    if not _sql_number(kind):
+        return f"CAST({column} AS VARCHAR)"
+    if kind in ("BIGINT", "UBIGINT"):
+        return column  # exact, for clusters; numbers are made of it where it is used
+    if kind == "BOOLEAN":
+        return f"CASE WHEN {column} THEN CAST(1 AS DOUBLE) WHEN NOT {column} THEN CAST(0 AS DOUBLE) END"
+    return f"CAST({column} AS DOUBLE)"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _sql_number(kind: str) -> bool:
+    exact = ("DOUBLE", "FLOAT", "REAL", "BOOLEAN", "BIGINT", "HUGEINT", "UHUGEINT", "INTEGER", "SMALLINT", "TINYINT")
+    return kind in exact or kind.startswith("DECIMAL") or kind in {f"U{v}" for v in exact}

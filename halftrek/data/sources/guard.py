@@ -1,0 +1,77 @@
+"""What engines raise, in our words: an interruption stays one, all else names what was read and keeps its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from halftrek.data.sources.source import Source
+from halftrek.errors import DataError, HalftrekError
+
+SHOWN = 300  # characters of an engine's words that are shown
+KEPT = 2_000  # ... and that are kept behind the error: DuckDB repeats a line of data, which may be long
+
+Explain = Callable[[Exception], DataError]
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether an engine stopped because of Ctrl-C; each has an error of its own for it."""
+    if type(error).__name__ in ("InterruptException", "ArrowCancelled"):
+        return True
+    words = str(error)
+    return words.startswith("INTERRUPT Error") or (isinstance(error, RuntimeError) and words == "Query interrupted")
+
+
+def first_line(error: BaseException) -> str:
+    """What an engine says, without its advice about options that nobody has set."""
+    lines = [part.strip() for part in str(error).splitlines() if part.strip()]
+    if not lines:
+        return type(error).__name__
+    return (lines[0] if len(lines[0]) <= SHOWN else f"{lines[0][:SHOWN]} …").rstrip(".")
+
+
+def shortened(error: Exception) -> Exception:
+    """The error as the cause of ours; one with a text of megabytes would drown it."""
+    if len(str(error)) <= KEPT:
+        return error
+    try:
+        return type(error)(f"{str(error)[:KEPT]} …")
+    except Exception:  # an error that is made in another way
+        return Exception(f"{str(error)[:KEPT]} …")
+
+
+@contextmanager
+def in_our_words(explain: Explain, *, memory: bool = False) -> Iterator[None]:
+    """What the block raises becomes a DataError; with ``memory`` also a request for more memory than there is."""
+    try:
+        yield
+    except HalftrekError:
+        raise
+    except Exception as error:
+        if is_interruption(error):
+            raise KeyboardInterrupt from error
+        if isinstance(error, MemoryError) and not memory:
+            raise
+        raise explain(error) from shortened(error)
+
+
+def guarded(source: Source, explain: Explain, *, memory: bool = False) -> Source:
+    """The source, whose blocks and labels raise errors of ours alone."""
+
+    def blocks(names: tuple[str, ...]) -> Iterator[Any]:
+        with in_our_words(explain, memory=memory):
+            yield from source.blocks(names)
+
+    def labels(name: str) -> Iterator[Any]:
+        assert source.labels is not None
+        with in_our_words(explain, memory=memory):
+            yield from source.labels(name)
+
+    return replace(source, blocks=blocks, labels=None if source.labels is None else labels)
+
+
+def cannot_be_read(what: str, fix: str) -> Explain:
+    """A sentence for whatever goes wrong with a source."""
+    return lambda error: DataError(f"{what} cannot be read: {first_line(error)}; {fix}")

@@ -1,0 +1,1 @@
+"""Maximum likelihood of one district, for a whole batch of data sets."""

@@ -1,0 +1,236 @@
+"""The second-order finish: damped Fisher scoring far away, Newton near the maximum, for a whole batch at once.
+
+Along a curved valley, where loadings trade against each other and a noise variance runs into zero, both lose their way;
+there every step is Newton's with negative curvatures turned round (``bent``), which costs more and gets through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation.district.block import State, evaluate, fisher, gradient, hessian, residual_moments
+from halftrek.estimation.district.shape import Problem
+from halftrek.models import Floats
+from halftrek.models.kernels import choleskys
+
+NEAR = 1e-2  # a predicted decrease of F below this: try the exact Hessian
+SLACK = 1e-13  # F is not known better than this
+QUADRATIC = 1e-11  # gain, by firmness, from which a Newton step leaves nothing that shows in ten digits
+RIDGE = 1e-11  # keeps flat directions solvable; the gradient has nothing in them
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """Where the minimisation of F ended, for each member of the batch."""
+
+    theta: Floats
+    value: Floats
+    decrement: Floats  # decrease that was left before the last step, in F per row
+    iterations: NDArray[np.intp]
+    converged: NDArray[np.bool_]
+    stiff: NDArray[np.bool_]  # the Hessian there is known to be safely positive definite
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    move: Floats
+    gain: Floats  # promised decrease of F
+    newton: NDArray[np.bool_]
+    stiff: NDArray[np.bool_]  # the Hessian is positive definite beyond doubt
+    firm: Floats  # how far a Newton step's Hessian is from singular, 0 to 1
+
+
+def minimize(
+    problem: Problem,
+    theta: Floats,
+    *,
+    max_iter: int = 200,
+    tol: float = 1e-18,
+    near: bool = False,
+    bent: bool = False,
+) -> Optimum:
+    """Minimise F from ``theta`` (free parameters, one row for each member of the batch).
+
+    ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them. ``bent``: the start
+    lies in a long valley.
+    """
+    b = len(theta)
+    end = Optimum(
+        theta=np.array(theta, dtype=float),
+        value=np.full(b, np.inf),
+        decrement=np.full(b, np.inf),
+        iterations=np.zeros(b, dtype=np.intp),
+        converged=np.zeros(b, dtype=bool),
+        stiff=np.zeros(b, dtype=bool),
+    )
+    rows = np.arange(b)  # who is still under way; the arrays below hold only those
+    x, gain, damping = end.theta.copy(), np.full(b, 0.0 if near else np.inf), np.zeros(b)
+    if problem.saturated:
+        x = profiled(problem, x)
+    state = evaluate(problem, x)
+    value = state.value
+    if not max_iter:
+        end.value[:] = value
+    usable = np.isfinite(value)
+    if max_iter and not usable.all():  # no way leads from where W is not positive definite
+        if not usable.any():
+            return end
+        rows, x, value, gain, damping = rows[usable], x[usable], value[usable], gain[usable], damping[usable]
+        problem = problem.take(rows)
+        state = evaluate(problem, x)
+    for taken in range(1, max_iter + 1):
+        step = _bent_step(state, x, damping) if bent else _step(state, x, damping, gain)
+        moved = x + step.move
+        if problem.lower is not None:
+            moved = np.maximum(moved, problem.lower)
+        if problem.saturated:
+            moved = profiled(problem, moved)
+        trial = evaluate(problem, moved)
+        good = np.isfinite(trial.value) & (
+            trial.value <= value - 1e-4 * np.minimum(step.gain, 1.0) + SLACK * (1.0 + np.abs(value))
+        )
+        plain = damping == 0.0  # only then is the gain that of the full step
+        # Newton squares the error: on firm ground its step lands where the next gain would be far below tol
+        done = plain & (step.gain < np.maximum(tol, QUADRATIC * good * step.firm**2))
+        gain = np.where(plain, step.gain, gain)
+        if good.all():
+            x, value, state = moved, trial.value, trial
+        else:
+            x, value = np.where(good[:, None], moved, x), np.where(good, trial.value, value)
+        if not (plain.all() and good.all()):
+            calmer = np.where(damping < 1e-7, 0.0, damping / 8.0)
+            damping = np.where(good, calmer, np.maximum(damping * 8.0, 1e-3))
+        leave = done | (damping >= 1e9)
+        if taken == max_iter:
+            leave = np.ones(len(rows), dtype=bool)
+        if leave.any():
+            out = rows[leave]
+            end.theta[out], end.value[out], end.decrement[out] = x[leave], value[leave], gain[leave]
+            end.iterations[out], end.converged[out] = taken, done[leave]
+            end.stiff[out] = (done & step.stiff)[leave]
+            stay = ~leave
+            if not stay.any():
+                break
+            rows, x, value, gain, damping = rows[stay], x[stay], value[stay], gain[stay], damping[stay]
+            problem = problem.take(np.flatnonzero(stay))
+            state = evaluate(problem, x)
+        elif not good.all():
+            state = evaluate(problem, x)
+    return end
+
+
+def profiled(problem: Problem, theta: Floats) -> Floats:
+    """The same coefficients with the best error covariance for them, that of the residuals.
+
+    Where instruments are weak the maximum lies at the end of a long curved valley in (T, W), less curved in T alone.
+    """
+    at, m = problem.shape.at, problem.shape.slots
+    T = np.zeros((len(theta), m, problem.shape.size))
+    T[:, at.slot, at.column] = theta[:, at.t]
+    R = residual_moments(problem.G, T)
+    best = theta.copy()
+    best[:, at.w] = R[:, at.first, at.second]
+    best[:, at.v] = R[:, at.noisy, at.noisy]
+    return best
+
+
+def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step:
+    """A descent step for each member, and the decrease of F that it promises.
+
+    By Fisher scoring, or by Newton near the maximum wherever the exact (damped) Hessian is positive definite.
+    """
+    slope, pinned = _slope(state, at)
+    if ((last_gain < NEAR) & (damping == 0.0)).all():
+        exact = _newton(state, slope, damping, pinned, None)
+        if exact.newton.all():
+            return exact
+    information = fisher(state)
+    if pinned is not None:
+        information = without(information, pinned)
+    scale = _diagonal(information)
+    move, gain = _solve(_damped(information, scale, damping), slope)
+    no = np.zeros(len(gain), dtype=bool)
+    near = gain < NEAR
+    if state.problem.shape.loadings:  # where loadings fold, information vanishes and only curvature is left
+        near |= _vanishing(information, scale)
+    if not near.any():
+        return _Step(move, gain, no, no, np.zeros(len(gain)))
+    exact = _newton(state, slope, damping, pinned, scale)
+    use = near & exact.newton
+    move, gain = np.where(use[:, None], exact.move, move), np.where(use, exact.gain, gain)
+    return _Step(move, gain, use, use & exact.stiff, use * exact.firm)
+
+
+def _slope(state: State, at: Floats) -> tuple[Floats, NDArray[np.bool_] | None]:
+    """The gradient without what pushes against a bound, and where that is, if anywhere."""
+    slope = gradient(state)
+    lower = state.problem.lower
+    if lower is None:
+        return slope, None
+    pinned = (at <= lower + 1e-9) & (slope > 0.0)
+    return (np.where(pinned, 0.0, slope), pinned) if pinned.any() else (slope, None)
+
+
+def _bent_step(state: State, at: Floats, damping: Floats) -> _Step:
+    """Newton steps with every curvature counted as positive."""
+    slope, pinned = _slope(state, at)
+    exact = hessian(state)
+    if pinned is not None:
+        exact = without(exact, pinned)
+    root = np.sqrt(_diagonal(exact))
+    values, vectors = np.linalg.eigh(exact / (root[:, :, None] * root[:, None, :]))
+    bend = np.maximum(np.abs(values), RIDGE) + damping[:, None]
+    along = (vectors.transpose(0, 2, 1) @ (slope / root)[:, :, None])[:, :, 0]
+    move = -(vectors @ (along / bend)[:, :, None])[:, :, 0] / root
+    plain = values[:, 0] > 0.0
+    return _Step(move, -0.5 * (slope * move).sum(axis=1), plain, values[:, 0] > 1e-7, np.maximum(values[:, 0], 0.0))
+
+
+def _newton(
+    state: State, slope: Floats, damping: Floats, pinned: NDArray[np.bool_] | None, scale: Floats | None
+) -> _Step:
+    """Newton steps; ``newton`` is False where the damped Hessian is not positive definite."""
+    exact = hessian(state)
+    if pinned is not None:
+        exact = without(exact, pinned)
+    own = _diagonal(exact)
+    damped = _damped(exact, own if scale is None else scale, damping)
+    pivots = np.diagonal(choleskys(damped), axis1=1, axis2=2) ** 2
+    fine = np.isfinite(pivots[:, -1])
+    share = (pivots / own).min(axis=1)
+    safe = damped if fine.all() else np.where(fine[:, None, None], damped, np.eye(damped.shape[1]))
+    move, gain = _solve(safe, slope)
+    return _Step(move, gain, fine, fine & (share > 1e-7), np.where(fine, share, 0.0))
+
+
+def _diagonal(matrix: Floats) -> Floats:
+    scale = np.abs(np.diagonal(matrix, axis1=1, axis2=2))
+    return np.asarray(np.maximum(scale, 1e-12 * scale.max(axis=1, keepdims=True, initial=1e-12)))
+
+
+def _damped(matrix: Floats, scale: Floats, damping: Floats) -> Floats:
+    size = matrix.shape[1]
+    damped = matrix.copy()
+    damped.reshape(len(matrix), -1)[:, :: size + 1] += (damping + RIDGE)[:, None] * scale
+    return damped
+
+
+def _solve(curvature: Floats, slope: Floats) -> tuple[Floats, Floats]:
+    step = -np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
+    return step, -0.5 * (slope * step).sum(axis=1)
+
+
+def _vanishing(information: Floats, scale: Floats) -> NDArray[np.bool_]:
+    """Where an information matrix, brought to a unit diagonal, has an eigenvalue below 1e-6."""
+    less = information.copy()
+    less.reshape(len(less), -1)[:, :: less.shape[1] + 1] -= 1e-6 * scale
+    return np.asarray(np.isnan(choleskys(less)[:, -1, -1]))
+
+
+def without(matrix: Floats, pinned: NDArray[np.bool_]) -> Floats:
+    """The matrix with rows and columns of pinned parameters replaced by those of the identity."""
+    free = ~pinned
+    return np.where(free[:, :, None] & free[:, None, :], matrix, np.eye(matrix.shape[1]))

@@ -1,0 +1,1 @@
+"""Many data sets of one graph: batches and groups."""

@@ -1,0 +1,1 @@
+"""Maximum likelihood from rows with missing values."""

@@ -1,0 +1,160 @@
+"""The likelihood of rows with holes as a function of a model's parameters: value, gradient, information.
+
+Every entry of T, W, C moves the covariance by ``D = u v' + v u'``, and entries of T and mu move the mean by ``m``. With
+the precision K of a pattern, R its second moments about the model's mean and d its mean less the model's, minus the
+second derivatives of the log-likelihood of a row along a and b are
+
+    tr(D_a K D_b (2 K R K - K)) / 2  +  m_a' K m_b  +  m_a' K D_b K d  +  m_b' K D_a K d
+
+less what the curvature of the moments themselves adds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.data import Patterns
+from halftrek.data.missing.likelihood import Slice, Slope, slices, slope
+from halftrek.estimation.space import Space
+from halftrek.models import Floats, total_effects
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The likelihood at one point: total over all rows, and its derivatives."""
+
+    theta: Floats
+    value: float
+    gradient: Floats
+    slope: Slope
+
+
+def evaluate(space: Space, patterns: Patterns, theta: Floats) -> Point | None:
+    """Value and gradient; None where the errors' covariance is not positive definite."""
+    W = space.arrays(theta)[1]
+    try:
+        np.linalg.cholesky(W)
+        mean, cov = space.moments(theta)
+        with np.errstate(all="ignore"):
+            found = slope(patterns, mean, cov)
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(found.value):
+        return None
+    return Point(theta, found.value, pulled(space, found, theta), found)
+
+
+def pulled(space: Space, found: Slope, theta: Floats) -> Floats:
+    """Derivatives in mean and covariance as derivatives in the parameters."""
+    T, W, C, mu = space.arrays(theta)
+    B = total_effects(T)
+    cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
+    shift = B @ found.mean
+    inside = found.cov @ B.T
+    return space.collect(2.0 * cov @ inside + np.outer(mean, shift), B @ inside, shift, C)
+
+
+def information(
+    space: Space, patterns: Patterns, point: Point, kind: Literal["expected", "observed", "moments"] = "observed"
+) -> Floats:
+    """Minus the second derivatives of the log-likelihood, or their expectation for these patterns.
+
+    "moments": those in mean and covariance, carried over to the parameters as if they moved the moments along lines. It
+    is the same where the model is true, and does not depend on how the model is written.
+    """
+    U, V, M, owner = _directions(space, point.theta)
+    mean, cov = space.moments(point.theta)
+    size, p = len(U), len(space.names)
+    small = p**4 < 16 * size * size
+    total = np.zeros((size, size))
+    for part in slices(patterns, mean, cov, None if small else 2 * size * size):
+        # second derivatives along D_a and D_b: tr(D_a K D_b H) / 2, with H = K where it is the expectation
+        H = part.K if kind == "expected" else 2.0 * part.K @ part.spread @ part.K - part.K
+        pull = None if kind == "expected" else (part.K @ part.gap[:, :, None])[:, :, 0]
+        total += (_by_moments if small else _by_entries)(U, V, M, part, H, pull)
+    matrix = np.zeros((space.size, space.size))
+    np.add.at(matrix, (owner[:, None], owner[None, :]), total)
+    if kind == "observed":
+        matrix -= _bending(space, point)
+    return np.asarray((matrix + matrix.T) / 2.0)
+
+
+def _by_moments(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: Floats | None) -> Floats:
+    """Summed over patterns first, as a matrix over pairs of entries of the covariance: for few variables."""
+    p = U.shape[1]
+    D = (U[:, :, None] * V[:, None, :] + V[:, :, None] * U[:, None, :]).reshape(len(U), -1)
+    weighted = (part.n[:, None, None] * part.K).reshape(len(part.n), -1)
+    both = (weighted.T @ H.reshape(len(part.n), -1)).reshape(p, p, p, p)  # [j, l, m, i]
+    total = 0.5 * D @ both.transpose(3, 0, 1, 2).reshape(p * p, p * p) @ D.T
+    total += M @ weighted.sum(axis=0).reshape(p, p) @ M.T
+    if pull is not None:  # how a move of the mean meets a move of the covariance
+        meet = (weighted.T @ pull).reshape(p, p * p)
+        cross = M @ meet @ D.T
+        total += cross + cross.T
+    return np.asarray(total)
+
+
+def _by_entries(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: Floats | None) -> Floats:
+    """Pattern by pattern from ``U K U'``, ``U K V'`` and so on: for many variables."""
+    n, flip = part.n, (0, 2, 1)
+    KU, KV, HU, HV = U @ part.K, V @ part.K, U @ H, V @ H
+    uu, uv, vv = KU @ U.T, KU @ V.T, KV @ V.T
+    huu, huv, hvv = HU @ U.T, HU @ V.T, HV @ V.T
+    bend = 0.5 * (uu * hvv + vv * huu + uv * huv.transpose(flip) + uv.transpose(flip) * huv)
+    total = np.einsum("k,kab->ab", n, bend + M @ part.K @ M.T)
+    if pull is not None:
+        MK = M @ part.K
+        meet = (MK @ U.T) * (pull @ V.T)[:, None, :] + (MK @ V.T) * (pull @ U.T)[:, None, :]
+        cross = np.einsum("k,kab->ab", n, meet)
+        total += cross + cross.T
+    return np.asarray(total)
+
+
+def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
+    """For each entry of T, W, C and mu: u, w, m, and the parameter that it belongs to."""
+    T, W, C, mu = space.arrays(theta)
+    p = len(space.names)
+    B = total_effects(T)
+    cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
+    u, v, a = space.T_at.T
+    i, j, b = space.W_at.T
+    k, child, c = space.C_at.T
+    own, _, d = space.mu_at.T
+    share = np.where(i == j, 0.5, 1.0)[:, None]
+    none = np.zeros((len(own), p))
+    U = np.concatenate([cov[u], share * B[i], (C @ B)[k], none])
+    V = np.concatenate([B[v], B[j], B[child], none])
+    M = np.concatenate([mean[u, None] * B[v], np.zeros((len(i) + len(k), p)), B[own]])
+    return U, V, M, np.concatenate([a, b, c, d])
+
+
+def _bending(space: Space, point: Point) -> Floats:
+    """What the curvature of mean and covariance themselves adds: second derivatives of ``tr(G cov) + g'mean``.
+
+    ``X = B G B'`` and ``h = B g`` are the slopes in Omega and mu; a step in ``T[k, l]`` moves B by ``B[:, k] B[l]``.
+    """
+    T, W, C, mu = space.arrays(point.theta)
+    B = total_effects(T)
+    cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
+    h, Y = B @ point.slope.mean, cov @ point.slope.cov @ B.T
+    X = B @ point.slope.cov @ B.T
+    (u, v, a), (i, j, b), (k, c, d), (own, _, e) = space.T_at.T, space.W_at.T, space.C_at.T, space.mu_at.T
+    turn = B[np.ix_(v, u)]  # how the effects that leave v reach u: nonzero on a path only
+    half = turn.T * (2.0 * Y[np.ix_(u, v)].T + np.outer(h[v], mean[u]))
+    TT = 2.0 * cov[np.ix_(u, u)] * X[np.ix_(v, v)] + half + half.T
+    twice = np.where(i == j, 1.0, 2.0)
+    TW = twice * (B[np.ix_(i, u)].T * X[np.ix_(v, j)] + X[np.ix_(v, i)] * B[np.ix_(j, u)].T)
+    TC = 2.0 * ((C @ B)[np.ix_(k, u)].T * X[np.ix_(v, c)] + (C @ X)[np.ix_(k, v)].T * B[np.ix_(c, u)].T)
+    Tm = B[np.ix_(own, u)].T * h[v][:, None]
+    CC = 2.0 * (k[:, None] == k) * X[np.ix_(c, c)]
+    matrix = np.zeros((space.size, space.size))
+    for left, right, part in ((a, b, TW), (a, d, TC), (a, e, Tm)):
+        np.add.at(matrix, (left[:, None], right), part)
+    matrix = matrix + matrix.T
+    for left, part in ((a, TT), (d, CC)):
+        np.add.at(matrix, (left[:, None], left), part)
+    return matrix

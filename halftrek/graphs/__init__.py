@@ -1,0 +1,20 @@
+"""What the user believes: the graph, its order, its districts, its other forms, its independences."""
+
+from halftrek.graphs.arcs import Arcs, arcs_of
+from halftrek.graphs.checks import Coefficient
+from halftrek.graphs.edges import check_name, did_you_mean, edge_key, parse_edge_key, quoted
+from halftrek.graphs.graph import Graph
+from halftrek.graphs.indicators import with_indicators
+
+__all__ = [
+    "Arcs",
+    "Coefficient",
+    "Graph",
+    "arcs_of",
+    "check_name",
+    "did_you_mean",
+    "edge_key",
+    "parse_edge_key",
+    "quoted",
+    "with_indicators",
+]

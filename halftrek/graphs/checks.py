@@ -1,0 +1,131 @@
+"""What the pieces of a graph must be before they make one."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from halftrek.errors import GraphError
+from halftrek.graphs.arcs import Arcs
+from halftrek.graphs.arcs import Pair as Pair
+from halftrek.graphs.edges import check_name, edge_key, holds_half_letter, parse_edge_key
+
+Coefficient = float | str
+
+
+def children_of(latent: str, children: Iterable[str]) -> tuple[str, ...]:
+    """The children that were given for a hidden cause, each once."""
+    if isinstance(children, str):
+        raise GraphError(f"the children of {latent!r} must be a list of names, not the text {children!r}")
+    return tuple(dict.fromkeys(check_name(c) for c in children))
+
+
+def pair_of(edge: Iterable[str], kind: str) -> Pair:
+    """The two ends of an edge."""
+    ends = () if isinstance(edge, str) else tuple(edge)
+    if len(ends) != 2:
+        raise GraphError(f"a {kind} edge is a pair of names, not {edge!r}")
+    u, v = check_name(ends[0]), check_name(ends[1])
+    if u == v:
+        raise GraphError(f"{u!r} has an edge to itself; remove it")
+    return u, v
+
+
+def unordered(pairs: Iterable[Pair]) -> dict[Pair, None]:
+    """Each pair once, in whichever direction it came first."""
+    seen: set[frozenset[str]] = set()
+    kept: dict[Pair, None] = {}
+    for pair in pairs:
+        if frozenset(pair) not in seen:
+            seen.add(frozenset(pair))
+            kept[pair] = None
+    return kept
+
+
+def ends_of(arcs: Sequence[Pair]) -> list[str]:
+    """The variables that bidirected edges join, each once, in the order in which the edges name them."""
+    return list(arcs.names() if isinstance(arcs, Arcs) else dict.fromkeys(v for pair in arcs for v in pair))
+
+
+def observed_names(
+    observed: Iterable[str], arrows: Iterable[Pair], correlated: Iterable[str], hidden: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The stated names, then the others in order of appearance."""
+    if isinstance(observed, str):
+        raise GraphError(f"observed must be a list of names, not the text {observed!r}")
+    stated = [check_name(v) for v in observed]
+    for v in stated:
+        if v in hidden:
+            raise GraphError(f"{v!r} is both latent and observed; keep one of the two")
+    met = [*(v for pair in arrows for v in pair), *correlated, *(c for kids in hidden.values() for c in kids)]
+    return tuple(v for v in dict.fromkeys((*stated, *met)) if v not in hidden)
+
+
+def refuse_impossible(
+    names: tuple[str, ...], arrows: Iterable[Pair], correlated: Iterable[str], hidden: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Raise if a hidden variable is no independent root, or if nothing is observed."""
+    for u, kids in hidden.items():
+        for c in kids:
+            if c in hidden:
+                raise GraphError(
+                    f"hidden {u!r} causes hidden {c!r}; hidden variables must be roots with observed children"
+                )
+    for u, v in arrows:
+        if v in hidden:
+            raise GraphError(
+                f"hidden {v!r} has a cause, {u!r}; hidden variables with causes are not supported. Measure {v!r}, or "
+                f"draw arrows from {u!r} to the children of {v!r}: a less strict model, which contains this one"
+            )
+    for w in correlated:
+        if w in hidden:
+            raise GraphError(
+                f"hidden {w!r} has a bidirected edge; hidden variables are independent roots. "
+                f"Give the two a hidden common cause of their children instead"
+            )
+    if not names:
+        raise GraphError("the graph has no observed variable; name at least one")
+
+
+def known_coefficients(
+    given: Mapping[str, Coefficient],
+    arrows: Mapping[Pair, None],
+    arcs: Container[Pair],
+    hidden: Mapping[str, tuple[str, ...]],
+) -> dict[str, Coefficient]:
+    """What is known, keyed by the text of the edge as the graph has it."""
+    known: dict[str, Coefficient] = {}
+    for text, value in given.items():
+        key = _known_key(text, arrows, arcs, hidden)
+        number = _known_value(text, value)
+        if known.setdefault(key, number) != number:
+            raise GraphError(f"{key!r} has two coefficients, {known[key]!r} and {number!r}; keep one")
+    return known
+
+
+def _known_key(
+    key: str, arrows: Mapping[Pair, None], arcs: Container[Pair], hidden: Mapping[str, tuple[str, ...]]
+) -> str:
+    u, kind, v = parse_edge_key(key)
+    if kind == "->" and ((u, v) in arrows or v in hidden.get(u, ())):
+        return edge_key(u, kind, v)
+    if kind == "<->" and (u, v) in arcs:
+        return edge_key(u, kind, v)
+    if kind == "<->" and (v, u) in arcs:
+        return edge_key(v, kind, u)
+    raise GraphError(f"a coefficient is given for {key!r}, but the graph has no such edge")
+
+
+def _known_value(key: str, value: Coefficient) -> Coefficient:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        if isinstance(value, str) and holds_half_letter(value):
+            raise GraphError(f"the label {value!r} of {key!r} holds half a letter, which no file can hold") from None
+        if isinstance(value, str) and value.strip():
+            return value
+        number = float("nan")
+    if isinstance(value, str) and value.strip():
+        raise GraphError(f"the label of {key!r} reads as the number {value!r}; give the number itself, or a word")
+    if number != number or number in (float("inf"), float("-inf")):
+        raise GraphError(f"the coefficient of {key!r} must be a finite number or a label, not {value!r}")
+    return number

@@ -1,0 +1,109 @@
+"""Hidden variables turned into bidirected edges, and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from halftrek.errors import GraphError
+from halftrek.graphs.edges import edge_key
+
+if TYPE_CHECKING:
+    from halftrek.graphs.checks import Coefficient, Pair
+    from halftrek.graphs.graph import Graph
+
+
+def project(graph: Graph, onto: Iterable[str]) -> Graph:
+    """Latent projection (Verma 1993): a graph over ``onto`` with the same m-separations and no hidden variable.
+
+    ``u -> v`` if a directed path leads from u to v through removed variables only; ``u <-> v`` if two such paths lead
+    to u and v from one removed variable, or from the two ends of a bidirected edge. What is known of an edge is kept
+    where the edge stands alone; where removed paths add to it, its weight is no longer the one that was known.
+    """
+    from halftrek.graphs.graph import Graph
+
+    chosen = set(onto)
+    keep = tuple(v for v in graph.observed if v in chosen)
+    below = _kept_below(graph, chosen)
+    arrows = dict.fromkeys((u, v) for u in keep for c in graph.children(u) for v in _landing(c, chosen, below))
+    arcs = dict.fromkeys(_confounded(graph, keep, below))
+    known: dict[str, Coefficient] = {}
+    for u, v in arrows:
+        through = any(v in below[c] for c in graph.children(u) if c not in chosen)
+        if not through:
+            known.update(_known_of(graph, u, "->", v))
+    if any("<->" in key for key in graph.coefficients):
+        alone = _untouched_arcs(graph, chosen, below)
+        for u, v in alone & set(arcs):
+            known.update(_known_of(graph, u, "<->", v) or _known_of(graph, v, "<->", u))
+    return Graph(arrows, arcs, {}, keep, known)
+
+
+def canonical(graph: Graph) -> Graph:
+    """Each bidirected edge replaced by a hidden cause of its two ends, named U1, U2, ... past the names in use."""
+    from halftrek.graphs.graph import Graph
+
+    taken = {*graph.observed, *graph.latents}
+    fresh = _fresh_names(taken)
+    hidden = dict(graph.latents)
+    for u, v in graph.bidirected:
+        value = graph.restrictions.get(edge_key(u, "<->", v))
+        if value is not None:
+            raise GraphError(
+                f"the error covariance of '{u} <-> {v}' is known ({value}), and a hidden cause has no place for that. "
+                f"Remove this coefficient before asking for the canonical graph"
+            )
+        hidden[next(fresh)] = (u, v)
+    known = {k: value for k, value in graph.coefficients.items() if "<->" not in k}
+    return Graph(graph.directed, (), hidden, graph.observed, known)
+
+
+def _kept_below(graph: Graph, chosen: set[str]) -> dict[str, dict[str, None]]:
+    """For each removed variable, the kept ones that it reaches through removed ones."""
+    below: dict[str, dict[str, None]] = {}
+    for v in reversed(graph.topological_order):
+        if v not in chosen:
+            below[v] = dict.fromkeys(w for c in graph.children(v) for w in _landing(c, chosen, below))
+    for u, kids in graph.latents.items():
+        below[u] = dict.fromkeys(w for c in kids for w in _landing(c, chosen, below))
+    return below
+
+
+def _landing(variable: str, chosen: Container[str], below: Mapping[str, Iterable[str]]) -> Iterable[str]:
+    return (variable,) if variable in chosen else below[variable]
+
+
+def _confounded(graph: Graph, keep: tuple[str, ...], below: Mapping[str, dict[str, None]]) -> Iterator[Pair]:
+    """Pairs of kept variables that get a bidirected edge, each pair in the order of the variables."""
+    place = {v: i for i, v in enumerate(keep)}
+    for a, b in graph.bidirected:
+        for u in _landing(a, place, below):
+            for v in _landing(b, place, below):
+                if u != v:
+                    yield (u, v) if place[u] < place[v] else (v, u)
+    for reached in below.values():
+        yield from combinations(sorted(reached, key=place.__getitem__), 2)
+
+
+def _untouched_arcs(graph: Graph, chosen: set[str], below: Mapping[str, dict[str, None]]) -> set[Pair]:
+    """Kept bidirected edges whose error covariance nothing that was removed adds to."""
+    keep = tuple(v for v in graph.observed if v in chosen)
+    times = Counter(_confounded(graph, keep, below))
+    place = {v: i for i, v in enumerate(keep)}
+    own = ((a, b) if place[a] < place[b] else (b, a) for a, b in graph.bidirected if a in chosen and b in chosen)
+    return {pair for pair in own if times[pair] == 1}
+
+
+def _known_of(graph: Graph, u: str, kind: str, v: str) -> dict[str, Coefficient]:
+    key = edge_key(u, kind, v)
+    return {key: graph.coefficients[key]} if key in graph.coefficients else {}
+
+
+def _fresh_names(taken: set[str]) -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        if f"U{number}" not in taken:
+            yield f"U{number}"

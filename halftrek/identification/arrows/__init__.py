@@ -1,0 +1,1 @@
+"""What the arrows alone identify, whatever the equations are."""

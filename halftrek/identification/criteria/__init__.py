@@ -1,0 +1,1 @@
+"""Graphical criteria for linear models, each a search for a recipe."""

@@ -1,0 +1,1 @@
+"""Parameters and questions at a random point: ranks, directions, witnesses."""

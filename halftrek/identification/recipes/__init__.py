@@ -1,0 +1,1 @@
+"""A formula as data: solved, differentiated, put into words."""

@@ -1,0 +1,242 @@
+"""Is what the graph implies true of the data? A test of each independence, and of what is no independence.
+
+- Independences: the partial correlation, with its exact t distribution under normality; where values are missing, the
+  one of the unrestricted maximum with the error that the observed values leave it.
+- All other constraints at once: the likelihood ratio of the graph against the ancestral graph with the same
+  independences (Richardson and Spirtes 2002), whose model obeys them and nothing else.
+- Vanishing tetrads that no independence implies: a Wald test from the covariances, ``se² = 2 tr(HSHS) / n``.
+- Pairs that have no edge and yet cannot be separated (Verma constraints and the like): a score test of the edge.
+
+For data that are not normal, and for rows in clusters, each is tested by its spread over independent units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from halftrek.data import Moments, Patterns
+from halftrek.estimation import Fit
+from halftrek.estimation import fit as fit_model
+from halftrek.graphs import Graph
+from halftrek.inference.checks.measures import measures
+from halftrek.inference.checks.missing_checks import partial_correlation, partial_residuals
+from halftrek.inference.checks.relaxation import relaxation
+from halftrek.inference.checks.robust_fit import ratio_mixture
+from halftrek.inference.checks.scores import Edges
+from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope, tetrad_test
+from halftrek.inference.checks.unit_tests import Centred, influence_of_covariances, unit_tests
+from halftrek.inference.information.incomplete import PatternInformation
+from halftrek.inference.information.robust import counts_units
+from halftrek.inference.information.saturated import saturated_information
+from halftrek.models import Floats
+
+Kind = Literal["independence", "other constraints", "tetrad", "missing edge"]
+Test = Literal["t", "chi2", "z", "robust t", "robust chi2"]
+Independence = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One test: what must hold, what was found, how unlikely that is if it holds.
+
+    ``estimate`` is zero if the constraint holds exactly: a partial correlation, a tetrad of correlations, the value
+    that a missing edge would take; nan for several constraints at once. A "robust" test needs no normal data, and
+    counts clusters where rows are in such.
+    """
+
+    kind: Kind
+    constraint: str
+    estimate: float
+    test: Test
+    statistic: float
+    df: float
+    p: float
+    note: str = ""
+
+
+def constraint_tests(fit: Fit, robust: bool | None = None) -> list[Constraint]:
+    """Tests of everything that the graph implies and data could contradict.
+
+    ``robust``: from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
+    """
+    by_units = counts_units(fit, robust, "tests()")
+    independences = fit.graph.implied_independences()
+    holes = fit.patterns
+    known = None if holes is None else saturated_information(holes)
+    if holes is None:
+        rows = [independence(fit.moments, x, y, given) for x, y, given in independences]
+    else:
+        rows = [holed_independence(holes, known, x, y, given) for x, y, given in independences]
+    moments = fit.moments if holes is None else holes.unrestricted.moments
+    if by_units:
+        rows = _by_units(fit, rows, [_partial_slope(moments, one) for one in independences])
+    if fit.n <= len(fit.graph) or (holes is not None and known is None):
+        return rows  # no saturated model to compare with
+    everything = measures(fit)
+    remaining = everything.df - sum(not np.isnan(row.p) for row in rows)
+    if remaining <= 0:
+        return rows
+    graph = ancestral(fit.graph, independences)
+    wider = fit_model(graph, fit.moments if holes is None else holes) if independences else None
+    found = beyond_independences(fit.graph, graph, fit.model, independences)
+    single = _tetrads(fit, moments, found, known, by_units)
+    if len(single) < remaining:
+        single += _missing_edges(fit, independences, by_units)
+    together = _other(fit, everything.chi2, wider, remaining, by_units)
+    if remaining == 1 and single:  # one and the same constraint
+        return [*rows, replace(together, constraint=single[0].constraint)]
+    return [*rows, together, *single]
+
+
+def _by_units(fit: Fit, rows: list[Constraint], slopes: list[Floats]) -> list[Constraint]:
+    """The same from independent units, where there is a test; slopes are those of the estimates where they are zero."""
+    some = [k for k, row in enumerate(rows) if not np.isnan(row.p)]
+    if not some:
+        return rows
+    forms = influence_of_covariances(fit, np.array([slopes[k] for k in some]))
+    found = unit_tests(fit, np.array([rows[k].estimate for k in some]), forms)
+    rows = list(rows)
+    for k, t, p in zip(some, found.t, found.p, strict=True):
+        rows[k] = replace(rows[k], test="robust t", statistic=float(t), df=found.df, p=float(p))
+    return rows
+
+
+def _partial_slope(moments: Moments, independent: Independence) -> Floats:
+    """The derivative of a partial correlation in the covariance, where it is zero."""
+    x, y, given = independent
+    _, u, v = partial_residuals(moments, [moments.names.index(name) for name in (x, y, *given)])
+    return np.asarray(np.outer(u, v) + np.outer(v, u)) / 2.0
+
+
+def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Constraint:
+    """Partial correlation of x and y: t with n - 2 - |given| degrees of freedom if they are independent."""
+    from scipy.special import stdtr
+
+    text = _independent(x, y, given)
+    at = [moments.names.index(v) for v in (x, y, *given)]
+    cov = moments.cov[np.ix_(at, at)]
+    sd = np.sqrt(np.diag(cov))
+    cov = cov / np.outer(sd, sd)  # what counts as dependent must not depend on units
+    left = cov[:2, :2]
+    if given:
+        left = left - cov[:2, 2:] @ np.linalg.lstsq(cov[2:, 2:], cov[2:, :2], rcond=None)[0]
+    r = float(np.clip(left[0, 1] / np.sqrt(left[0, 0] * left[1, 1]), -1.0, 1.0))
+    df = moments.n - 2.0 - len(given)
+    if df <= 0:
+        nan = float("nan")
+        return Constraint("independence", text, r, "t", nan, df, nan, "too few rows for a test")
+    t = r * np.sqrt(df / max(1.0 - r * r, 1e-300))
+    return Constraint("independence", text, r, "t", float(t), df, 2.0 * float(stdtr(df, -abs(t))))
+
+
+def holed_independence(
+    patterns: Patterns, known: PatternInformation | None, x: str, y: str, given: tuple[str, ...]
+) -> Constraint:
+    """The same where values are missing: a Wald test on Fisher's scale, from the unrestricted maximum."""
+    from scipy.special import ndtr
+
+    nan = float("nan")
+    text = _independent(x, y, given)
+    if known is None:
+        why = "no test: the rows do not determine the covariances without the model"
+        return Constraint("independence", text, nan, "z", nan, nan, nan, why)
+    at = [patterns.names.index(v) for v in (x, y, *given)]
+    r, error = partial_correlation(known, patterns.unrestricted.moments, at)
+    spare = patterns.total - 3.0 - len(given)
+    if spare <= 0:
+        return Constraint("independence", text, r, "z", nan, nan, nan, "too few rows for a test")
+    if np.isnan(error):
+        why = "no test: no row has the variables together"
+        return Constraint("independence", text, nan, "z", nan, nan, nan, why)
+    z = float(np.arctanh(r) / error * np.sqrt(spare / patterns.total))
+    return Constraint("independence", text, r, "z", z, nan, 2.0 * float(ndtr(-abs(z))))
+
+
+def _independent(x: str, y: str, given: tuple[str, ...]) -> str:
+    return f"{x} independent of {y}" + (f" given {', '.join(given)}" if given else "")
+
+
+def ancestral(graph: Graph, independences: list[Independence]) -> Graph:
+    """The maximal ancestral graph: the same independences, an edge between every pair that nothing separates."""
+    apart = {frozenset((x, y)) for x, y, _ in independences}
+    above = {v: graph.ancestors(v) for v in graph.observed}
+    arrows: list[tuple[str, str]] = []
+    arcs: list[tuple[str, str]] = []
+    order = graph.topological_order
+    for j, y in enumerate(order):
+        for x in order[:j]:
+            if frozenset((x, y)) not in apart:
+                (arrows if x in above[y] else arcs).append((x, y))
+    return Graph(arrows, arcs, observed=graph.observed)
+
+
+def _other(fit: Fit, chi2: float, wider: Fit | None, df: int, by_units: bool) -> Constraint:
+    """The likelihood ratio against the graph that has the same independences; None if that is no restriction."""
+    from scipy.special import chdtrc
+
+    statistic = max(0.0, chi2 - (0.0 if wider is None else measures(wider).chi2))
+    text = f"{df} constraint{'s' * (df > 1)} beyond independences, together"
+    spread = ratio_mixture(fit, wider) if by_units else None
+    if by_units and spread is not None:
+        scaled, p = statistic / spread.scaling, spread.p(statistic)
+        return Constraint("other constraints", text, float("nan"), "robust chi2", scaled, float(df), p)
+    p = float(chdtrc(df, statistic))
+    return Constraint("other constraints", text, float("nan"), "chi2", statistic, float(df), p)
+
+
+def _tetrads(
+    fit: Fit, moments: Moments, tetrads: list[Tetrad], known: PatternInformation | None, by_units: bool
+) -> list[Constraint]:
+    from scipy.special import ndtr
+
+    rows = []
+    for one in tetrads:
+        (a, b), (c, d) = one.rows, one.columns
+        text = f"cov({a}, {c}) cov({b}, {d}) = cov({a}, {d}) cov({b}, {c})"
+        value, error = tetrad_test(moments, one, known)
+        z = value / error
+        rows.append(Constraint("tetrad", text, value, "z", z, float("nan"), 2.0 * float(ndtr(-abs(z)))))
+    if by_units:
+        slopes = [tetrad_slope(moments, one)[1] for one in tetrads]
+        rows = _by_units(fit, rows, slopes)
+    return [row for row in rows if not np.isnan(row.p)]
+
+
+def _missing_edges(fit: Fit, independences: list[Independence], by_units: bool) -> list[Constraint]:
+    """Score tests for pairs without an edge that no set separates; an arrow if data can tell it, else an arc."""
+    from scipy.special import chdtrc
+
+    edges = _inseparable(fit, independences)
+    if not len(edges):
+        return []
+    freed = relaxation(fit, edges)
+    freed = freed.take(np.isfinite(freed.score))
+    test: Test = "chi2"
+    statistic, df = freed.index(fit.n), 1.0
+    p = chdtrc(1.0, statistic)
+    if by_units and len(freed.edges):
+        found = unit_tests(fit, freed.score, Centred(freed.rows, freed.score))
+        statistic, p, test, df = found.t, found.p, "robust t", found.df
+    rows: dict[frozenset[str], Constraint] = {}
+    for k, edge in enumerate(freed.edges.named(fit.model.names)):
+        text = f"no edge {edge}, which is no independence"
+        row = Constraint("missing edge", text, float(freed.change[k]), test, float(statistic[k]), df, float(p[k]))
+        rows.setdefault(frozenset((edge.first, edge.second)), row)
+    return list(rows.values())
+
+
+def _inseparable(fit: Fit, independences: list[Independence]) -> Edges:
+    """Arrows and arcs between pairs without an edge that no set separates, arrows first."""
+    graph, names = fit.graph, fit.model.names
+    apart = {frozenset((x, y)) for x, y, _ in independences}
+    order = graph.topological_order
+    pairs = []
+    for j, y in enumerate(order):
+        near = {*graph.parents(y), *graph.children(y), *graph.spouses(y)}
+        pairs += [(x, y) for x in order[:j] if x not in near and frozenset((x, y)) not in apart]
+    ends = np.array([(names.index(x), names.index(y)) for x, y in pairs], dtype=np.intp).reshape(-1, 2)
+    both = np.concatenate([ends, np.sort(ends, axis=1)])
+    return Edges(np.arange(len(both)) < len(ends), both[:, 0], both[:, 1])

@@ -1,0 +1,182 @@
+"""Do the formula that identifies an effect and the whole model's estimate differ by more than chance?
+
+In a graph that is right both estimate the same number, a formula from some of the equations and the likelihood from
+all. Both are functions of the sample covariance S, and so is their difference: with G the slope of the formula in S and
+Q that of the estimate, by implicit differentiation of the fit, a row x adds ``x'(G - Q)x`` less its mean. The variance
+is that of normal rows with the covariance S, which no model restricts, or the mean square over the rows themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.data import Patterns
+from halftrek.estimation import Fit
+from halftrek.graphs import parse_edge_key
+from halftrek.identification.recipes.recipe import Recipe
+from halftrek.identification.recipes.slopes import solve_with_slope
+from halftrek.inference.information.incomplete import RowScores, row_scores, scores_along
+from halftrek.inference.information.influence import Forms, forms_covariance, influence
+from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
+from halftrek.inference.information.saturated import saturated_information
+from halftrek.models import Floats
+from halftrek.notes import Note
+from halftrek.queries import DirectEffect, ErrorCovariance, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
+from halftrek.queries.gradients import Gradient, linearize
+
+LEVEL = 0.001  # chance of being told of a disagreement where the graph is right
+SAME = 1e-8  # share by which two numbers that are one differ by rounding
+TINY = 1e-16  # the least chance that is told
+LEAST = 1e-3  # of the formula's standard error: what an optimiser may leave, and what matters to nobody
+
+Effect = TotalEffect | DirectEffect | PathEffect | ThroughEffect | ErrorCovariance
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a formula gives for an effect and what the whole model gives, with the standard error of the difference.
+
+    ``free`` are the degrees of freedom of that error: rows less the variables that the difference is made of, or one
+    less than there are clusters, where it is from clusters.
+    """
+
+    effect: Effect
+    formula: float
+    model: float
+    error: float
+    free: float
+
+    @property
+    def p(self) -> float:
+        """Chance of a difference at least as large where the graph is right; nan where it has no standard error."""
+        from scipy.special import stdtr
+
+        return float(2.0 * stdtr(self.free, -abs(self.formula - self.model) / self.error))
+
+    @property
+    def note(self) -> Note | None:
+        """The warning, if chance hardly explains the difference."""
+        if not self.p < LEVEL:
+            return None
+        facts = {"what": str(self.effect), "formula": self.formula, "model": self.model, "error": self.error}
+        return Note("formula differs", {**facts, "p": max(self.p, TINY)})
+
+
+def disagreement(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = False) -> Note | None:
+    """A warning if formula and whole model are further apart than chance allows in a graph that is right."""
+    found = difference(fit, query, recipe, robust=robust)
+    return None if found is None else found.note
+
+
+def difference(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = False) -> Difference | None:
+    """Formula and model where they are not the same number; None where they are, or where there is no formula.
+
+    ``robust`` takes the spread from the rows, by cluster where they have clusters.
+    """
+    effect = None if recipe is None else effect_of(query, recipe)
+    if recipe is None or effect is None or (fit.patterns is not None and _unknown(fit.patterns)):
+        return None
+    seen = fit.moments if fit.patterns is None else fit.patterns.unrestricted.moments
+    found = solve_with_slope(recipe, seen.cov, seen.names)
+    model = evaluate(effect, fit.model)
+    assert isinstance(model, float)  # an effect is a number
+    if found is None or abs(found[0] - model) <= SAME * max(abs(model), abs(found[0])):
+        return None
+    gradients = linearize(effect, fit.model).values
+    moves = (
+        _complete(fit, found[1], gradients) if fit.patterns is None else _holed(fit, fit.patterns, found[1], gradients)
+    )
+    spread = mean_squares(fit, [moves])[0] if robust else moves.normal_spread(fit)
+    if robust and is_clustered(fit):
+        free, widened = count_clusters(fit) - 1.0, 1.0
+    else:
+        rows = fit.n if fit.patterns is None else fit.patterns.used / len(fit.patterns.names)
+        free = rows - len(moves.at)
+        widened = rows / max(free, 1.0)
+    if free < 1.0:
+        return None
+    own, both = np.sqrt(np.maximum(spread, 0.0) / fit.n * widened)
+    return Difference(effect, found[0], model, float(max(both, LEAST * own)), free)
+
+
+def effect_of(query: Query, recipe: Recipe) -> Effect | None:
+    """The effect whose value a recipe gives; None if it gives several, or one of another kind."""
+    if len(recipe.outputs) != 1:
+        return None
+    if isinstance(query, TotalEffect | DirectEffect | PathEffect | ThroughEffect | ErrorCovariance):
+        return query
+    name = recipe.outputs[0]
+    if " around " in name:
+        return None
+    if " ~> " in name:
+        cause, effect = name.split(" ~> ")
+        return TotalEffect(cause, effect)
+    if " -> " in name:
+        cause, _, effect = parse_edge_key(name)
+        return DirectEffect(cause, effect)
+    return None
+
+
+def _unknown(patterns: Patterns) -> bool:
+    """True if rows with holes do not tell covariances without a model."""
+    return bool(patterns.apart) or saturated_information(patterns) is None
+
+
+def _complete(fit: Fit, slope: Floats, gradients: tuple[Gradient, ...]) -> _Moves:
+    at = np.flatnonzero(slope.any(axis=0))
+    formula = Forms(at, np.zeros((1, len(at))), slope[np.ix_(at, at)][None])
+    return _Moves(formula, influence(fit, gradients))
+
+
+def _holed(fit: Fit, patterns: Patterns, slope: Floats, gradients: tuple[Gradient, ...]) -> _Moves:
+    """The formula moves with the moments that no model restricts: the fit's own are filled in by the model."""
+    known, p = saturated_information(patterns), len(slope)
+    assert known is not None  # looked at before
+    pulled = known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p)))
+    formula = scores_along(fit, known.space, known.theta, known.direction(np.asarray(pulled))[None])
+    return _Moves(formula, row_scores(fit, gradients))
+
+
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """How one row, times n, moves the formula and the difference of formula and model."""
+
+    formula: Forms | RowScores
+    model: Forms | RowScores
+
+    def __len__(self) -> int:
+        return 2
+
+    @property
+    def at(self) -> NDArray[np.intp]:
+        """The columns that matter."""
+        return np.union1d(self.formula.at, self.model.at)
+
+    def values(self, centred: Floats, cov: Floats) -> Floats:
+        """Two columns."""
+        formula, model = self.formula.values(centred, cov), self.model.values(centred, cov)
+        return np.concatenate([formula, formula - model], axis=1)
+
+    def normal_spread(self, fit: Fit) -> Floats:
+        """Mean squares over normal rows with the moments that no model restricts."""
+        if isinstance(self.formula, Forms) and isinstance(self.model, Forms):
+            return _pair(self.formula, self.model, fit.moments.cov)
+        assert isinstance(self.formula, RowScores)  # both are scores where rows have holes
+        assert isinstance(self.model, RowScores)
+        patterns, cov, gap = fit.patterns, self.formula.cov, self.formula.shift - self.model.shift
+        assert patterns is not None
+        total = np.zeros(2)
+        for observed, n in zip(patterns.observed, patterns.n, strict=True):
+            formula, model = self.formula.form(observed), self.model.form(observed)
+            turned = model.linear + 2.0 * model.square @ gap[model.at]  # about the unrestricted mean
+            total += n / patterns.total * _pair(formula, Forms(model.at, turned, model.square), cov)
+        return total
+
+
+def _pair(formula: Forms, model: Forms, cov: Floats) -> Floats:
+    """Variances of the first form, and of the first less the second, for normal rows."""
+    V = forms_covariance([formula, model], cov)
+    return np.array([V[0, 0], V[0, 0] + V[1, 1] - 2.0 * V[0, 1]])

@@ -1,0 +1,197 @@
+"""Does the model fit? Likelihood-ratio test, approximate fit indices, information criteria.
+
+Degrees of freedom count what the data determine (the rank of the information), not the parameters written down.
+The baseline has every covariance at zero but those among exogenous variables that the model leaves free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from halftrek.data import Moments, Patterns
+from halftrek.estimation import Fit
+from halftrek.estimation.checks import well_posed
+from halftrek.inference.information.dimension import told_parameters
+from halftrek.models import Floats
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Fit of a model to its moments; None where a measure does not exist (no degrees of freedom).
+
+    ``srmr`` counts means among the residuals where data have means, as lavaan's with ``meanstructure=TRUE`` (its
+    ``srmr_bentler``); ``srmr_no_mean`` leaves them out, as lavaan's without, or its ``srmr_bentler_nomean``.
+    """
+
+    n: float
+    parameters: int
+    loglik: float
+    saturated_loglik: float
+    chi2: float
+    df: int
+    pvalue: float | None
+    baseline_chi2: float
+    baseline_df: int
+    cfi: float
+    tli: float
+    rmsea: float
+    rmsea_low: float
+    rmsea_high: float
+    srmr: float
+    srmr_no_mean: float
+    aic: float
+    bic: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def measures(fit: Fit) -> Measures:
+    """How well the fitted model reproduces the moments."""
+    if fit.patterns is not None:
+        return _incomplete(fit, fit.patterns)
+    n, p = fit.n, len(fit.graph)
+    S, names = fit.moments.cov, fit.model.names
+    saturated = -0.5 * n * float(p * np.log(2.0 * np.pi) + np.linalg.slogdet(S)[1] + p)
+    told = told_parameters(fit)
+    means = p if fit.moments.has_mean else 0  # moments of first order that were given
+    parameters = told if fit.options.intercepts else told + means
+    chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
+    df = p * (p + 1) // 2 + means - parameters
+    found = _measured(fit, parameters, saturated, chi2, df, _baseline(fit, names, S), _srmr(fit, fit.moments))
+    return found if well_posed(S[None], n)[0] else _without_unrestricted(found)
+
+
+def _without_unrestricted(found: Measures) -> Measures:
+    """What is left to say where the unrestricted model has no maximum: few rows, or pairs that are hardly seen."""
+    nan = float("nan")
+    return replace(
+        found, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
+        rmsea_low=nan, rmsea_high=nan, srmr=nan, srmr_no_mean=nan,
+    )  # fmt: skip
+
+
+def _incomplete(fit: Fit, patterns: Patterns) -> Measures:
+    """The same by the likelihood of the observed values; nan for what needs an unrestricted maximum where none exists.
+
+    Covariances of pairs that no row has both of are no data, so they do not count among the degrees of freedom.
+    """
+    p, best = len(fit.graph), patterns.unrestricted
+    parameters = told_parameters(fit)
+    df = p * (p + 1) // 2 + p - len(patterns.apart) - parameters
+    free, pairs = _free_roots(fit)
+    baseline = sum(_alone(patterns, (v,)) for v in patterns.names if v not in free)
+    baseline += _alone(patterns, tuple(free)) if free else 0.0
+    baseline_chi2 = max(0.0, 2.0 * (best.loglik - baseline))
+    baseline_df = p * (p - 1) // 2 - len(patterns.apart) - pairs
+    chi2 = max(0.0, 2.0 * (best.loglik - fit.loglik))
+    srmr = _srmr(fit, best.moments)
+    found = _measured(fit, parameters, best.loglik, chi2, df, (baseline_chi2, baseline_df), srmr)
+    return found if best.converged else _without_unrestricted(found)
+
+
+def _alone(patterns: Patterns, names: tuple[str, ...]) -> float:
+    """The highest log-likelihood of some columns by themselves."""
+    part = patterns.select(names)
+    if isinstance(part, Patterns):
+        return part.unrestricted.loglik
+    return -0.5 * part.n * float(len(names) * (1.0 + np.log(2.0 * np.pi)) + np.linalg.slogdet(part.cov)[1])
+
+
+def _measured(
+    fit: Fit,
+    parameters: int,
+    saturated: float,
+    chi2: float,
+    df: int,
+    baseline: tuple[float, int],
+    srmr: tuple[float, float],
+) -> Measures:
+    n = fit.n
+    baseline_chi2, baseline_df = baseline
+    low, high = rmsea_range(chi2, df, n)
+    return Measures(
+        n=n,
+        parameters=parameters,
+        loglik=fit.loglik,
+        saturated_loglik=saturated,
+        chi2=chi2,
+        df=df,
+        pvalue=tail(chi2, df) if df else None,
+        baseline_chi2=baseline_chi2,
+        baseline_df=baseline_df,
+        cfi=cfi_of(chi2, df, baseline_chi2, baseline_df),
+        tli=tli_of(chi2, df, baseline_chi2, baseline_df),
+        rmsea=float(np.sqrt(max(0.0, (chi2 - df) / (df * n)))) if df else 0.0,
+        rmsea_low=low,
+        rmsea_high=high,
+        srmr=srmr[0],
+        srmr_no_mean=srmr[1],
+        aic=-2.0 * fit.loglik + 2.0 * parameters,
+        bic=-2.0 * fit.loglik + float(np.log(n)) * parameters,
+    )
+
+
+def _baseline(fit: Fit, names: tuple[str, ...], S: Floats) -> tuple[float, int]:
+    free, pairs = _free_roots(fit)
+    inside = [names.index(v) for v in free]
+    value = float(np.log(np.delete(np.diag(S), inside)).sum())
+    if inside:
+        value += float(np.linalg.slogdet(S[np.ix_(inside, inside)])[1])
+    p = len(names)
+    return max(0.0, fit.n * (value - float(np.linalg.slogdet(S)[1]))), p * (p - 1) // 2 - pairs
+
+
+def _free_roots(fit: Fit) -> tuple[list[str], int]:
+    """Exogenous variables that the model lets covary, and how many of their pairs it does."""
+    roots = [v for v in fit.model.names if not fit.graph.parents(v)]
+    linked = {frozenset(e) for e in fit.graph.bidirected}
+    free = [v for v in roots if any(frozenset((v, w)) in linked for w in roots)]
+    return free, sum(frozenset((v, w)) in linked for k, v in enumerate(free) for w in free[:k])
+
+
+def cfi_of(chi2: float, df: int, baseline: float, baseline_df: int) -> float:
+    excess, worst = max(chi2 - df, 0.0), max(baseline - baseline_df, chi2 - df, 0.0)
+    return 1.0 if worst == 0.0 else 1.0 - excess / worst
+
+
+def tli_of(chi2: float, df: int, baseline: float, baseline_df: int) -> float:
+    if not df or not baseline_df or baseline <= baseline_df:
+        return 1.0
+    ratio = baseline / baseline_df
+    return (ratio - chi2 / df) / (ratio - 1.0)
+
+
+def tail(chi2: float, df: int) -> float:
+    from scipy.special import gammaincc
+
+    return float(gammaincc(df / 2.0, chi2 / 2.0))
+
+
+def rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
+    """The 90 % interval: noncentralities at which the statistic is its 95 % and its 5 % point."""
+    if not df:
+        return 0.0, 0.0
+    from scipy.special import chndtrinc
+
+    bounds = [float(chndtrinc(chi2, df, tail)) for tail in (0.95, 0.05)]
+    low, high = (np.sqrt((b if b > 1e-9 else 0.0) / (df * n)) for b in bounds)  # nan: none, so zero
+    return float(low), float(high)
+
+
+def _srmr(fit: Fit, moments: Moments) -> tuple[float, float]:
+    """Root mean square of standardised residuals: with the means, if there are any, and without."""
+    S = moments.cov
+    scale = np.sqrt(np.diag(S))
+    residual = (S - fit.model.cov) / np.outer(scale, scale)
+    p = len(scale)
+    lower = residual[np.tril_indices(p)]
+    alone = float(np.sqrt(lower @ lower / (p * (p + 1) / 2)))
+    if not moments.has_mean:
+        return alone, alone
+    means = (moments.mean - fit.model.mean) / scale
+    return float(np.sqrt((lower @ lower + means @ means) / (p * (p + 1) / 2 + p))), alone

@@ -1,0 +1,226 @@
+"""What the model leaves unexplained: R² of each equation, residual correlations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation import Fit
+from halftrek.estimation.space import make_space
+from halftrek.inference.checks.missing_checks import residual_errors, residual_moves, told_pairs
+from halftrek.inference.checks.scores import RowForms
+from halftrek.inference.information.dimension import information_rank
+from halftrek.inference.information.incomplete import scores_along
+from halftrek.inference.information.influence import Forms
+from halftrek.inference.information.information import DistrictInformation, district_information
+from halftrek.inference.information.robust import cluster_correction, counts_units, unit_squares
+from halftrek.inference.information.saturated import saturated_information
+from halftrek.inference.information.tangent import Part, Tangent, error_variances, tangent
+from halftrek.models import Floats
+from halftrek.queries.gradients import Gradient
+from halftrek.simulation import random_model
+
+LARGE = 50_000_000  # numbers to hold; beyond, residuals have no z
+ZERO = 1e-8  # share of a covariance's variance below which its residual is zero by construction ...
+HOLED_ZERO = 1e-4  # ... and with missing values, where what is left of two almost equal variances is no more than noise
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The share of a variable's variance that its equation explains; nan where data do not determine it."""
+
+    variable: str
+    r2: float
+    error_variance: float
+    variance: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Observed and implied correlation of a pair, their difference, and the standardised residual z.
+
+    z is the residual covariance over its standard error; nan where the model reproduces any covariance of the pair.
+    ``test``: "robust t" needs no normal data, and counts clusters; its z is Student's t.
+    """
+
+    lhs: str
+    rhs: str
+    observed: float
+    implied: float
+    residual: float
+    z: float
+    p: float
+    test: Literal["z", "robust t"] = "z"
+
+
+def explained(fit: Fit) -> list[Explained]:
+    """R² of every variable that has a cause: ``1 - error variance / variance`` of the fitted model.
+
+    Hidden causes with loadings of their own explain; what a hidden cause of two variables, or a bidirected edge, adds
+    is part of the error.
+    """
+    model = fit.model
+    loaded = set(make_space(fit.graph, model.names, fit.options).C_at[:, 1].tolist())
+    errors = error_variances(fit)
+    # at the estimates R² may stand still along a direction that data do not tell; at a random point it does not
+    anywhere = replace(fit, model=random_model(fit.graph, noise=dict(fit.options.noise), random_state=1), patterns=None)
+    loose = [(at, d) for at in (replace(fit, patterns=None), anywhere) for d in _loose(at)]
+    rows = []
+    for j, v in enumerate(model.names):
+        if not fit.graph.parents(v) and j not in loaded:
+            continue
+        total = float(model.cov[j, j])
+        if all(_determined(at, j, d) for at, d in loose):
+            rows.append(Explained(v, 1.0 - float(errors[j]) / total, float(errors[j]), total))
+        else:
+            nan = float("nan")
+            rows.append(Explained(v, nan, nan, total, "not determined by data"))
+    return rows
+
+
+def _loose(fit: Fit) -> list[DistrictInformation]:
+    """Districts with directions that data do not tell."""
+    return [d for d in district_information(fit) if information_rank(d.matrix) < len(d.matrix)]
+
+
+def _determined(fit: Fit, j: int, block: DistrictInformation) -> bool:
+    """Does R² use only such directions of a district's parameters as data tell?"""
+    error = float(error_variances(fit)[j])
+    model, p = fit.model, len(fit.model.names)
+    reach, total = model.B[:, j], float(model.cov[j, j])
+    moved = Gradient(2.0 * np.outer(model.cov[:, j], reach), np.outer(reach, reach), np.zeros(p))
+    change = (error / total**2) * block.pull(moved, np.zeros(p))
+    shape = block.task.shape
+    if j in block.task.variables and block.task.variables.index(j) in shape.noisy:
+        own = np.zeros(shape.parameters)
+        member = block.task.variables.index(j)
+        scale = block.scale[shape.slots :][member] ** 2
+        own[shape.at.v.start + shape.noisy.index(member)] = error if shape.loadings else scale
+        link = block.state.problem.link
+        change = change - (own if link is None else own @ link[0]) / total
+    return not np.isnan(block.spread(change))
+
+
+def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
+    """Residual correlations, largest misfit first.
+
+    Correlations are compared each on its own scale (lavaan's "cor.bollen"); z is of the covariances (lavaan's
+    "standardized"). Models of some hundred variables have no z (it needs too much
+    room), nor have those with held intercepts. Where values are missing the unrestricted maximum stands for the
+    sample's covariances; pairs that no row has both of have none.
+
+    ``robust``: errors from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
+    """
+    from scipy.special import ndtr, stdtr
+
+    by_units = counts_units(fit, robust, "residuals()")
+    model = fit.model
+    S = fit.moments.cov if fit.patterns is None else fit.patterns.unrestricted.moments.cov
+    observed, implied = _correlations(S), _correlations(model.cov)
+    errors = _errors(fit, S) if fit.patterns is None else residual_errors(fit, fit.patterns)
+    zero = ZERO if fit.patterns is None else HOLED_ZERO
+    with np.errstate(invalid="ignore", divide="ignore"):
+        told = errors > np.sqrt(zero / fit.n * _size(S))
+        errors, df = _unit_errors(fit, S, told) if by_units else (errors, np.inf)
+        z = np.where(told, (S - model.cov) / errors, np.nan)
+    if fit.patterns is not None:
+        observed[~told_pairs(fit.patterns)] = np.nan
+    rows = []
+    for i, lhs in enumerate(model.names):
+        for j in range(i + 1, len(model.names)):
+            here = float(z[i, j])
+            gap = float(observed[i, j] - implied[i, j])
+            p = 2.0 * float(stdtr(df, -abs(here)) if by_units else ndtr(-abs(here)))
+            rows.append(
+                Residual(
+                    lhs, model.names[j], float(observed[i, j]), float(implied[i, j]), gap, here, p,
+                    "robust t" if by_units else "z",
+                )
+            )  # fmt: skip
+    return sorted(rows, key=lambda r: -abs(r.residual) if r.residual == r.residual else 0.0)
+
+
+def _unit_errors(fit: Fit, S: Floats, told: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Standard errors of residual covariances from independent units, and how many of these less one."""
+    i, j = np.nonzero(np.triu(told))
+    errors = np.full_like(S, np.nan)
+    if not len(i):
+        return errors, np.inf
+    forms = _residual_forms(fit, i, j)
+    (squares,), units = unit_squares(fit, [forms])
+    errors[i, j] = errors[j, i] = np.sqrt(squares * cluster_correction(int(units)) / fit.n)
+    return errors, units - 1.0
+
+
+def _residual_forms(fit: Fit, i: NDArray[np.intp], j: NDArray[np.intp]) -> RowForms:
+    """What each row adds to the residual covariances of these pairs."""
+    if fit.patterns is not None:
+        moved, known = residual_moves(fit, fit.patterns), saturated_information(fit.patterns)
+        assert moved is not None  # else no pair has an error
+        assert known is not None
+        place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
+        along = moved[[place[pair] for pair in zip(i, j, strict=True)]]
+        return scores_along(fit, known.space, known.theta, along)
+    directions, H = _followed(tangent(fit))
+    p = len(fit.model.names)
+    square = -np.einsum("ka,kij->aij", directions[:, i, j], H)
+    each = np.arange(len(i))
+    square[each, i, j] += 0.5
+    square[each, j, i] += 0.5
+    return Forms(np.arange(p), np.zeros((len(i), p)), square)
+
+
+def _size(S: Floats) -> Floats:
+    """The variance, times n, of each covariance of a sample."""
+    return np.asarray(np.outer(np.diag(S), np.diag(S)) + S**2)
+
+
+def _errors(fit: Fit, S: Floats) -> Floats:
+    """Standard errors of residual covariances; nan if they need too much room, or if means count."""
+    base = tangent(fit)
+    size = sum(len(part.information) for part in base.parts) * len(S) ** 2
+    if size >= LARGE or base.means:
+        return np.full_like(S, np.nan)
+    return np.asarray(np.sqrt(np.maximum(residual_variances(base, S), 0.0) / fit.n))
+
+
+def residual_variances(base: Tangent, S: Floats) -> Floats:
+    """Asymptotic variance, times n, of each residual covariance ``tr(M_ij E)``, E the sampling error of S.
+
+    ``M_ij`` is the pair itself less what the parameters follow, ``sum_k d_k[i, j] H_k``, with ``d_k`` orthonormal
+    directions of Sigma in the metric of the information, ``H_k = Sigma^-1 d_k Sigma^-1 / 2``; var tr(M E) = 2 tr(MSMS).
+    """
+    directions, H = _followed(base)
+    count, p = len(directions), len(S)
+    HS = H @ S
+    overlap = HS.reshape(count, -1) @ HS.transpose(0, 2, 1).reshape(count, -1).T
+    flat = directions.reshape(count, -1)
+    twice = 2.0 * (flat * (overlap @ flat)).sum(axis=0).reshape(p, p)
+    crossed = 4.0 * (directions * (S @ HS)).sum(axis=0)
+    return np.asarray(_size(S) - crossed + twice)
+
+
+def _followed(base: Tangent) -> tuple[Floats, Floats]:
+    """Orthonormal directions ``d_k`` of the implied covariance, and ``H_k``, which tell how far it follows S."""
+    reach = base.B.T @ base.omega
+    directions = np.concatenate([_orthonormal(base, part, reach) for part in base.parts])
+    inverse = np.linalg.inv(base.cov)
+    return directions, 0.5 * (inverse @ directions @ inverse)
+
+
+def _orthonormal(base: Tangent, part: Part, reach: Floats) -> Floats:
+    """How a part's parameters move Sigma, as directions that carry one unit of information each; reach is B' Omega."""
+    vectors, values = part.directions()
+    left, right = reach @ part.X.T, base.B[part.at].T
+    moved = part.sum_up(np.einsum("ia,ja->aij", left, right))
+    moved = ((vectors / np.sqrt(values)).T @ moved.reshape(len(moved), len(reach) ** 2)).reshape(-1, *moved.shape[1:])
+    return np.asarray(moved + moved.transpose(0, 2, 1))
+
+
+def _correlations(cov: Floats) -> Floats:
+    sd = np.sqrt(np.diag(cov))
+    return np.asarray(cov / np.outer(sd, sd))

@@ -1,0 +1,282 @@
+"""Tests of fit that hold for data of any distribution: Satorra and Bentler's, and Yuan and Bentler's as Mplus has it.
+
+Without normality the likelihood-ratio statistic is a mixture of chi-squares; divided by the mean weight c of the
+mixture it has the right mean. With I the information and J the spread of the scores of a row, ``c df`` is
+``tr(I^-1 J)`` of the model without restrictions less the same of the fitted model: with the expected information at
+the fitted model for both (Satorra-Bentler), or with the observed information of each (Yuan-Bentler).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from halftrek import estimation
+from halftrek.data import Moments, Patterns, RowReader
+from halftrek.errors import InputError
+from halftrek.estimation import Fit
+from halftrek.graphs import Graph
+from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
+from halftrek.inference.checks.missing_fit import complete_ratio
+from halftrek.inference.checks.mixture import Mixture, mixture
+from halftrek.inference.information.incomplete import unit_scores
+from halftrek.inference.information.influence import Forms, informed, score_forms
+from halftrek.inference.information.information import district_information
+from halftrek.inference.information.robust import (
+    NUMBERS,
+    cluster_correction,
+    count_units,
+    counts_units,
+    is_clustered,
+    mean_squares,
+    rows_needed,
+    sums_by,
+)
+from halftrek.models import Floats
+
+RobustTest = Literal["yuan-bentler", "satorra-bentler"]
+
+NORMAL_THEORY = "likelihood ratio, for independent and normal rows"
+BY_CLUSTERS = "likelihood ratio, scaled by the spread over {units:,} clusters"
+BY_ROWS = "likelihood ratio, scaled by the spread over {units:,} rows with sampling weights"
+WORK = 4e10  # products of coordinates of the moments that are summed; beyond, only the mean of a mixture is found
+
+
+@dataclass(frozen=True)
+class RobustMeasures:
+    """Scaled test and indices; None where nothing is tested.
+
+    ``*_scaled`` put the scaled statistics into the usual formulas; ``*_robust`` estimate what the index would be with
+    infinitely many rows (Brosseau-Liard and Savalei), and with missing values with complete ones (Zhang and Savalei).
+    ``pvalue_robust`` is of the same likelihood ratio, compared with the mixture that it follows: it has about the
+    promised size with few rows and few clusters, where the scaled tests reject too often.
+    """
+
+    robust_test: RobustTest
+    scaling: float | None
+    chi2_scaled: float | None
+    pvalue_scaled: float | None
+    baseline_scaling: float | None
+    cfi_scaled: float | None
+    tli_scaled: float | None
+    rmsea_scaled: float | None
+    cfi_robust: float | None
+    tli_robust: float | None
+    rmsea_robust: float | None
+    rmsea_robust_low: float | None
+    rmsea_robust_high: float | None
+    pvalue_robust: float | None = None
+    units: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures | None = None) -> RobustMeasures:
+    """The scaled test of a fit, and the indices that follow from it; some more passes over the rows."""
+    rows_needed(fit, "robust=True in measures()", "leave it out")
+    plain = measures(fit) if plain is None else plain
+    c = scaling_factor(fit, test, plain.df)
+    if c is None:
+        return RobustMeasures(test, *[None] * 12)
+    baseline = _baseline(fit)
+    b = scaling_factor(baseline, test, plain.baseline_df) or 1.0
+    found = _indices(fit, baseline, plain, c, b)
+    spread = ratio_mixture(fit)
+    chi2, df, n = plain.chi2, plain.df, plain.n
+    return RobustMeasures(
+        robust_test=test,
+        scaling=c,
+        chi2_scaled=chi2 / c,
+        pvalue_scaled=tail(chi2 / c, df),
+        baseline_scaling=b,
+        cfi_scaled=cfi_of(chi2 / c, df, plain.baseline_chi2 / b, plain.baseline_df),
+        tli_scaled=tli_of(chi2 / c, df, plain.baseline_chi2 / b, plain.baseline_df),
+        rmsea_scaled=float(np.sqrt(max(0.0, (chi2 / c - df) / (df * n)))),
+        cfi_robust=_known(found.cfi),
+        tli_robust=_known(found.tli),
+        rmsea_robust=_known(found.rmsea),
+        rmsea_robust_low=_known(found.low),
+        rmsea_robust_high=_known(found.high),
+        pvalue_robust=None if spread is None else spread.p(chi2),
+        units=None if spread is None else spread.units,
+    )
+
+
+def measures_by_units(fit: Fit) -> tuple[Measures, float]:
+    """Test and indices for rows in clusters, or that are not normal, under the usual names; and how many units.
+
+    The statistic is scaled by the mean of its mixture (Satorra and Bentler's factor), and its p-value is the mixture's.
+    """
+    plain = measures(fit)
+    spread = ratio_mixture(fit) if plain.df and not np.isnan(plain.chi2) else None
+    if spread is None:
+        return plain, float("nan")
+    baseline = _baseline(fit)
+    base = ratio_mixture(baseline)
+    b = 1.0 if base is None else base.scaling
+    found = _indices(fit, baseline, plain, spread.scaling, b)
+    scaled = replace(
+        plain,
+        chi2=plain.chi2 / spread.scaling,
+        pvalue=spread.p(plain.chi2),
+        baseline_chi2=plain.baseline_chi2 / b,
+        cfi=found.cfi,
+        tli=found.tli,
+        rmsea=found.rmsea,
+        rmsea_low=found.low,
+        rmsea_high=found.high,
+    )
+    return scaled, spread.units
+
+
+def usual_measures(fit: Fit) -> tuple[Measures, str]:
+    """Test and indices that suit the rows, and which they are: for rows in clusters, or with sampling weights."""
+    if not counts_units(fit, None, "measures()"):
+        return measures(fit), NORMAL_THEORY
+    found, units = measures_by_units(fit)
+    words = BY_CLUSTERS if is_clustered(fit) else BY_ROWS
+    return found, words.format(units=int(units)) if units == units else NORMAL_THEORY
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+@dataclass(frozen=True)
+class _Indices:
+    """Of infinitely many complete rows; nan where these rows do not tell."""
+
+    cfi: float = float("nan")
+    tli: float = float("nan")
+    rmsea: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+def _indices(fit: Fit, baseline: Fit, plain: Measures, c: float, b: float) -> _Indices:
+    """From ratios and their means under the models: those of the likelihood, or of what complete rows would have."""
+    df, base_df, n = plain.df, plain.baseline_df, plain.n
+    ratio, mean, base, base_mean = plain.chi2, c * df, plain.baseline_chi2, b * base_df
+    if fit.patterns is not None:
+        found, worst = complete_ratio(fit, fit.patterns), complete_ratio(baseline, fit.patterns)
+        if found is None or worst is None or found[1] <= 0.0:
+            return _Indices()
+        (ratio, mean), (base, base_mean) = found, worst
+    excess, scale = ratio - mean, mean / df
+    low, high = rmsea_range(ratio / scale, df, n)
+    return _Indices(
+        cfi=cfi_of(excess + df, df, base - base_mean + base_df, base_df),
+        tli=tli_of(excess + df, df, base - base_mean + base_df, base_df),
+        rmsea=float(np.sqrt(max(0.0, excess / (df * n)))),
+        low=float(np.sqrt(scale)) * low,
+        high=float(np.sqrt(scale)) * high,
+    )
+
+
+def ratio_mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
+    """The mixture that the likelihood ratio of a fit against a larger one (None: the unrestricted) follows.
+
+    Of very many moments only its mean is found, from the scaling factors of both models.
+    """
+    size = len(fit.graph) * (len(fit.graph) + 3) // 2
+    if fit.n * size**2 <= WORK:
+        return mixture(fit, larger)
+    test: RobustTest = "satorra-bentler" if fit.patterns is None else "yuan-bentler"
+    df = measures(fit).df
+    mean = df * (scaling_factor(fit, test, df) or 0.0)
+    if larger is not None:
+        wide = measures(larger).df
+        mean -= wide * (scaling_factor(replace(larger, rows=fit.rows), test, wide) or 0.0)
+        df -= wide
+    return Mixture(df, mean, mean**2 / df, count_units(fit)) if df > 0 and mean > 0.0 else None
+
+
+def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
+    """The number that the likelihood-ratio statistic is divided by; None without degrees of freedom."""
+    if not df:
+        return None
+    if fit.patterns is not None:
+        return _incomplete_scaling(fit, fit.patterns, test, df)
+    expected = test == "satorra-bentler"
+    means, covariances = _unrestricted(fit, fit.model.cov if expected else fit.moments.cov)
+    restricted = sum(float(part.sum()) for part in mean_squares(fit, _model_forms(fit, expected)))
+    free = 0.0 if fit.options.intercepts else _unrestricted(fit, fit.model.cov)[0]  # means that both models have
+    factor = (means + covariances - free - restricted) / df
+    return factor if factor > 0.0 else None
+
+
+def _incomplete_scaling(fit: Fit, patterns: Patterns, test: RobustTest, df: int) -> float | None:
+    """The same where values are missing, with the observed information of either model."""
+    if test == "satorra-bentler":
+        raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
+    names = fit.model.names
+    pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in patterns.apart]
+    free = replace(estimation.fit(Graph([], pairs, {}, names), patterns), rows=fit.rows)
+    spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
+    factor = (spread[0] - spread[1]) / df
+    return factor if factor > 0.0 else None
+
+
+def _model_forms(fit: Fit, expected: bool) -> list[Forms]:
+    """Scores of each district along directions in which the information is the unit matrix."""
+    forms = []
+    for block in district_information(fit, "expected" if expected else "observed"):
+        told, _ = informed(block)
+        values, vectors = np.linalg.eigh(told.T @ block.matrix @ told)
+        upward = values > 0.0
+        along = (told @ vectors[:, upward]) / np.sqrt(values[upward])
+        forms.append(score_forms(fit, block, along.T, fit.model.mean if expected else None))
+    return forms
+
+
+def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
+    """``tr(I^-1 J)`` of the normal distribution without restrictions: of its means, and of its covariances."""
+    white = np.linalg.inv(np.linalg.cholesky(cov))
+    about = white @ fit.moments.cov @ white.T
+    rows = rows_needed(fit, "measures(robust=True)")
+    if rows.cluster is not None:
+        return _unrestricted_by_cluster(rows, fit.moments, white, about)
+    means = covariances = 0.0
+    for block in rows.blocks(like=fit.moments):
+        Y = (block.values - fit.moments.mean) @ white.T
+        distance = (Y**2).sum(axis=1)
+        # the square of y y' - S, entry by entry and summed up
+        square = distance**2 - 2.0 * ((Y @ about) * Y).sum(axis=1) + (about**2).sum()
+        times = np.ones(len(Y)) if block.weights is None else block.weights
+        if rows.sampling is not None:
+            times = times**2
+        means += float(times @ distance)
+        covariances += 0.5 * float(times @ square)
+    return means / fit.n, covariances / fit.n
+
+
+def _unrestricted_by_cluster(rows: RowReader, moments: Moments, white: Floats, about: Floats) -> tuple[float, float]:
+    p = len(white)
+    i, j = np.triu_indices(p)
+    share = np.where(i == j, 0.5, 1.0)
+    sums = np.zeros((0, 1 + p + len(i)))
+    size = max(64, NUMBERS // len(i))
+    for block in rows.blocks(like=moments):
+        assert block.cluster is not None
+        for start in range(0, len(block), size):
+            part = slice(start, start + size)
+            Y = (block.values[part] - moments.mean) @ white.T
+            scores = np.concatenate([np.ones((len(Y), 1)), Y, Y[:, i] * Y[:, j] - about[i, j]], axis=1)
+            weighted = scores if block.weights is None else scores * block.weights[part, None]
+            sums = sums_by(block.cluster[part], weighted, sums)
+    squares = (sums**2).sum(axis=0) * cluster_correction(int((sums[:, 0] > 0.0).sum())) / moments.n
+    return float(squares[1 : p + 1].sum()), float(squares[p + 1 :] @ share)
+
+
+def _baseline(fit: Fit) -> Fit:
+    """The fit of the baseline model to the same rows: no edges but the covariances among exogenous variables."""
+    graph = fit.graph
+    roots = {v for v in graph.observed if not graph.parents(v)}
+    arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
+    data = fit.moments if fit.patterns is None else fit.patterns
+    found = estimation.fit(Graph([], arcs, {}, graph.observed), data)
+    return replace(found, rows=fit.rows)

@@ -1,0 +1,1 @@
+"""Many data sets drawn like the one at hand, and what their fits answer."""

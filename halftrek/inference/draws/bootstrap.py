@@ -1,0 +1,257 @@
+"""Bootstrap: fit the model again to many drawn data sets, in one array program, and look how the answer varies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from threading import Lock
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from halftrek.data import Patterns
+from halftrek.errors import InputError
+from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation.missing.fiml import refit_incomplete
+from halftrek.estimation.plan import make_plan
+from halftrek.inference.draws.missing_draws import draw_patterns
+from halftrek.inference.draws.replicates import values_of
+from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
+from halftrek.inference.evidence.evidence import student_quantile
+from halftrek.inference.factor import Factor
+from halftrek.inference.information.incomplete import RowScores, row_scores
+from halftrek.inference.information.influence import Forms, influence
+from halftrek.inference.information.robust import contributions, count_clusters
+from halftrek.models import Floats
+from halftrek.notes import Note, note
+from halftrek.queries import Query
+from halftrek.queries.gradients import linearize
+
+Kind = Literal["bootstrap", "parametric", "jackknife"]
+Key = tuple[Kind, int, int]
+
+AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
+KEPT = 4  # sets of replicates that are kept for each fit
+MANY_FAILED = 0.1  # share of failed replicates from which on intervals are in doubt
+
+_kept: WeakKeyDictionary[Fit, dict[Key, Replicates]] = WeakKeyDictionary()
+_keeping = Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """The fits of the drawn data sets that reached a maximum, and how many did not."""
+
+    batch: BatchFit
+    drawn: int
+    kind: Kind
+
+    @property
+    def failed(self) -> int:
+        """Data sets without a fit."""
+        return self.drawn - len(self.batch)
+
+    @property
+    def percentile(self) -> bool:
+        """True if numbers vary over the replicates as the estimate does over studies."""
+        return self.kind != "jackknife"
+
+    def factor(self, values: Floats, centre: Floats, level: float) -> Factor:
+        """How numbers vary together; ``values`` has a line for each replicate."""
+        if self.percentile:
+            spread = (values - values.mean(axis=0)).T / np.sqrt(len(values) - 1.0)
+            return Factor.with_quantile(spread, NormalDist().inv_cdf(0.5 + level / 2.0))
+        spread = (values - centre).T * np.sqrt((self.drawn - 1.0) / len(values))
+        return Factor.with_quantile(spread, float(student_quantile(level, np.array(len(values) - 1.0))))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Standard errors and intervals ``(k, 2)`` of several numbers."""
+
+    errors: Floats
+    intervals: Floats
+
+
+def replicates_of(
+    fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None = None
+) -> Replicates:
+    """Fits of data sets like the one of ``fit``; kept with it, so that a second question costs little."""
+    key = (kind, 0, 0) if kind == "jackknife" else (kind, replicates, random_state)
+    mine = _kept.setdefault(fit, {})
+    found = mine.get(key)
+    if found is None:
+        found = _made(fit, kind, replicates, random_state, progress)
+        with _keeping:  # what this thread has made stays in its hands, whatever others throw away
+            mine[key] = found
+            while len(mine) > KEPT:
+                mine.pop(next(iter(mine)))
+    return found
+
+
+def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    if fit.method != "em":
+        raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
+    if fit.patterns is not None:
+        return _refitted(fit, kind, replicates, random_state, progress)
+    drawn = _drawn(fit, kind, replicates, random_state, progress)
+    replicates = len(drawn.n)
+    plan = make_plan(fit.graph, fit.model.names, fit.options)
+    several = any(task.several_starts for task in plan.tasks)
+    parts = []
+    for first in range(0, replicates, AT_ONCE):
+        rows = slice(first, first + AT_ONCE)
+        found = fit_batch(
+            fit.graph,
+            cov=drawn.cov[rows],
+            mean=drawn.mean[rows],
+            n=drawn.n[rows],
+            noise=dict(fit.options.noise),
+            intercepts=dict(fit.options.intercepts),
+            starts=1,
+            start=fit.model.T if several else None,  # a maximum near that of all data is the one to follow
+        )
+        parts.append(found.take(np.flatnonzero(found.converged)))
+        if progress is not None:
+            progress(min(first + AT_ONCE, replicates), replicates)
+    return Replicates(_joined(parts), replicates, kind)
+
+
+def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
+    rng = np.random.default_rng(random_state)
+    match kind:
+        case "bootstrap":
+            return draw_rows(fit, replicates, rng, progress)
+        case "parametric":
+            return draw_model(fit, replicates, rng)
+        case _:
+            return leave_clusters_out(fit)
+
+
+def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    """The same where values are missing: one by one, each from where the fit of all data ended."""
+    plan = make_plan(fit.graph, fit.model.names, fit.options)
+    models, values = [], []
+    if kind == "jackknife":
+        replicates = count_clusters(fit)
+    for done, patterns in enumerate(draw_patterns(fit, kind, replicates, random_state), start=1):
+        found = refit_incomplete(fit.graph, plan, patterns, fit.options, fit.model)
+        if found is not None:
+            models.append(found[0])
+            values.append(found[1])
+        if progress is not None:
+            progress(done, replicates)
+    p, q = len(plan.names), len(plan.latents)
+    arrays = {
+        name: np.array([getattr(m, name) for m in models]).reshape(len(models), *shape)
+        for name, shape in (("T", (p, p)), ("C", (q, p)), ("W", (p, p)), ("mu", (p,)))
+    }
+    code = np.full(len(models), "converged", dtype="<U17")
+    batch = BatchFit(fit.graph, plan.names, plan.latents, **arrays, loglik=np.array(values), code=code)
+    return Replicates(batch, replicates, kind)
+
+
+def _joined(parts: list[BatchFit]) -> BatchFit:
+    first = parts[0]
+    arrays = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("T", "C", "W", "mu", "loglik", "code")
+    }
+    return BatchFit(first.graph, first.names, first.latents, **arrays)
+
+
+def bootstrap_spread(
+    fit: Fit,
+    query: Query,
+    found: tuple[Floats, Floats],
+    *,
+    kind: Kind,
+    level: float,
+    replicates: int,
+    ends: Literal["percentile", "bca"],
+    random_state: int,
+    progress: Progress | None = None,
+) -> tuple[Spread, Spread, tuple[Note, ...]]:
+    """How values and variances ``found`` vary over replicates, and what to know about it."""
+    drawn = replicates_of(fit, kind, replicates, random_state, progress)
+    values, variances = values_of(drawn.batch, query)
+    good = np.isfinite(values).all(axis=1) & np.isfinite(variances).all(axis=1)
+    values, variances = values[good], variances[good]
+    notes = about_failures(replicates - int(good.sum()), replicates, kind)
+    if len(values) < 2:
+        return _nothing(len(found[0])), _nothing(len(found[1])), notes
+    both = np.concatenate([values, variances], axis=1)
+    centre = np.concatenate(found)
+    tails = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    shares = np.tile(tails, (len(centre), 1))
+    if ends == "bca":
+        shares = _bca_shares(both, centre, acceleration(fit, query, kind), tails)
+    limits = np.array([_quantiles(column, share) for column, share in zip(both.T, shares, strict=True)])
+    errors = both.std(axis=0, ddof=1)
+    k = len(found[0])
+    return Spread(errors[:k], limits[:k]), Spread(errors[k:], limits[k:]), notes
+
+
+def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
+    """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
+    found = linearize(query, fit.model)
+    gradients = (*found.values, *found.variances)
+    if fit.patterns is not None:
+        scores = row_scores(fit, gradients)
+        return _normal_skewness(scores, fit.patterns) if kind == "parametric" else _skewness(fit, scores)
+    forms = influence(fit, gradients)
+    if kind == "parametric":
+        variance, third = forms.normal_moments(fit.model.cov)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(variance == 0.0, 0.0, third / (6.0 * variance**1.5 * np.sqrt(fit.n)))
+    return _skewness(fit, forms)
+
+
+def _normal_skewness(scores: RowScores, patterns: Patterns) -> Floats:
+    """The acceleration where rows are normal and have these holes."""
+    second, third = np.zeros(len(scores)), np.zeros(len(scores))
+    for observed, n in zip(patterns.observed, patterns.n, strict=True):
+        variance, skew = scores.form(observed).normal_moments(scores.cov)
+        second, third = second + n * variance, third + n * skew
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
+
+
+def _skewness(fit: Fit, forms: Forms | RowScores) -> Floats:
+    second, third = np.zeros(len(forms)), np.zeros(len(forms))
+    for values, weights in contributions(fit, [forms]):
+        times = np.ones(len(values)) if weights is None else weights
+        second += times @ values**2
+        third += times @ values**3
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
+
+
+def _bca_shares(both: Floats, centre: Floats, skew: Floats, tails: Floats) -> Floats:
+    """The shares of replicates below the ends, corrected for bias and for acceleration (Efron 1987)."""
+    normal = NormalDist()
+    least = 1.0 / (len(both) + 1.0)
+    below = (both < centre).mean(axis=0) + 0.5 * (both == centre).mean(axis=0)
+    bias = np.array([normal.inv_cdf(float(x)) for x in np.clip(below, least, 1.0 - least)])
+    shifted = bias[:, None] + np.array([normal.inv_cdf(float(x)) for x in tails])
+    points = bias[:, None] + shifted / (1.0 - skew[:, None] * shifted)
+    return np.array([[normal.cdf(x) if np.isfinite(x) else np.nan for x in row] for row in points])
+
+
+def _quantiles(column: Floats, shares: Floats) -> Floats:
+    if np.isnan(shares).any():
+        return np.full(2, np.nan)
+    return np.asarray(np.quantile(column, shares))
+
+
+def _nothing(k: int) -> Spread:
+    return Spread(np.full(k, np.nan), np.full((k, 2), np.nan))
+
+
+def about_failures(failed: int, drawn: int, kind: Kind) -> tuple[Note, ...]:
+    """What to know of replicates that could not be fitted."""
+    if not failed:
+        return ()
+    code = "many replicates left out" if failed > MANY_FAILED * drawn else "replicates left out"
+    return (note(code, failed=failed, drawn=drawn, kind=kind),)

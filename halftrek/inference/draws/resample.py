@@ -1,0 +1,210 @@
+"""Moments of many data sets drawn like the one at hand: rows (or clusters) drawn again, or drawn from the fitted model.
+
+Rows drawn again are counts; the moments of all replicates are one matrix product of counts with the products of
+columns. Rows pass in chunks: how many draws fall into a chunk is binomial, given what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.data import RowBlock
+from halftrek.errors import InputError
+from halftrek.estimation import Fit
+from halftrek.inference.information.information import refuse_holes
+from halftrek.inference.information.robust import cluster_correction, rows_needed, sums_by
+from halftrek.models import Floats
+
+Progress = Callable[[int, int], None]
+
+NUMBERS = 4_000_000  # products of columns that are held at a time
+COUNTS = 400_000  # counts that are held at a time: few enough to stay in the cache until they are multiplied
+EDGE = 64  # of the cubes that products are cut into: 64³ multiplications, up to which BLAS starts no threads ...
+WIDE = 400  # ... unless the table has more columns
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Covariances ``(b, p, p)``, means ``(b, p)`` and numbers of rows of the replicates."""
+
+    cov: Floats
+    mean: Floats
+    n: Floats
+
+
+def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Progress | None = None) -> Drawn:
+    """Replicates by drawing as many rows as there are, with replacement; clusters are drawn whole.
+
+    A row with a sampling weight is as likely to be drawn as any other, and brings its weight along.
+    """
+    refuse_holes(fit, 'interval="bootstrap"')
+    rows = rows_needed(fit, 'interval="bootstrap"')
+    scale = np.sqrt(np.diag(fit.moments.cov))
+    products = Products(fit.moments.mean, scale)
+    chunks = in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width)
+    if rows.cluster is not None:
+        units = _by_cluster(chunks, products)
+        cluster_correction(len(units))
+        left, weight = np.full(replicates, len(units)), float(len(units))
+        pieces: Iterator[tuple[Floats, Floats | None]] = _slices(units, NUMBERS // products.width)
+    else:
+        left, weight = np.full(replicates, round(fit.n)), fit.n
+        sampling = rows.sampling is not None
+        pieces = (_weighted(products.of(chunk), chunk.weights, sampling=sampling) for chunk in chunks)
+    sums = np.zeros((replicates, products.width))
+    done, total = 0, len(units) if rows.cluster is not None else round(fit.n)
+    for values, weights in pieces:
+        inside = float(len(values)) if weights is None else float(weights.sum())
+        share = 1.0 if weight - inside < 1e-9 * fit.n else inside / weight
+        taken = rng.binomial(left, share)
+        _add_draws(sums, values, weights, taken, rng)
+        left, weight = left - taken, weight - inside
+        done += len(values)
+        if progress is not None:
+            progress(min(done, total), total)
+    return products.moments(sums)
+
+
+def _weighted(values: Floats, weights: Floats | None, *, sampling: bool) -> tuple[Floats, Floats | None]:
+    """Values and how many rows have each; sampling weights are part of the values."""
+    return (values * weights[:, None], None) if sampling and weights is not None else (values, weights)
+
+
+def leave_clusters_out(fit: Fit) -> Drawn:
+    """One data set for each cluster: all rows but its own."""
+    refuse_holes(fit, 'interval="jackknife"')
+    rows = rows_needed(fit, 'interval="jackknife"')
+    if rows.cluster is None:
+        raise InputError('interval="jackknife" leaves out one cluster at a time: say with cluster= which rows are one')
+    products = Products(fit.moments.mean, np.sqrt(np.diag(fit.moments.cov)))
+    units = _by_cluster(in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width), products)
+    cluster_correction(len(units))
+    return products.moments(units.sum(axis=0) - units)
+
+
+def draw_model(fit: Fit, replicates: int, rng: np.random.Generator) -> Drawn:
+    """Replicates from the fitted model: Wishart covariances (by Bartlett's decomposition) and normal means."""
+    refuse_holes(fit, 'interval="parametric"')
+    n, p = fit.n, len(fit.model.names)
+    if n <= p:
+        raise InputError(f'interval="parametric" needs more rows than variables: {n:g} rows for {p} variables')
+    root = np.linalg.cholesky(fit.model.cov)
+    factor = np.zeros((replicates, p, p))
+    i = np.arange(p)
+    factor[:, i, i] = np.sqrt(rng.chisquare(n - 1.0 - i, size=(replicates, p)))
+    below = np.tril_indices(p, -1)
+    factor[:, below[0], below[1]] = rng.standard_normal((replicates, len(below[0])))
+    spread = root @ factor
+    mean = np.repeat(fit.model.mean[None], replicates, axis=0)
+    if fit.moments.has_mean:
+        mean = mean + rng.standard_normal((replicates, p)) @ root.T / np.sqrt(n)
+    return Drawn(spread @ spread.transpose(0, 2, 1) / n, mean, np.full(replicates, n))
+
+
+class Products:
+    """Rows about the mean, in standard deviations, as ``1, z_i, z_i z_j``: what sums of moments are made of."""
+
+    def __init__(self, mean: Floats, scale: Floats) -> None:
+        self._mean, self._scale, self._p = mean, scale, len(mean)
+        self._i, self._j = np.triu_indices(self._p)
+        self.width = 1 + self._p + len(self._i)
+
+    def of(self, block: RowBlock) -> Floats:
+        Z = (block.values - self._mean) / self._scale
+        found = np.empty((len(Z), self.width))
+        found[:, 0] = 1.0
+        found[:, 1 : self._p + 1] = Z
+        np.multiply(Z[:, self._i], Z[:, self._j], out=found[:, self._p + 1 :])
+        return found
+
+    def moments(self, sums: Floats) -> Drawn:
+        n = sums[:, 0]
+        first = sums[:, 1 : self._p + 1] / n[:, None]
+        cov = np.empty((len(n), self._p, self._p))
+        second = sums[:, self._p + 1 :] / n[:, None] - first[:, self._i] * first[:, self._j]
+        cov[:, self._i, self._j] = cov[:, self._j, self._i] = second * self._scale[self._i] * self._scale[self._j]
+        return Drawn(cov, self._mean + first * self._scale, n)
+
+
+def in_chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
+    size = max(size, 64)
+    for block in blocks:
+        for start in range(0, len(block), size):
+            part = slice(start, start + size)
+            weights = None if block.weights is None else block.weights[part]
+            yield RowBlock(block.values[part], weights, None if block.cluster is None else block.cluster[part])
+
+
+def _by_cluster(chunks: Iterator[RowBlock], products: Products) -> Floats:
+    """Sums of the products over each cluster that has rows."""
+    sums = np.zeros((0, products.width))
+    for chunk in chunks:
+        assert chunk.cluster is not None
+        values = products.of(chunk)
+        sums = sums_by(chunk.cluster, values if chunk.weights is None else values * chunk.weights[:, None], sums)
+    return sums[sums[:, 0] > 0.0]
+
+
+def _slices(units: Floats, size: int) -> Iterator[tuple[Floats, Floats | None]]:
+    size = max(size, 64)
+    for start in range(0, len(units), size):
+        yield units[start : start + size], None
+
+
+def _add_draws(
+    sums: Floats, values: Floats, weights: Floats | None, taken: NDArray[np.int64], rng: np.random.Generator
+) -> None:
+    """Draw ``taken[b]`` of the values for each replicate, with replacement, and add them up."""
+    for start, counts in draw_counts(len(values), weights, taken, rng):
+        sums[start : start + len(counts)] += product(counts, values)
+
+
+def product(counts: Floats, values: Floats) -> Floats:
+    """``counts @ values``, to the last digit whatever the number of threads that BLAS may use.
+
+    Threads cut a large product into pieces of their own, and sums end on another digit. Cubes of this edge are below
+    the size from which on threads start, so that each is computed by one. A very wide table is multiplied as it is:
+    there the pieces would cost.
+    """
+    rows, width = values.shape
+    if width > WIDE:
+        return np.asarray(counts @ values)
+    found = np.empty((len(counts), width))
+    whole = rows - rows % EDGE
+    for j in range(0, width, EDGE):
+        right = values[:, j : j + EDGE]
+        deep = right[:whole].reshape(-1, EDGE, right.shape[1])
+        for i in range(0, len(counts), EDGE):
+            left = counts[i : i + EDGE]
+            cubes = left[:, :whole].reshape(len(left), -1, EDGE).transpose(1, 0, 2)
+            found[i : i + EDGE, j : j + EDGE] = (cubes @ deep).sum(axis=0) + left[:, whole:] @ right[whole:]
+    return found
+
+
+def draw_counts(
+    rows: int, weights: Floats | None, taken: NDArray[np.int64], rng: np.random.Generator
+) -> Iterator[tuple[int, Floats]]:
+    """How often each row is among ``taken[b]`` draws: the first replicate of some, and one line of counts for each.
+
+    The lines are good until the next ones are asked for.
+    """
+    step = max(1, COUNTS // rows)
+    edges = None if weights is None else np.cumsum(weights)
+    counts = np.empty((step, rows))
+    for start in range(0, len(taken), step):
+        draws = taken[start : start + step]
+        for b, k in enumerate(draws):
+            counts[b] = np.bincount(_places(rows, edges, int(k), rng), minlength=rows)
+        yield start, counts[: len(draws)]
+
+
+def _places(rows: int, edges: Floats | None, draws: int, rng: np.random.Generator) -> NDArray[np.integer[Any]]:
+    if edges is None:
+        return rng.integers(0, rows, size=draws, dtype=np.int32)
+    at = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")
+    return np.asarray(np.minimum(at, rows - 1))  # rounding may reach the end

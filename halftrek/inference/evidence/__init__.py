@@ -1,0 +1,1 @@
+"""What stands behind an answer: rows, clusters, kinds of variables, strength."""

@@ -1,0 +1,87 @@
+"""What kind of rows stand behind a fit: weights, clusters, texts that became numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+from halftrek.data import Moments, Patterns
+from halftrek.data.categories import Categories, Category, indicators_of
+from halftrek.data.kinds import Coding
+from halftrek.data.sources.sending import Spent
+from halftrek.data.weights import Counted, Sampled
+from halftrek.estimation import Fit
+from halftrek.notes import Note, note
+
+
+def data_behind(fit: Fit) -> Moments | Patterns:
+    """What was read: moments, or patterns where values are missing."""
+    return fit.moments if fit.patterns is None else fit.patterns
+
+
+def has_rows(fit: Fit) -> bool:
+    """Whether the rows can be read again, which a robust interval needs."""
+    return fit.rows is not None and not isinstance(fit.rows.source, Spent)
+
+
+def sampled(fit: Fit) -> Sampled | None:
+    """The sampling weights of the rows, if they have some."""
+    weighting = data_behind(fit).weighting
+    return weighting if isinstance(weighting, Sampled) else None
+
+
+def codings(fit: Fit) -> dict[str, Coding]:
+    """The variables that were texts, and how they became numbers."""
+    data = data_behind(fit)
+    return {v: k.coding for v, k in zip(data.names, data.kinds or (), strict=False) if k.coding is not None}
+
+
+def categories_behind(fit: Fit) -> Categories:
+    """The columns of categories that the fit's indicators stand for."""
+    if fit.rows is not None:
+        return fit.rows.categories
+    levels: dict[tuple[str, str], list[str]] = {}
+    for v, coding in codings(fit).items():
+        if v != coding.column:
+            levels.setdefault((coding.column, coding.zero), []).append(coding.one)
+    return tuple(Category(column, reference, tuple(told)) for (column, reference), told in levels.items())
+
+
+def in_numbers(fit: Fit, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of one unit with texts as the fit read them: 1 for "yes", all indicators for a level of a category."""
+    by_column = {c.column: c for c in categories_behind(fit)}
+    known = codings(fit)
+    found: dict[str, Any] = {}
+    for v, value in values.items():
+        if v in by_column and v not in fit.graph:
+            for name, indicator in zip(by_column[v].names, indicators_of(by_column[v], value), strict=True):
+                if name in fit.graph:
+                    found[name] = indicator
+        elif isinstance(value, str) and v in known and known[v].column == v:
+            texts = {known[v].zero.lower(): 0.0, known[v].one.lower(): 1.0}
+            found[v] = texts.get(value.strip().lower(), value)
+        else:
+            found[v] = value
+    return found
+
+
+def coding_notes(fit: Fit, variables: Container[str] | None = None) -> tuple[Note, ...]:
+    """How texts became numbers, for all variables or for some."""
+    found = []
+    for v, coding in codings(fit).items():
+        if variables is not None and v not in variables:
+            continue
+        code = "coded" if v == coding.column else "indicator"
+        found.append(note(code, variable=v, column=coding.column, one=coding.one, zero=coding.zero))
+    return tuple(found)
+
+
+def data_notes(fit: Fit) -> tuple[Note, ...]:
+    """What to know of the data themselves: how texts were read, what weights count."""
+    found = list(coding_notes(fit))
+    weighting = data_behind(fit).weighting
+    if isinstance(weighting, Sampled):
+        found.append(note("sampling weights", rows=fit.n, worth=weighting.worth))
+    if isinstance(weighting, Counted) and weighting.lines != fit.n:
+        found.append(note("counted rows", lines=weighting.lines, rows=fit.n))
+    return tuple(found)

@@ -1,0 +1,73 @@
+"""What the rows say of some variables by themselves, without the graph: their own moments, and regressions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from halftrek import estimation
+from halftrek.data import Moments, RowReader
+from halftrek.data.weights import Counted, Sampled
+from halftrek.errors import DataError, HalftrekError
+from halftrek.estimation import Fit
+from halftrek.graphs import Graph
+from halftrek.models import Gaussian
+from halftrek.notes import Note
+from halftrek.queries import Query, evaluate, variables_of
+
+
+def seen_moments(fit: Fit, names: Sequence[str]) -> Moments:
+    """The moments of the rows that have all of these variables; no model has filled in any of their values."""
+    if fit.patterns is None:
+        return fit.moments.select(names)
+    found = fit.patterns.select(names)
+    if isinstance(found, Moments):
+        return found
+    whole = [k for k in range(len(found.cov)) if found.observed[k].all()]
+    if not whole:
+        raise DataError(f"hardly any row has all of {', '.join(names)}, so that the rows alone say nothing of them")
+    (k,), n, weighting = whole, float(found.n[whole[0]]), found.weighting
+    lines = float(found.rows[k])
+    if isinstance(weighting, Sampled):  # scaled to the rows that are left, each worth as much as before
+        share = lines / float(found.rows.sum())
+        n, weighting = lines, Sampled(weighting.mean * n / lines, weighting.worth * share)
+    elif isinstance(weighting, Counted):
+        weighting = Counted(lines)
+    return Moments(found.names, n, found.mean[k], found.cov[k], kinds=found.kinds, weighting=weighting)
+
+
+def seen_rows(fit: Fit, like: Moments) -> RowReader | None:
+    """The rows behind such moments, if the fit has rows."""
+    if fit.rows is None:
+        return None
+    found = fit.rows.having(like.names)
+    return replace(found, sampling=like.weighting.mean) if isinstance(like.weighting, Sampled) else found
+
+
+def seen_fit(fit: Fit, names: Sequence[str]) -> Fit:
+    """Each of the variables regressed on all before it: a model that says what the rows say and nothing more."""
+    moments = seen_moments(fit, names)
+    found = estimation.fit(Graph(list(combinations(names, 2)), observed=names), moments)
+    return replace(
+        found, rows=seen_rows(fit, moments), frame=fit.frame, rows_left_out=fit.rows_left_out,
+        clusters_left_out=fit.clusters_left_out,
+    )  # fmt: skip
+
+
+def seen_note(fit: Fit, query: Query, result: float | Gaussian) -> Note | None:
+    """What the rows alone say to a question about no intervention, if the model says something else."""
+    try:
+        alone = evaluate(query, seen_fit(fit, sorted(variables_of(query))).model)
+    except HalftrekError:  # too few rows, or variables that determine each other
+        return None
+    told, rows = (_number(found) for found in (result, alone))
+    if told is None or rows is None or f"{told:.4g}" == f"{rows:.4g}":
+        return None
+    return Note("model, not rows", {"model": told, "rows": rows})
+
+
+def _number(found: float | Gaussian) -> float | None:
+    if isinstance(found, Gaussian):
+        return float(found.mean[0]) if len(found.names) == 1 else None
+    return float(found)

@@ -1,0 +1,1 @@
+"""Many fitted groups of rows: their answers at once, and tests that they are alike."""

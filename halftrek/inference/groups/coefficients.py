@@ -1,0 +1,97 @@
+"""The coefficients of many fitted groups with their covariances, for tests that groups are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation import Fit
+from halftrek.estimation.many.groups import GroupFits
+from halftrek.inference.groups.batch import BatchInformation, batch_information
+from halftrek.inference.groups.estimates import Sample
+from halftrek.inference.information.incomplete import pattern_information
+from halftrek.inference.information.information import FLAT, LEAK
+from halftrek.models import Floats
+from halftrek.queries import DirectEffect
+from halftrek.queries.gradients import linearize
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A district's coefficients: names, values by group, covariances by group, and which ones each group tells."""
+
+    names: list[str]
+    values: Floats
+    spread: Floats
+    told: NDArray[np.bool_]
+
+    def only(self, names: list[str]) -> Part:
+        """Some of the coefficients."""
+        keep = [self.names.index(name) for name in names]
+        return Part(names, self.values[:, keep], self.spread[:, keep][:, :, keep], self.told[:, keep])
+
+    def within(self, told: NDArray[np.bool_]) -> Part:
+        """Where another sample tells them too."""
+        return replace(self, told=self.told & told)
+
+
+def coefficients_of_all(fits: GroupFits, sample: Sample, values: Floats) -> list[Part]:
+    """The coefficients of each district, or of all where values are missing; ``values`` stand where T does."""
+    parts = [_coefficients(block, fits, values, sample.n) for block in batch_information(sample.batch, fits.options)]
+    return [_with_holes(parts, sample.holed)] if sample.holed else parts
+
+
+def _with_holes(parts: list[Part], holed: Mapping[int, Fit]) -> Part:
+    """All coefficients together: where values are missing those of different districts vary together."""
+    names = [name for part in parts for name in part.names]
+    values, told = (np.concatenate([getattr(part, x) for part in parts], axis=1) for x in ("values", "told"))
+    spread, begin = np.zeros((len(values), len(names), len(names))), 0
+    for part in parts:
+        own = slice(begin, begin + len(part.names))
+        spread[:, own, own] = part.spread
+        begin = own.stop
+    for i, fit in holed.items():
+        known = pattern_information(fit)
+        pulled = [known.pull(linearize(DirectEffect(*name.split(" -> ")), fit.model).values[0]) for name in names]
+        along = np.array([known.direction(g) for g in pulled])
+        spread[i] = np.array(pulled) @ along.T / fit.n
+        told[i] = has_error(values[i], np.diag(spread[i]))
+    return Part(names, values, np.where(told[:, :, None] & told[:, None, :], spread, 0.0), told)
+
+
+def _coefficients(block: BatchInformation, fits: GroupFits, T: Floats, n: Floats) -> Part:
+    """A district's coefficients, one for each label, with covariances."""
+    task, shape, m = block.task, block.task.shape, block.task.shape.slots
+    own, link = block.scale[:, m:], block.state.problem.link
+    names, entries, probes, seen = [], [], [], set()
+    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
+        if not 0 <= slot < T.shape[1]:
+            continue
+        tie = None if task.ties is None else task.ties[a]
+        if isinstance(tie, float) or (tie is not None and tie in seen):
+            continue
+        seen.add(tie)
+        probe = np.zeros((len(own), shape.parameters))
+        probe[:, a] = own[:, j] / block.scale[:, a]
+        probes.append(probe if link is None else (probe[:, None, :] @ link)[:, 0])
+        v = task.variables[j]
+        entries.append((slot, v))
+        names.append(f"{fits.batch.names[slot]} -> {fits.batch.names[v]}")
+    if not names:
+        return Part([], np.zeros((len(T), 0)), np.zeros((len(T), 0, 0)), np.zeros((len(T), 0), dtype=bool))
+    values, vectors, scale = block.spectrum()
+    along = np.stack(probes, axis=1) / scale[:, None, :] @ vectors
+    strong = (values > FLAT * values[:, -1:])[:, None, :]
+    lost = np.abs(np.where(strong, 0.0, along)).max(axis=2) > LEAK * np.abs(along).max(axis=2)
+    weighted = np.where(strong, along / np.sqrt(np.where(strong, values[:, None, :], 1.0)), 0.0)
+    spread = weighted @ weighted.transpose(0, 2, 1) / n[:, None, None]
+    chosen = np.stack([T[:, slot, v] for slot, v in entries], axis=1)
+    return Part(names, chosen, spread, ~lost & has_error(chosen, np.diagonal(spread, axis1=1, axis2=2)))
+
+
+def has_error(values: Floats, errors: Floats) -> NDArray[np.bool_]:
+    """Where there is an estimate with a standard error."""
+    return np.asarray(np.isfinite(values) & np.isfinite(errors) & (errors > 0.0))

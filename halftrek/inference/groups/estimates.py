@@ -1,0 +1,60 @@
+"""Answers of many fitted groups: complete ones in one array program, those with missing values from their own fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation import BatchFit, Fit
+from halftrek.estimation.many.groups import GroupFits
+from halftrek.estimation.options import Options
+from halftrek.inference.delta import standard_errors
+from halftrek.inference.groups.batch import BatchEstimate, batch_estimate
+from halftrek.models import Floats, Gaussian
+from halftrek.queries import Query, evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Fitted models of some groups, none of which failed, and their numbers of rows.
+
+    ``holed`` are the fits of groups whose rows have holes, by their place in the batch.
+    """
+
+    batch: BatchFit
+    n: Floats
+    holed: Mapping[int, Fit]
+
+    @property
+    def complete(self) -> NDArray[np.intp]:
+        """Places of the groups without holes."""
+        return np.array([i for i in range(len(self.n)) if i not in self.holed], dtype=np.intp)
+
+
+def sample_of(fits: GroupFits, rows: NDArray[np.intp]) -> Sample:
+    """Some of the groups."""
+    place = {int(row): i for i, row in enumerate(rows)} if fits.holed else {}
+    holed = {place[i]: fit for i, fit in fits.holed.items() if i in place}
+    return Sample(fits.batch.take(rows), fits.groups.n[rows], holed)
+
+
+def group_estimate(sample: Sample, options: Options, query: Query) -> tuple[Floats, Floats]:
+    """Values of all groups and their standard errors for large samples.
+
+    These are from the expected information, where values are missing from the observed.
+    """
+    rows = sample.complete
+    parts: list[tuple[NDArray[np.intp], Floats, Floats]] = []
+    if len(rows):
+        found: BatchEstimate = batch_estimate(sample.batch.take(rows), options, query, sample.n[rows])
+        parts.append((rows, found.values, found.errors))
+    for i, fit in sample.holed.items():
+        result = evaluate(query, fit.model)
+        own = result.mean if isinstance(result, Gaussian) else np.array([result])
+        parts.append((np.array([i]), own[None], standard_errors(fit, query)[0][None]))
+    order = np.argsort(np.concatenate([where for where, _, _ in parts]))
+    values, errors = (np.concatenate([part[k] for part in parts])[order] for k in (1, 2))
+    return values, errors

@@ -1,0 +1,1 @@
+"""How much data say about parameters: expected, observed, from rows, with missing values."""

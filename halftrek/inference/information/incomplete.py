@@ -1,0 +1,183 @@
+"""How sure, with missing values: information of the observed values about all parameters at once, scores of rows.
+
+Districts are no longer separate where rows have holes, so the information is that of the whole vector of parameters.
+The rule for what data do not determine is the same: an answer whose gradient needs a direction without information has
+no interval, and others keep theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.data import Patterns
+from halftrek.data.missing.gather import grouped
+from halftrek.estimation import Fit
+from halftrek.estimation.missing.incomplete import evaluate, information
+from halftrek.estimation.space import Space, make_space
+from halftrek.inference.information.influence import Forms
+from halftrek.inference.information.information import FLAT, LEAK, Kind
+from halftrek.inference.kept import kept
+from halftrek.models import Floats
+from halftrek.queries import Query
+from halftrek.queries.gradients import Gradient, linearize
+
+
+@dataclass(frozen=True, eq=False)
+class PatternInformation:
+    """Information per row about the free parameters of a whole model.
+
+    ``told`` are the directions about which the observed values tell something, ``flat`` the others (both as columns);
+    they are read from the expected information, which along a curve of equal likelihood is zero exactly.
+    """
+
+    space: Space
+    theta: Floats
+    matrix: Floats
+    told: Floats
+    flat: Floats
+
+    def pull(self, gradient: Gradient) -> Floats:
+        """A gradient in coefficients, error covariances and means as one in the parameters."""
+        return self.space.pull(gradient, self.theta)
+
+    def direction(self, pulled: Floats) -> Floats:
+        """``I^+ g``; nan if g needs what data do not tell."""
+        if not pulled.any():
+            return np.zeros_like(pulled)
+        along, lost = self.told.T @ pulled, self.flat.T @ pulled
+        largest = max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0))
+        inner = self.told.T @ self.matrix @ self.told
+        if np.abs(lost).max(initial=0.0) > LEAK * largest or np.linalg.eigvalsh(inner)[0] <= 0.0:
+            return np.full_like(pulled, np.nan)
+        return np.asarray(self.told @ np.linalg.solve(inner, along))
+
+    def spread(self, pulled: Floats) -> float:
+        """Asymptotic variance, times the number of rows, of a number with this gradient in the parameters."""
+        return float(pulled @ self.direction(pulled))
+
+    @property
+    def rank(self) -> int:
+        """Number of parameters that data determine."""
+        return int(self.told.shape[1])
+
+
+@kept
+def pattern_information(fit: Fit, kind: Kind = "observed") -> PatternInformation:
+    """The information at the fitted parameters, given which values were observed."""
+    patterns = _patterns(fit)
+    space = make_space(fit.graph, fit.model.names, fit.options)
+    return information_at(space, patterns, space.vector(fit.model), kind)
+
+
+def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> PatternInformation:
+    """The information at a point of any model's parameters."""
+    point = evaluate(space, patterns, theta)
+    if point is None:  # a variance of zero
+        nothing = np.zeros((space.size, 0))
+        return PatternInformation(space, theta, np.zeros((space.size, space.size)), nothing, np.eye(space.size))
+    expected = information(space, patterns, point, "expected") / patterns.total
+    matrix = expected if kind == "expected" else information(space, patterns, point) / patterns.total
+    scale = np.sqrt(np.maximum(np.diag(expected), 1e-300))
+    values, vectors = np.linalg.eigh(expected / np.outer(scale, scale))
+    informative = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
+    return PatternInformation(
+        space, theta, matrix, vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
+    )
+
+
+def incomplete_errors(fit: Fit, query: Query, kind: Kind = "observed") -> tuple[Floats, Floats]:
+    """Standard errors of an answer's values and of its variances; nan where the data do not determine them."""
+    found = linearize(query, fit.model)
+    known = pattern_information(fit, kind)
+    spread = np.array([known.spread(known.pull(g)) for g in (*found.values, *found.variances)])
+    errors = np.sqrt(spread / fit.n)
+    return errors[: len(found.values)], errors[len(found.values) :]
+
+
+@dataclass(frozen=True, eq=False)
+class RowScores:
+    """How each row, times n, moves some numbers: ``g' I^-1`` times the derivative of the row's log-likelihood.
+
+    ``means`` and ``covs`` are how mean and covariance of the model move along ``I^-1 g``. ``shift`` and ``cov`` are its
+    mean, less that of the expected complete moments, and its covariance.
+    """
+
+    shift: Floats
+    cov: Floats
+    means: Floats
+    covs: Floats
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    @property
+    def at(self) -> NDArray[np.intp]:
+        """The columns that matter: any."""
+        return np.arange(len(self.shift))
+
+    def values(self, centred: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as all of its kind are called)
+        """One column for each number; rows less the fit's mean, nan for a hole. No value at all moves nothing."""
+        found = np.zeros((len(centred), len(self)))
+        for observed, which in grouped(~np.isnan(centred)):
+            at = np.flatnonzero(observed)
+            if not len(at):
+                continue
+            K = np.linalg.inv(self.cov[np.ix_(at, at)])
+            scaled = (centred[np.ix_(which, at)] - self.shift[at]) @ K
+            moved = self.covs[:, at[:, None], at]
+            bent = np.einsum("ri,kij,rj->rk", scaled, moved, scaled) - np.einsum("kij,ij->k", moved, K)
+            found[which] = scaled @ self.means[:, at].T + 0.5 * bent
+        return found
+
+    def form(self, observed: NDArray[np.bool_]) -> Forms:
+        """The same for rows with these values, as functions of the row less the model's mean."""
+        at = np.flatnonzero(observed)
+        K = np.linalg.inv(self.cov[np.ix_(at, at)])
+        return Forms(at, self.means[:, at] @ K, 0.5 * K @ self.covs[:, at[:, None], at] @ K)
+
+
+def row_scores(fit: Fit, gradients: tuple[Gradient, ...]) -> RowScores:
+    """How rows move numbers with these gradients; nan for those that the data do not determine."""
+    known = pattern_information(fit, "observed")
+    return _scores(fit, known, np.stack([known.pull(g) for g in gradients]))
+
+
+def parameter_scores(fit: Fit) -> RowScores:
+    """How rows move each free parameter."""
+    known = pattern_information(fit, "observed")
+    return _scores(fit, known, np.eye(known.space.size))
+
+
+def unit_scores(fit: Fit) -> RowScores:
+    """Scores along directions in which the observed information is the unit matrix."""
+    known = pattern_information(fit, "observed")
+    values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
+    upward = values > 0.0
+    along = (known.told @ vectors[:, upward]) / np.sqrt(values[upward])
+    return scores_along(fit, known.space, known.theta, along.T)
+
+
+def _scores(fit: Fit, known: PatternInformation, pulled: Floats) -> RowScores:
+    along = np.stack([known.direction(g) for g in pulled])
+    return scores_along(fit, known.space, known.theta, along)
+
+
+def scores_along(fit: Fit, space: Space, theta: Floats, along: Floats) -> RowScores:
+    """Derivatives of a row's log-likelihood along directions of a space, one a line."""
+    dmean, dcov = space.jacobian(theta)
+    mean, cov = space.moments(theta)
+    return RowScores(mean - fit.moments.mean, cov, along @ dmean, np.tensordot(along, dcov, axes=1))
+
+
+def parameter_errors(fit: Fit, kind: Kind = "observed") -> Floats:
+    """Standard errors of the free parameters, in the order of the space."""
+    known = pattern_information(fit, kind)
+    return np.array([np.sqrt(known.spread(probe) / fit.n) for probe in np.eye(known.space.size)])
+
+
+def _patterns(fit: Fit) -> Patterns:
+    assert fit.patterns is not None  # asked for only where values are missing
+    return fit.patterns

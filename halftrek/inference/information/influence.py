@@ -1,0 +1,164 @@
+"""How one row moves an answer: a quadratic form in the row, by implicit differentiation of the fit.
+
+In a district ``F(theta; G)`` is linear in the second moments G, so that a row z adds ``z z' - G`` to them and moves the
+maximum by ``-H^-1`` times the gradient of ``F(theta; z z')``. Along a direction v, with K the inverse of Omega:
+
+    v' grad F(theta; z z') = z' (A dK A' + A K dA' + dA K A') z + constant,    dK = -K dOmega K
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.estimation import Fit
+from halftrek.estimation.district.block import directions, fisher
+from halftrek.estimation.plan import PAD, make_plan
+from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, district_information
+from halftrek.models import Floats
+from halftrek.queries.gradients import Gradient
+
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """Several functions ``l'x + x'Qx - tr(Q S)`` of a centred row, over the columns ``at``; nan where undetermined."""
+
+    at: Ints
+    linear: Floats
+    square: Floats
+
+    def __len__(self) -> int:
+        return len(self.linear)
+
+    def values(self, centred: Floats, cov: Floats) -> Floats:
+        """One column for each form; ``centred`` and ``cov`` have all columns of the model."""
+        X, S = centred[:, self.at], cov[np.ix_(self.at, self.at)]
+        i, j = np.triu_indices(len(self.at))
+        twice = np.where(i == j, 1.0, 2.0)
+        weights = self.square[:, i, j] * twice
+        found = (X[:, i] * X[:, j]) @ weights.T
+        found += X @ self.linear.T - weights @ S[i, j]
+        return np.asarray(found)
+
+    def normal_moments(self, cov: Floats) -> tuple[Floats, Floats]:
+        """Variance and third moment of each form under normal rows with this covariance."""
+        S = cov[np.ix_(self.at, self.at)]
+        QS = self.square @ S
+        slope = self.linear
+        variance = ((slope @ S) * slope).sum(axis=1) + 2.0 * np.einsum("kij,kji->k", QS, QS)
+        bent = np.einsum("ki,ij,kjl,kl->k", slope, S, QS, slope)
+        third = 8.0 * np.einsum("kij,kjl,kli->k", QS, QS, QS) + 6.0 * bent
+        return np.asarray(variance), np.asarray(third)
+
+
+def forms_covariance(parts: Sequence[Forms], cov: Floats) -> Floats:
+    """Covariances of forms (all parts one after the other) under normal rows with this covariance."""
+    p = len(cov)
+    linear, square = np.zeros((0, p)), np.zeros((0, p, p))
+    for forms in parts:
+        wide, full = np.zeros((len(forms), p)), np.zeros((len(forms), p, p))
+        wide[:, forms.at] = forms.linear
+        full[:, forms.at] = forms.square @ cov[forms.at]  # all columns: other forms are about other variables
+        linear, square = np.concatenate([linear, wide]), np.concatenate([square, full])
+    turned = square.transpose(0, 2, 1).reshape(len(square), -1)
+    return np.asarray(linear @ cov @ linear.T + 2.0 * square.reshape(len(square), -1) @ turned.T)
+
+
+def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:
+    """How a row, times n, moves numbers with these gradients; nan where data do not determine them."""
+    p = len(fit.model.names)
+    linear, square = np.zeros((len(gradients), p)), np.zeros((len(gradients), p, p))
+    pulled = [_parts(fit, g) for g in gradients]
+    used = np.zeros(p, dtype=bool)
+    for k, (g, intercepts, means) in enumerate(pulled):
+        linear[k] = means
+        used |= g.T.any(axis=0) | g.omega.any(axis=0) | (intercepts != 0.0)
+    for block in district_information(fit, "observed", touching=used):
+        along = np.stack([direction(block, block.pull(g, intercepts)) for g, intercepts, _ in pulled])
+        forms = score_forms(fit, block, -along)
+        linear[:, forms.at] += forms.linear
+        square[:, forms.at[:, None], forms.at] += forms.square
+    at = np.flatnonzero(linear.any(axis=0) | square.any(axis=(0, 1)))
+    return Forms(at, linear[:, at], square[:, at][:, :, at])
+
+
+def _parts(fit: Fit, gradient: Gradient) -> tuple[Gradient, Floats, Floats]:
+    """A gradient in parameters, its part in the intercepts (where some are fixed), its part in the means (else)."""
+    if not fit.options.intercepts:
+        return gradient, np.zeros(len(gradient.mean)), gradient.mean
+    intercepts = fit.model.B @ gradient.mean
+    none = np.zeros_like(gradient.mean)
+    return Gradient(gradient.T + np.outer(fit.model.mean, intercepts), gradient.omega, none), intercepts, none
+
+
+def direction(block: DistrictInformation, pulled: Floats) -> Floats:
+    """``I^-1 g`` for the information of a district; nan if g needs what data do not tell."""
+    if not pulled.any():
+        return np.zeros_like(pulled)
+    told, flat = informed(block)
+    along, lost = told.T @ pulled, flat.T @ pulled
+    inner = told.T @ block.matrix @ told
+    if np.abs(lost).max(initial=0.0) > LEAK * max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0)):
+        return np.full_like(pulled, np.nan)
+    if np.linalg.eigvalsh(inner)[0] <= 0.0:  # not at a maximum
+        return np.full_like(pulled, np.nan)
+    return np.asarray(told @ np.linalg.solve(inner, along))
+
+
+def informed(block: DistrictInformation) -> tuple[Floats, Floats]:
+    """Directions of the free parameters about which data tell something, and those about which they do not.
+
+    Read from the Fisher information: along a curve of equal likelihood the Hessian is zero only to rounding.
+    """
+    matrix = 0.5 * fisher(block.state)[0]
+    scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    told = values > FLAT * values[-1]
+    return vectors[:, told] / scale[:, None], vectors[:, ~told] / scale[:, None]
+
+
+def score_forms(fit: Fit, block: DistrictInformation, along: Floats, mean: Floats | None = None) -> Forms:
+    """Half the gradient of F at one row, along directions of the district's free parameters (one a line).
+
+    The row is moved from the mean of the data to ``mean`` first, if one is given.
+    """
+    shape, state, m = block.task.shape, block.state, block.task.shape.slots
+    link = state.problem.link
+    full = along if link is None else along @ link[0].T
+    T, K = state.T[0], state.K[0]
+    A = np.concatenate([-T, np.eye(shape.size)])
+    dA = np.zeros((len(full), *A.shape))
+    dA[:, np.arange(m), shape.at.column] = -full[:, :m]
+    half = np.zeros((len(full), shape.size, shape.size))
+    U = directions(state)[0]
+    for a, j in enumerate(shape.at.target[m:]):
+        half[:, :, j] += full[:, m + a, None] * U[a]
+    dK = -K @ (half + half.transpose(0, 2, 1)) @ K
+    bend = dA @ K @ A.T
+    square = 0.5 * (A @ dK @ A.T + bend + bend.transpose(0, 2, 1))
+    L, constant = _sources(fit, block, fit.moments.mean if mean is None else mean)
+    at = np.flatnonzero(L.any(axis=0))
+    L = L[:, at]
+    return Forms(at, 2.0 * constant @ square @ L, L.T @ square @ L)
+
+
+def _sources(fit: Fit, block: DistrictInformation, mean: Floats) -> tuple[Floats, Floats]:
+    """Slots and members of a district as ``L (x - mean) + constant``."""
+    task, names = block.task, fit.model.names
+    p = len(names)
+    plan = make_plan(fit.graph, names, fit.options, raw=bool(fit.options.intercepts))
+    mixing = np.eye(p + 1) if plan.mixing is None else plan.mixing
+    where = [*task.slots, *task.members]
+    L = np.zeros((len(where), p))
+    constant = np.zeros(len(where))
+    full = np.append(mean, 1.0)
+    for s, source in enumerate(where):
+        if source != PAD:
+            L[s] = mixing[:p, source] / block.scale[s]
+            constant[s] = full @ mixing[:, source] / block.scale[s] if task.about_origin else 0.0
+    return L, constant

@@ -1,0 +1,1 @@
+"""Many numbers of one fit at once, each with its uncertainty: parameters, effects, mediators, units."""

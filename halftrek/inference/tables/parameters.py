@@ -1,0 +1,383 @@
+"""Every parameter of a fit with its uncertainty; what data do not determine is named, not printed as an estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from halftrek.errors import InputError
+from halftrek.estimation import Fit
+from halftrek.estimation.options import Options
+from halftrek.estimation.plan import make_plan
+from halftrek.estimation.space import make_space
+from halftrek.graphs import Graph, parse_edge_key
+from halftrek.inference.draws.parameter_draws import draws_of_parameters
+from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
+from halftrek.inference.how import How
+from halftrek.inference.information.dimension import information_rank, random_fit
+from halftrek.inference.information.incomplete import parameter_errors, parameter_scores
+from halftrek.inference.information.influence import Forms, direction, influence, score_forms
+from halftrek.inference.information.information import DistrictInformation, district_information
+from halftrek.inference.information.robust import mean_squares, rows_needed
+from halftrek.inference.intervals import kind_of
+from halftrek.inference.intervals.base import ends_on
+from halftrek.inference.intervals.robust import row_quantiles
+from halftrek.inference.tables.plain_parameters import plain_parameters
+from halftrek.models import Floats
+from halftrek.queries.gradients import Gradient, Scale
+
+NO_MEANS = "no means were given"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One row, written as in lavaan: ``y ~ x``, ``x ~~ y``, ``f =~ x``, ``y ~1``; nan where nothing is determined."""
+
+    lhs: str
+    op: str
+    rhs: str
+    est: float
+    se: float
+    z: float
+    p: float
+    ci_low: float
+    ci_high: float
+    std: float
+    note: str = ""
+
+
+FIELDS = tuple(f.name for f in fields(Parameter))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How many standard errors an interval reaches, at which level, and by how much a variance is estimated too low."""
+
+    quantile: float
+    level: float = 0.95
+    lift: float = 1.0
+
+
+def parameter_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str, Any]:
+    """Coefficients, loadings, error covariances, variances and intercepts, in this order: a sequence for each field.
+
+    ``how`` says what intervals are made of, or its fields are given one by one; by default what suits the rows.
+    """
+    how = How(**{"interval": None, **options}) if how is None else how
+    if how.interval in (None, "delta") and how.information in (None, "expected"):
+        found = _plain_columns(fit, how)
+        if found is not None:
+            return found
+    rows = _rows(fit, how)
+    return {name: [getattr(row, name) for row in rows] for name in FIELDS}
+
+
+def parameter_rows(fit: Fit, how: How | None = None, **options: Any) -> list[Parameter]:
+    """The same, a value for each parameter."""
+    found = parameter_columns(fit, how, **options)
+    columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]
+    return [Parameter(*row) for row in zip(*columns, strict=True)]
+
+
+def _plain_columns(fit: Fit, how: How) -> dict[str, Any] | None:
+    """All columns at once, where every district is plain and rows are plenty; otherwise None."""
+    if how.interval is None and not rows_are_plenty(fit, how.level):
+        return None
+    found = plain_parameters(fit)
+    if found is None:
+        return None
+    places, values, errors, standardized = found
+    count, p = len(values), len(fit.model.names)
+    reach = how.quantile * errors
+    z = values / errors
+    low, high = values - reach, values + reach
+    noise = slice(len(places.T_at[0]) + places.pairs, count - p)
+    low[noise], high[noise] = ends_on("log", values[noise], reach[noise]).T
+    told = [values, errors, z, two_sided(z, how.quantile, how.level), low, high, standardized]
+    notes = [""] * count
+    if not fit.moments.has_mean:
+        for column in told:
+            column[-p:] = nan
+        notes[-p:] = [NO_MEANS] * p
+    return dict(zip(FIELDS, (*places.sides, *told, notes), strict=True))
+
+
+def _rows(fit: Fit, how: How) -> list[Parameter]:
+    """Row by row, for any model and any kind of interval."""
+    kind = kind_of(how)
+    if not kind.in_tables:
+        raise InputError(f"interval={kind.name!r} is for one question at a time, see fit.query; parameters have others")
+    drawn = kind.replicates(fit, how)
+    if drawn is not None:
+        return draws_of_parameters(parameter_rows(fit, interval="delta", level=how.level), drawn, fit, how)
+    doubtful = True
+    if fit.patterns is not None:
+        rows, intercepts, reaches = _incomplete_rows(fit, how)
+    else:
+        rows, intercepts, reaches, doubtful = _complete_rows(fit, how)
+    pairs = enumerate(zip(intercepts, reaches, strict=True))
+    rows += [_intercept(fit, j, error, reach) for j, (error, reach) in pairs]
+    loose = loose_parameters(fit.graph, fit.options) if doubtful else frozenset()
+    rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in loose else r for r in rows]
+    rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit)
+    order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
+    return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
+
+
+def _complete_rows(fit: Fit, how: How) -> tuple[list[Parameter], Floats, list[Reach], bool]:
+    """Rows of all parameters but the intercepts, errors and reaches of these, and whether some may be loose."""
+    kind = kind_of(how)
+    blocks = list(district_information(fit, how.information or "expected" if kind.name == "delta" else "observed"))
+    few = [_is_few(fit, block, how) for block in blocks]
+    if how.interval is None and any(few):
+        observed = district_information(fit, "observed")
+        blocks = [careful if so else block for block, careful, so in zip(blocks, observed, few, strict=True)]
+    match kind.name:
+        case "robust":
+            inside, intercepts = _robust(fit, blocks)
+        case "sandwich":
+            inside, intercepts = _from_moments(fit, blocks)
+        case _:
+            inside, intercepts = _by_information(fit, blocks)
+    reaches = [_block_reach(fit, block, how, few=so) for block, so in zip(blocks, few, strict=True)]
+    of_variable = {v: reach for block, reach in zip(blocks, reaches, strict=True) for v in block.task.variables}
+    each = [of_variable[j] for j in range(len(intercepts))]
+    rows = [
+        row
+        for block, errors, reach in zip(blocks, inside, reaches, strict=True)
+        for row in _district_rows(fit, block, errors * np.sqrt(reach.lift), reach)
+    ]
+    loose = any(information_rank(block.matrix) < len(block.matrix) for block in blocks)
+    return rows, intercepts * np.sqrt([reach.lift for reach in each]), each, loose
+
+
+def rows_are_plenty(fit: Fit, level: float) -> bool:
+    """True if an interval for large samples is right for every parameter."""
+    if fit.patterns is not None:
+        return False  # it takes a closer look
+    most = max(equation_sizes(make_plan(fit.graph, fit.model.names, fit.options)).values(), default=1)
+    return bool(one_equation(fit.n, most).plenty(level)[0])
+
+
+def _is_few(fit: Fit, block: DistrictInformation, how: How) -> bool:
+    return how.interval == "t" or (how.interval is None and not _rests_on(fit, block).plenty(how.level)[0])
+
+
+def _rests_on(fit: Fit, block: DistrictInformation) -> Support:
+    sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
+    return one_equation(fit.n, sizes[block.task.variables])
+
+
+def _block_reach(fit: Fit, block: DistrictInformation, how: How, *, few: bool) -> Reach:
+    """How far intervals of a district's parameters reach."""
+    rests = _rests_on(fit, block)
+    if few:
+        return Reach(float(rests.quantiles(how.level)[0]), how.level, float(rests.growth()[0]) ** 2)
+    if how.interval in (None, "delta"):
+        return Reach(how.quantile, how.level)
+    return Reach(float(row_quantiles(fit, rests, how)[0]), how.level)
+
+
+@lru_cache(maxsize=64)
+def loose_parameters(graph: Graph, options: Options) -> frozenset[tuple[str, str, str]]:
+    """Parameters that no data determine, looked for at a random point.
+
+    At special estimates, a covariance of zero for instance, a parameter may stand still to first order along a
+    direction that data do not tell.
+    """
+    anywhere = random_fit(graph, options, 1)
+    blocks = list(district_information(anywhere))
+    if all(information_rank(block.matrix) == len(block.matrix) for block in blocks):
+        return frozenset()
+    inside, intercepts = _by_information(anywhere, blocks)
+    any_reach = Reach(1.0)
+    rows = [row for b, e in zip(blocks, inside, strict=True) for row in _district_rows(anywhere, b, e, any_reach)]
+    rows += [_intercept(anywhere, j, error, any_reach) for j, error in enumerate(intercepts)]
+    return frozenset((r.lhs, r.op, r.rhs) for r in rows if np.isnan(r.est))
+
+
+def _unknown(row: Parameter) -> Parameter:
+    return _row(row.lhs, row.op, row.rhs, nan, nan, nan, Reach(1.0))
+
+
+def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
+    """Standard errors of the parameters of each district, on the scale of correlations, and of the intercepts."""
+    spread = [block.spreads(_probes(block)) for block in blocks]
+    home = {v: block for block in blocks for v in block.task.variables}
+    intercepts = [_intercept_variance(fit, j, home[j]) for j in range(len(fit.model.names))]
+    return [np.sqrt(s / fit.n) for s in spread], np.sqrt(np.array(intercepts) / fit.n)
+
+
+def _robust(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
+    """The same from the sandwich, in one pass over the rows."""
+    rows_needed(fit, 'interval="robust"')
+    errors = [np.sqrt(s / fit.n) for s in mean_squares(fit, _forms(fit, blocks))]
+    return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
+
+
+def _from_moments(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
+    """The same from moments alone, whatever the model says of them."""
+    errors = [np.sqrt(form.normal_moments(fit.moments.cov)[0] / fit.n) for form in _forms(fit, blocks)]
+    return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
+
+
+def _forms(fit: Fit, blocks: list[DistrictInformation]) -> list[Forms]:
+    """How rows move the parameters of each district, and then each intercept."""
+    forms = []
+    for block in blocks:
+        along = [direction(block, probe) for probe in _probes(block)]
+        forms.append(score_forms(fit, block, np.array(along).reshape(len(along), block.matrix.shape[0])))
+    return forms + [influence(fit, (_slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
+
+
+def _incomplete_rows(fit: Fit, how: How) -> tuple[list[Parameter], Floats, list[Reach]]:
+    """Rows of all parameters but the intercepts, errors and reaches of these, where values are missing."""
+    model, names = fit.model, fit.model.names
+    space = make_space(fit.graph, names, fit.options)
+    rests = seen_support(fit, np.eye(space.size))
+    quantile, lift = np.full(space.size, how.quantile), np.ones(space.size)
+    if kind_of(how).needs_rows or kind_of(how).for_misfit:
+        rows_needed(fit, f"interval={how.interval!r}")
+        errors = np.sqrt(mean_squares(fit, [parameter_scores(fit)])[0] / fit.n)
+        quantile = row_quantiles(fit, rests, how)
+    else:
+        errors = parameter_errors(fit, how.information or "observed")
+        few = ~rests.plenty(how.level) if how.interval is None else np.full(space.size, how.interval == "t")
+        quantile = np.where(few, rests.quantiles(how.level), quantile)
+        lift = np.where(few, rests.growth() ** 2, lift)
+        errors = errors * np.sqrt(lift)
+    reach = [Reach(float(q), how.level, float(x)) for q, x in zip(quantile, lift, strict=True)]
+    T, W, C, _ = space.arrays(space.vector(model))
+    sd = np.sqrt(np.diag(model.cov))
+    rows = [
+        _row(names[v], "~", names[u], T[u, v], errors[a], T[u, v] * sd[u] / sd[v], reach[a]) for u, v, a in space.T_at
+    ]
+    for k, j, a in space.C_at:
+        cause = model.latents[space.latents[k]]
+        rows.append(_row(cause, "=~", names[j], C[k, j], errors[a], C[k, j] / sd[j], reach[a], "up to sign"))
+    for i, j, a in space.W_at:
+        unit = sd[i] ** 2 if i == j else np.sqrt(W[i, i] * W[j, j])
+        rows.append(_row(names[i], "~~", names[j], W[i, j], errors[a], W[i, j] / unit, reach[a]))
+    intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
+    for j, _, a in space.mu_at:
+        intercepts[j], reaches[j] = errors[a], reach[a]
+    return rows, intercepts, reaches
+
+
+def _probes(block: DistrictInformation) -> Floats:
+    """The gradient of each parameter in the free ones."""
+    link = block.state.problem.link
+    return np.eye(block.task.shape.parameters) if link is None else link[0]
+
+
+def _intercept_variance(fit: Fit, j: int, block: DistrictInformation) -> float:
+    """Asymptotic variance (times n) of one intercept, ``m_j - sum of T_uj m_u``; only its own equation counts."""
+    task, shape, model = block.task, block.task.shape, fit.model
+    member = task.variables.index(j)
+    held = bool(fit.options.intercepts)  # then intercepts are parameters of their own
+    pulled = np.zeros(shape.parameters)
+    for a, (slot, column) in enumerate(zip(task.slots, shape.column, strict=True)):
+        if column == member:
+            slope = float(slot == block.constant) if held else -model.mean[slot]
+            pulled[a] = slope * block.scale[shape.slots + member] / block.scale[a]
+    link = block.state.problem.link
+    found = block.spread(pulled if link is None else pulled @ link[0])
+    if held:
+        return found
+    near = np.append(np.flatnonzero(model.T[:, j]), j)
+    weights = np.append(-model.T[near[:-1], j], 1.0)
+    return found + float(weights @ model.cov[np.ix_(near, near)] @ weights)
+
+
+def _slope_of_intercept(fit: Fit, j: int) -> Gradient:
+    p = len(fit.model.names)
+    T, mean = np.zeros((p, p)), -fit.model.T[:, j].copy()
+    mean[j] += 1.0
+    T[:, j] = -fit.model.mean
+    return Gradient(T, np.zeros((p, p)), mean)
+
+
+def _edge(row: Parameter) -> tuple[str, ...]:
+    if row.op == "~":
+        return (f"{row.rhs} -> {row.lhs}",)
+    if row.op == "=~":
+        return (f"{row.lhs} -> {row.rhs}",)
+    return (f"{row.lhs} <-> {row.rhs}", f"{row.rhs} <-> {row.lhs}")
+
+
+def _equal(fit: Fit, row: Parameter) -> str:
+    label = next((fit.graph.coefficients[e] for e in _edge(row) if e in fit.graph.coefficients), None)
+    return f"label {label}" if isinstance(label, str) else ""
+
+
+def _fixed_rows(fit: Fit) -> list[Parameter]:
+    """Coefficients and error covariances that were held at a value."""
+    rows = []
+    for key, value in fit.graph.coefficients.items():
+        u, kind, v = parse_edge_key(key)
+        if isinstance(value, float) and u not in fit.graph.latents:
+            sides = (v, "~", u) if kind == "->" else (u, "~~", v)
+            rows.append(_row(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
+    return rows
+
+
+def _district_rows(fit: Fit, block: DistrictInformation, errors: Floats, reach: Reach) -> list[Parameter]:
+    task, shape, at = block.task, block.task.shape, block.task.shape.at
+    names, model, m = fit.model.names, fit.model, block.task.shape.slots
+    own = block.scale[m:]
+    sd = np.sqrt(np.diag(model.cov))
+    own_loadings = model.C[np.ix_(list(task.latents), list(task.variables))]
+    inside = model.omega[np.ix_(task.variables, task.variables)] - own_loadings.T @ own_loadings
+    rows = []
+    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
+        if 0 <= slot < len(names):
+            v = task.variables[j]
+            value = float(model.T[slot, v])
+            error = errors[a] * own[j] / block.scale[a]
+            rows.append(_row(names[v], "~", names[slot], value, error, value * sd[slot] / sd[v], reach))
+    for a, (k, j) in enumerate(shape.loadings, at.c.start):
+        u, v = task.latents[k], task.variables[j]
+        value = float(model.C[u, v])
+        rows.append(
+            _row(model.latents[u], "=~", names[v], value, errors[a] * own[j], value / sd[v], reach, "up to sign")
+        )
+    for a, (i, j) in enumerate(shape.pairs, at.w.start):
+        v, w = task.variables[i], task.variables[j]
+        value = float(inside[i, j])
+        std = value / np.sqrt(inside[i, i] * inside[j, j])
+        rows.append(_row(names[v], "~~", names[w], value, errors[a] * own[i] * own[j], std, reach))
+    for a, j in enumerate(shape.noisy, at.v.start):
+        v = task.variables[j]
+        value = float(inside[j, j])
+        error = errors[a] * (value if shape.loadings else own[j] ** 2)
+        rows.append(_row(names[v], "~~", names[v], value, error, value / sd[v] ** 2, reach))
+    return rows
+
+
+def _intercept(fit: Fit, j: int, error: float, reach: Reach) -> Parameter:
+    model = fit.model
+    name, value = model.names[j], float(model.mu[j])
+    std = value / float(np.sqrt(model.cov[j, j]))
+    if name in dict(fit.options.intercepts):
+        return _row(name, "~1", "", value, 0.0, std, reach, "fixed")
+    if not fit.moments.has_mean:
+        return _row(name, "~1", "", nan, nan, nan, reach, NO_MEANS)
+    return _row(name, "~1", "", value, error, std, reach)
+
+
+def _row(
+    lhs: str, op: str, rhs: str, est: float, se: Floats | float, std: float, reach: Reach, note: str = ""
+) -> Parameter:
+    error, value = float(se), float(est)
+    if np.isnan(error):
+        return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or "not determined by data")
+    scale: Scale = "log" if op == "~~" and lhs == rhs else "plain"
+    far = np.array([reach.quantile * error if error else 0.0])
+    low, high = map(float, ends_on(scale, np.array([value]), far, reach.lift)[0])
+    z = value / error if error > 0.0 else nan
+    p = float(two_sided(np.array(z), reach.quantile, reach.level))
+    return Parameter(lhs, op, rhs, value, error, z, p, low, high, float(std), note)

@@ -1,0 +1,249 @@
+"""Counterfactuals of whole tables: rows with the same holes share one map, its noise and its standard errors."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftrek.data.sources.tables import Table
+from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
+from halftrek.estimation import Fit
+from halftrek.estimation.status import troubles
+from halftrek.graphs import Graph, did_you_mean
+from halftrek.identification import Verdict
+from halftrek.inference.factor import Slopes, joint_factor
+from halftrek.inference.how import How
+from halftrek.models import CGLSCM, Floats
+from halftrek.notes import note
+from halftrek.queries import Counterfactual, Interventional, Query
+from halftrek.queries.derivatives import Gradient
+from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
+
+Decide = Callable[[Query], Verdict]
+Unidentified = Literal["raise", "nan"]
+Places = NDArray[np.intp] | slice
+
+ROWS = 4096  # rows that are worked on at a time: they stay in the cache, and products are too small to be shared out
+_SHIFT = re.compile(r"\s*([+*-])\s*(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)\s*$")
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """One line for each outcome and one column for each unit.
+
+    ``mean`` is what would have been expected, ``noise`` the standard deviation of the unit's own outcome around it,
+    ``errors`` the standard error of the mean (None for a given model): two kinds of not knowing, kept apart.
+    """
+
+    outcomes: tuple[str, ...]
+    mean: Floats
+    noise: Floats
+    errors: Floats | None = None
+    reach: Floats | None = None
+    note: str = ""  # what speaks against the intervals, if anything does
+
+    def columns(self) -> dict[str, Any]:
+        """``y noise_sd se ci_low ci_high``; of several outcomes the names are ``y_noise_sd`` and so on.
+
+        ``note`` is the last column where something speaks against the intervals.
+        """
+        found: dict[str, Any] = {}
+        for k, y in enumerate(self.outcomes):
+            head = "" if len(self.outcomes) == 1 else f"{y}_"
+            found |= {y: self.mean[k], f"{head}noise_sd": self.noise[k]}
+            if self.errors is not None and self.reach is not None:
+                found[f"{head}se"] = self.errors[k]
+                found |= {f"{head}ci_low": self.mean[k] - self.reach[k], f"{head}ci_high": self.mean[k] + self.reach[k]}
+        return found | {"note": [self.note] * self.mean.shape[1]} if self.note else found
+
+
+def exact_units(model: CGLSCM, table: Table, held: Mapping[str, Floats], outcomes: Sequence[str]) -> Units:
+    """Counterfactuals of a model whose parameters are known."""
+    mean = np.full((len(outcomes), len(table.values)), np.nan)
+    noise = np.full_like(mean, np.nan)
+    for seen, rows in _by_pattern(table, model.graph):
+        found = unit_map(model, seen, tuple(held), outcomes)
+        for part, evidence, values in _parts(table, held, seen, rows):
+            _refuse_impossible(found, evidence, part)
+            mean[:, part], noise[:, part] = found.means(evidence, values).T, found.noise[:, None]
+    return Units(tuple(outcomes), mean, noise)
+
+
+def estimated_units(
+    fit: Fit,
+    table: Table,
+    held: Mapping[str, Floats],
+    outcomes: Sequence[str],
+    how: How,
+    *,
+    decide: Decide,
+    unidentified: Unidentified = "raise",
+) -> Units:
+    """Counterfactuals of a fitted model with standard errors; each set of variables seen is identified on its own."""
+    if unidentified not in ("raise", "nan"):
+        raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
+    mean = np.full((len(outcomes), len(table.values)), np.nan)
+    noise, errors, reach = (np.full_like(mean, np.nan) for _ in range(3))
+    _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
+    # where the effects of what is held are identified, so is every question of this kind, whatever was seen
+    plain = {y for y in outcomes if decide(Interventional((y,), dict.fromkeys(held))).identified}
+    for seen, rows in _by_pattern(table, fit.graph):
+        known = [
+            k
+            for k, y in enumerate(outcomes)
+            if y in plain or _identified(decide, seen, tuple(held), y, rows, unidentified)
+        ]
+        if not known:
+            continue
+        found = unit_map(fit.model, seen, tuple(held), [outcomes[k] for k in known])
+        gradients = unit_gradients(found)
+        _warn_without_means(fit, gradients)
+        count = 1 + len(seen) + len(held)
+        stacked = Slopes.of([g for line in gradients for g in line])
+        factor = joint_factor(fit, stacked, how)
+        pieces = [factor.part(slice(k * count, (k + 1) * count)).small() for k in range(len(known))]
+        for part, evidence, values in _parts(table, held, seen, rows):
+            _refuse_impossible(found, evidence, part)
+            weights = found.weights(evidence, values)
+            means = found.means(evidence, values)
+            for i, k in enumerate(known):
+                mean[k, part], noise[k, part] = means[:, i], found.noise[i]
+                errors[k, part], reach[k, part] = pieces[i].errors(weights), pieces[i].reaches(weights)
+    return Units(tuple(outcomes), mean, noise, errors, reach)
+
+
+def one_unit(graph: Graph, unit: Mapping[str, Any], do: Mapping[str, Any], outcomes: Sequence[str]) -> Counterfactual:
+    """The question about one unit; None and nan were not seen."""
+    for v in unit:
+        if v not in graph:
+            raise QueryError(
+                f"the graph has no variable {v!r}, of which a value was given.{did_you_mean(v, graph.observed)}"
+            )
+    numbers = {v: _number(v, x) for v, x in unit.items() if x is not None}
+    seen = {v: x for v, x in numbers.items() if not np.isnan(x)}
+    table = Table(tuple(seen), np.array([list(seen.values())], dtype=float).reshape(1, len(seen)), tuple(seen))
+    held = held_values(graph, do, table)
+    values = np.concatenate([table.values[0], *held.values()])
+    return unit_query(tuple(seen), tuple(held), outcomes, values)
+
+
+def _number(v: str, value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = np.inf
+    if isinstance(value, str) or np.isinf(found):
+        raise QueryError(f"the value of {v!r} is a finite number, or None if it was not seen, not {value!r}")
+    return found
+
+
+def held_values(graph: Graph, do: Mapping[str, Any], table: Table) -> dict[str, Floats]:
+    """What each variable is held at in each row: numbers, one for each row, a column's name, or "+1", "-1", "*2"."""
+    if not do:
+        raise QueryError("do names what is held in the other world, for instance do={'x': 1}")
+    held = {}
+    for v, value in do.items():
+        if v not in graph:
+            raise QueryError(f"do: the graph has no variable {v!r}.{did_you_mean(v, graph.observed)}")
+        held[v] = _held(v, value, table)
+        if not np.isfinite(held[v]).all():
+            row = int(np.argmin(np.isfinite(held[v])))
+            raise QueryError(f"do: {v!r} has no finite value in row {row}; give one, or leave the row out")
+    return held
+
+
+def columns_named(do: Mapping[str, Any]) -> list[str]:
+    """Columns of the table that ``do`` takes its values from."""
+    return [value for value in do.values() if isinstance(value, str) and not _SHIFT.match(value)]
+
+
+def _held(v: str, value: Any, table: Table) -> Floats:
+    count = len(table.values)
+    if isinstance(value, str):
+        shift = _SHIFT.match(value)
+        if shift is None and value not in table.names:  # of one unit: a table's columns are looked up when it is read
+            raise DataError(f"the data have no column {value!r}.{did_you_mean(value, table.columns)}")
+        if shift is None:
+            return table.column(value)
+        if v not in table.names or np.isnan(table.column(v)).any():
+            raise QueryError(f"do: {v!r} {value} changes the value that was seen, but {v!r} is missing in some rows")
+        now, amount = table.column(v), float(shift[2])
+        return {"+": now + amount, "-": now - amount, "*": now * amount}[shift[1]]
+    try:
+        found = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise QueryError(f"do: {v!r} is held at a number, or at one number for each row, not at {value!r}") from None
+    if found.ndim and found.shape != (count,):
+        raise QueryError(
+            f"do: {v!r} has values of shape {found.shape} for {count:,} rows; give one number for each row"
+        )
+    return np.asarray(np.broadcast_to(found, (count,)))
+
+
+def _by_pattern(table: Table, graph: Graph) -> Iterator[tuple[tuple[str, ...], Places]]:
+    """Rows with the same variables seen; one slice where nothing is missing."""
+    at = [k for k, v in enumerate(table.names) if v in graph]
+    names = [table.names[k] for k in at]
+    holes = np.isnan(table.values[:, at]) if len(at) < len(table.names) else np.isnan(table.values)
+    if not holes.any():
+        yield tuple(names), slice(None)
+        return
+    packed = np.ascontiguousarray(np.packbits(holes, axis=1))
+    keys, where = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
+    order = np.argsort(where, kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(where, minlength=len(keys)))[:-1]):
+        yield tuple(v for v, hole in zip(names, holes[rows[0]], strict=True) if not hole), rows
+
+
+def _parts(
+    table: Table, held: Mapping[str, Floats], seen: tuple[str, ...], rows: Places
+) -> Iterator[tuple[Places, Floats, Floats]]:
+    """Places, evidence and held values of some rows at a time."""
+    at = [table.names.index(v) for v in seen]
+    for start in range(0, len(table.values) if isinstance(rows, slice) else len(rows), ROWS):
+        stretch = slice(start, start + ROWS)
+        part = stretch if isinstance(rows, slice) else rows[stretch]
+        yield part, table.values[part][:, at], np.stack([x[part] for x in held.values()], axis=1)
+
+
+def _identified(
+    decide: Decide, seen: tuple[str, ...], held: tuple[str, ...], outcome: str, rows: Places, unidentified: Unidentified
+) -> bool:
+    query = unit_query(seen, held, (outcome,))
+    verdict = decide(query)
+    if not verdict.identified and unidentified == "raise":
+        many = "all rows" if isinstance(rows, slice) else f"{len(rows):,} rows"
+        raise NotIdentifiedError(
+            f"{many} in which {', '.join(seen) or 'nothing'} was seen: {verdict.explain()}\n"
+            f"Other rows may be answered: unidentified='nan' leaves these empty.",
+            verdict,
+        )
+    return verdict.identified
+
+
+def _refuse_impossible(found: UnitMap, evidence: Floats, part: Places) -> None:
+    bad = found.first_impossible(evidence)
+    if bad is not None:
+        row = part.start + bad if isinstance(part, slice) else int(part[bad])
+        raise QueryError(
+            f"row {row} cannot occur in this model: some of its values determine others, which differ. "
+            f"Leave those empty"
+        )
+
+
+def _warn_of_trouble(fit: Fit, variables: set[str]) -> None:
+    """A table has no place for what to know before trusting it."""
+    involved = fit.graph.ancestors(variables)
+    for trouble in troubles(fit.status, fit.districts, involved):
+        warnings.warn(str(trouble), stacklevel=5)
+
+
+def _warn_without_means(fit: Fit, gradients: list[list[Gradient]]) -> None:
+    if not fit.moments.has_mean and any(line[0].mean.any() for line in gradients):
+        warnings.warn(str(note("no means, rows")), stacklevel=5)

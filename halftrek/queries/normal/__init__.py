@@ -1,0 +1,1 @@
+"""The normal distribution: conditioned, truncated, in boxes."""

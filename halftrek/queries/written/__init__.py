@@ -1,0 +1,1 @@
+"""Questions as text and LaTeX."""

@@ -1,0 +1,260 @@
+"""What a picture of a graph shows, before it is drawn: nodes, lines and labels with their places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from halftrek.errors import GraphError
+from halftrek.graphs import Graph, did_you_mean, edge_key, parse_edge_key
+from halftrek.reporting.plots.curves import HEIGHT, curve, node_width, visible
+from halftrek.reporting.plots.layout import Edge, Point, lay_out
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halftrek.estimation.fit import Fit
+    from halftrek.models import CGLSCM
+
+Identified = Mapping[str, bool] | Literal["auto"] | None
+_CROWD = 5  # roots that all covary with each other from which on they are drawn as a star
+_DOT = 0.16  # width of the middle of a star
+_LETTER = 0.08  # half the width of a letter of a weight
+_BUDGET = 0.5  # seconds for the verdict on one edge
+
+
+@dataclass(frozen=True)
+class Node:
+    """A variable: its centre and width; ``hidden`` for a hidden cause, ``hub`` for the middle of a star, a dot."""
+
+    name: str
+    x: float
+    y: float
+    width: float
+    hidden: bool
+    hub: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Stroke:
+    """An edge between the borders of its nodes; ``dashed`` from something hidden, ``known`` unless not identified."""
+
+    edge: Edge
+    line: NDArray[np.float64]
+    straight: bool
+    dashed: bool
+    known: bool
+
+
+@dataclass(frozen=True)
+class Label:
+    """The weight of an edge."""
+
+    text: str
+    x: float
+    y: float
+    dashed: bool
+    known: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """All that is to be drawn, inside ``box`` (left, right, bottom, top)."""
+
+    nodes: tuple[Node, ...]
+    strokes: tuple[Stroke, ...]
+    labels: tuple[Label, ...]
+    box: tuple[float, float, float, float]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return self.box[1] - self.box[0], self.box[3] - self.box[2]
+
+
+def make_drawing(
+    source: Graph | Fit,
+    model: CGLSCM | None = None,
+    *,
+    identified: Identified = None,
+    digits: int = 2,
+    loadings: bool = True,
+) -> Drawing:
+    """A graph, or a fit: then with its weights, and what data do not determine has a question mark for a number."""
+    full, model, known = _parts(source, model, identified)
+    graph, hubs = _with_stars(full, known)
+    widths = {v: _DOT if v in hubs else node_width(v) for v in (*graph.observed, *graph.latents)}
+    layout = lay_out(graph, {v: max(1.0, w) for v, w in widths.items()})
+    whole = {edge: curve(route) for edge, route in layout.routes.items()}
+    lines = {
+        (u, kind, v): visible(line, layout.nodes[u], widths[u], layout.nodes[v], widths[v])
+        for (u, kind, v), line in whole.items()
+    }
+    hidden = graph.latents
+    strokes = tuple(
+        Stroke(e, lines[e], len(layout.routes[e]) == 2, e[0] in hidden or e[1] == "<->", known.get(e, True))
+        for e in layout.routes
+    )
+    nodes = tuple(Node(v, x, y, widths[v], v in hidden, v in hubs) for v, (x, y) in layout.nodes.items())
+    labels: tuple[Label, ...] = ()
+    if model is not None:
+        weights = edge_weights(full, model)
+        texts = {e: weight_text(w, digits) if known.get(e, True) else "?" for e, w in weights.items()}
+        shown = {e: text for e, text in texts.items() if loadings or e[0] not in full.latents}
+        labels = _labels(strokes, shown, nodes)
+    return Drawing(nodes, strokes, labels, _extent(nodes, list(whole.values()), labels))
+
+
+def edge_weights(graph: Graph, model: CGLSCM) -> dict[Edge, float]:
+    """The model's weight of every edge: coefficients, loadings of hidden causes, error covariances."""
+    at = {v: i for i, v in enumerate(model.names)}
+    hidden = {u: k for k, u in enumerate(model.latents)}
+    weights: dict[Edge, float] = {}
+    for u, kind, v in graph.edges():
+        if kind == "<->":
+            weights[u, kind, v] = float(model.W[at[u], at[v]])
+        else:
+            weights[u, kind, v] = float(model.C[hidden[u], at[v]] if u in hidden else model.T[at[u], at[v]])
+    return weights
+
+
+def weight_text(weight: float, digits: int) -> str:
+    """A few decimals; more where they would all be zero, none where they would say nothing."""
+    size = abs(weight)
+    decimals = digits if size >= 10.0**-digits * 5 or size == 0.0 else digits + 2
+    if size >= 100.0:
+        decimals = 0
+    text = f"{weight:.{decimals}f}" if size >= 5e-5 or size == 0.0 else f"{weight:.0e}"
+    return text.replace("-", "−")
+
+
+# -- what is known of each edge ------------------------------------------------------------------
+
+
+def _parts(
+    source: Graph | Fit, model: CGLSCM | None, identified: Identified
+) -> tuple[Graph, CGLSCM | None, dict[Edge, bool]]:
+    if isinstance(source, Graph):
+        known = _decided(source) if identified == "auto" else _given(source, identified or {})
+        return source, model, known
+    chosen = source.model if model is None else model
+    if identified is None or identified == "auto":
+        return source.graph, chosen, determined(source)
+    return source.graph, chosen, _given(source.graph, identified)
+
+
+def determined(fit: Fit) -> dict[Edge, bool]:
+    """Which edges' weights the data of a fit determine."""
+    from halftrek.inference import parameter_rows
+
+    found: set[Edge] = set()
+    for row in parameter_rows(fit):
+        if not np.isnan(row.est):
+            if row.op == "~~":
+                found |= {(row.lhs, "<->", row.rhs), (row.rhs, "<->", row.lhs)}
+            elif row.op in ("~", "=~"):
+                found.add((row.rhs, "->", row.lhs) if row.op == "~" else (row.lhs, "->", row.rhs))
+    fixed = {parse_edge_key(key) for key, value in fit.graph.coefficients.items() if not isinstance(value, str)}
+    return {e: e in found or e in fixed or (e[2], e[1], e[0]) in fixed for e in fit.graph.edges()}
+
+
+def _decided(graph: Graph) -> dict[Edge, bool]:
+    """Which edges' weights the graph alone identifies; of hidden causes nothing is asked."""
+    from halftrek.identification import identify
+    from halftrek.queries import DirectEffect, ErrorCovariance
+
+    known: dict[Edge, bool] = {}
+    for u, kind, v in graph.edges():
+        if u not in graph.latents:
+            query = ErrorCovariance(u, v) if kind == "<->" else DirectEffect(u, v)
+            known[u, kind, v] = identify(graph, query, budget=_BUDGET, witness=False).identified
+    return known
+
+
+def _given(graph: Graph, identified: Mapping[str, bool]) -> dict[Edge, bool]:
+    edges = set(graph.edges())
+    known: dict[Edge, bool] = {}
+    for key, value in identified.items():
+        u, kind, v = parse_edge_key(key)
+        edge = (u, kind, v) if (u, kind, v) in edges else (v, kind, u)
+        if edge not in edges or (kind == "->" and edge != (u, kind, v)):
+            hint = did_you_mean(edge_key(u, kind, v), [edge_key(*e) for e in graph.edges()])
+            raise GraphError(f"identified names the edge {key!r}, which the graph does not have.{hint}")
+        known[edge] = bool(value)
+    return known
+
+
+# -- stars ---------------------------------------------------------------------------------------
+
+
+def _with_stars(graph: Graph, known: dict[Edge, bool]) -> tuple[Graph, set[str]]:
+    """The graph with each crowd of roots that all covary joined to one dot: ten arcs or a hundred say no more."""
+    roots = [v for v in graph.observed if not graph.parents(v) and not graph.latent_parents(v)]
+    arcs, hubs = list(graph.bidirected), dict[str, tuple[str, ...]]()
+    rest = set(roots)
+    for v in roots:
+        crowd = [v] if v in rest else []
+        for w in roots:
+            if w in rest and w not in crowd and all(w in graph.siblings(u) for u in crowd):
+                crowd.append(w)
+        free = all(known.get(e, True) for e in _arcs_within(graph, crowd))
+        if len(crowd) >= _CROWD and free:
+            rest -= set(crowd)
+            within = set(_arcs_within(graph, crowd))
+            arcs = [(a, b) for a, b in arcs if (a, "<->", b) not in within]
+            hubs[f"{' '.join(crowd)} together"] = tuple(crowd)
+    return Graph(graph.directed, arcs, {**graph.latents, **hubs}, graph.observed) if hubs else graph, set(hubs)
+
+
+def _arcs_within(graph: Graph, crowd: Sequence[str]) -> list[Edge]:
+    inside = set(crowd)
+    return [(a, "<->", b) for a, b in graph.bidirected if a in inside and b in inside]
+
+
+# -- places --------------------------------------------------------------------------------------
+
+
+def _labels(strokes: Sequence[Stroke], texts: Mapping[Edge, str], nodes: Sequence[Node]) -> tuple[Label, ...]:
+    taken: list[tuple[float, float, float]] = [(node.x, node.y, node.width / 2 + 0.2) for node in nodes]
+    labels = []
+    for stroke in strokes:
+        if stroke.edge in texts:
+            others = [s.line for s in strokes if s is not stroke]
+            x, y = _free_place(stroke.line, taken, np.vstack(others) if others else np.empty((0, 2)))
+            taken.append((x, y, 0.5))
+            labels.append(Label(texts[stroke.edge], x, y, stroke.dashed, stroke.known))
+    return tuple(labels)
+
+
+def _free_place(
+    line: NDArray[np.float64], taken: Sequence[tuple[float, float, float]], others: NDArray[np.float64]
+) -> Point:
+    """The place on the line with the most room around it; the middle if all are equal."""
+
+    def room(share: float) -> float:
+        x, y = line[round(share * (len(line) - 1))]
+        nodes = min((math.hypot((x - a) / (0.5 + reach), (y - b) / 0.55) for a, b, reach in taken), default=9.0)
+        lines = float(np.min(np.hypot(others[:, 0] - x, others[:, 1] - y))) if len(others) else 9.0
+        return min(nodes, 1.2) + min(lines, 0.3) - 0.2 * abs(share - 0.5)
+
+    best = max((0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73), key=room)
+    x, y = line[round(best * (len(line) - 1))]
+    return float(x), float(y)
+
+
+def _extent(
+    nodes: Sequence[Node], lines: Sequence[NDArray[np.float64]], labels: Sequence[Label]
+) -> tuple[float, float, float, float]:
+    xs = [node.x + side * node.width / 2 for node in nodes for side in (-1, 1)]
+    ys = [node.y + side * HEIGHT / 2 for node in nodes for side in (-1, 1)]
+    xs += [label.x + side * _LETTER * len(label.text) for label in labels for side in (-1, 1)]
+    ys += [label.y + side * HEIGHT / 3 for label in labels for side in (-1, 1)]
+    for line in lines:
+        (left, bottom), (right, top) = line.min(axis=0), line.max(axis=0)
+        xs += [float(left), float(right)]
+        ys += [float(bottom), float(top)]
+    return min(xs) - 0.2, max(xs) + 0.2, min(ys) - 0.2, max(ys) + 0.2

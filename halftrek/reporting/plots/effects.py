@@ -1,0 +1,223 @@
+"""Effects as pictures: a forest of intervals, the paths of an effect, the response to a dose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halftrek.errors import DataError, InputError
+from halftrek.queries import Interventional
+from halftrek.reporting.columns import columns_in, numbers, pick
+from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, tidy_axes, wrapped
+from halftrek.reporting.plots.seen import seen_line, seen_means
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from halftrek.estimation.fit import Fit
+
+_ROW = 0.34  # inches for one line of a forest
+Line = tuple[str, float, float, float]  # label, estimate, low, high
+
+
+def plot_effects(effects: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """A forest plot: one line for each effect, its estimate and interval, and a rule at zero.
+
+    ``effects`` is a list of answers, a dict of answers by label, or a tidy frame with ``est``, ``ci_low`` and
+    ``ci_high`` (as ``fit.effects()`` and ``fit.params()`` give them). Effects without a number are left out.
+    """
+    lines = [line for line in _lines(effects) if np.isfinite(line[1])]
+    if not lines:
+        raise InputError("plot_effects: there is no effect with a number to draw")
+    ax = axes_or_new(ax, (6.4, 1.0 + _ROW * len(lines)))
+    places = np.arange(len(lines))[::-1]
+    ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=0)
+    for place, (_, value, low, high) in zip(places, lines, strict=True):
+        clear = low > 0.0 or high < 0.0
+        ax.plot([low, high], [place, place], color=BLUE, linewidth=2.2, solid_capstyle="butt", zorder=2)
+        ax.plot(value, place, "o", color=BLUE, markerfacecolor=BLUE if clear else "white", markersize=6.5, zorder=3)
+    ax.set_yticks(places, [wrapped(label, 34) for label, *_ in lines], parse_math=False)
+    ax.set_ylim(-0.6, len(lines) - 0.4)
+    ax.set_xlabel("effect, with its interval")
+    tidy_axes(ax, title, left=False)
+    return ax
+
+
+def plot_paths(paths: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """The paths of a total effect as bars that add up to it.
+
+    ``paths`` is what ``fit.decompose("x", "y")`` gives, or a tidy frame with the columns ``path`` and ``est``, and
+    ``ci_low`` and ``ci_high`` for whiskers. Each bar begins where the one above ends.
+    """
+    rows, total = _shares(paths)
+    if not rows:
+        raise InputError("plot_paths: there is no path with a number to draw")
+    ax = axes_or_new(ax, (6.4, 1.2 + 0.42 * (len(rows) + 1)))
+    ends = np.concatenate([[0.0], np.cumsum([value for _, value, _, _ in rows])])
+    whole = float(ends[-1]) if total is None else total[1]
+    places = np.arange(len(rows) + 1)[::-1]
+    for place, start, (_, value, low, high) in zip(places, ends, rows, strict=False):
+        ax.barh(place, value, left=start, height=0.6, color=BLUE if value >= 0 else VERMILION, zorder=2)
+        if np.isfinite(low) and np.isfinite(high):
+            ax.plot([start + low, start + high], [place, place], color=INK, linewidth=1.0, zorder=3)
+    for i in range(1, len(rows) + 1):
+        ax.plot([ends[i]] * 2, [places[i] - 0.3, places[i - 1] + 0.3], color=GREY, linewidth=0.8, zorder=1)
+    ax.barh(places[-1], whole, height=0.6, color=INK, zorder=2)
+    ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=0)
+    labels = [*(label for label, *_ in rows), "total" if total is None else total[0]]
+    values = [*(value for _, value, _, _ in rows), whole]
+    texts = [f"{wrapped(label, 34)}\n{_part(value, whole)}" for label, value in zip(labels, values, strict=True)]
+    ax.set_yticks(places, texts, fontsize="small", parse_math=False)
+    ax.set_xlabel("effect, path after path")
+    tidy_axes(ax, title, left=False)
+    return ax
+
+
+def plot_dose_response(
+    fit: Fit,
+    cause: str,
+    outcome: str,
+    *,
+    values: Sequence[float] | None = None,
+    given: Mapping[str, float] | None = None,
+    level: float = 0.95,
+    seen: bool = True,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """The mean of ``outcome`` when ``cause`` is set to a range of values, with its pointwise interval.
+
+    ``values`` defaults to two standard deviations around the mean of the cause; ``given`` holds values of other
+    variables that were seen. ``seen`` draws what the rows say without the graph: dashed their regression of the outcome
+    on the cause (and on what is given), and, where the rows are at hand and nothing is given, means of groups of them.
+    """
+    doses = _doses(fit, cause, values)
+    known = dict(given or {})
+    answers = [fit.query(Interventional((outcome,), {cause: float(x)}, known), level=level) for x in doses]
+    means = np.array([float(a.mean) for a in answers])
+    bands = np.array([(np.nan, np.nan) if a.interval is None else a.interval for a in answers], dtype=float)
+    ax = axes_or_new(ax, (6.0, 3.8))
+    ax.fill_between(
+        doses, bands[:, 0], bands[:, 1], color=BLUE, alpha=0.2, linewidth=0.0, label=f"{level:.0%} interval"
+    )
+    ax.plot(doses, means, color=BLUE, linewidth=2.2, label=f"{cause} set by intervention")
+    if seen:
+        _draw_seen(ax, fit, cause, outcome, doses, known)
+    ax.set_xlim(float(doses[0]), float(doses[-1]))
+    ax.set_xlabel(cause, parse_math=False)
+    condition = "".join(f", {v} = {x:g}" for v, x in known.items())
+    ax.set_ylabel(f"mean of {outcome}{condition}", parse_math=False)
+    legend = ax.legend(frameon=False, fontsize="small")
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    tidy_axes(ax, title)
+    return ax
+
+
+def _draw_seen(
+    ax: Axes, fit: Fit, cause: str, outcome: str, doses: np.ndarray[Any, Any], given: Mapping[str, float]
+) -> None:
+    """The regression in the rows, and means of groups of rows; nothing where no row has all that it takes."""
+    try:
+        start, slope = seen_line(fit, cause, outcome, given)
+    except DataError:
+        return
+    look: dict[str, Any] = {
+        "color": VERMILION,
+        "zorder": 3,
+    }  # above the answer, so that both are seen where they are one
+    ax.plot(
+        doses, start + slope * doses, linestyle="--", linewidth=1.8, label="as seen: regression of the rows", **look
+    )
+    means = None if given else seen_means(fit, cause, outcome)
+    if means is not None:
+        inside = (means.cause >= doses[0]) & (means.cause <= doses[-1])
+        ax.plot(
+            means.cause[inside],
+            means.outcome[inside],
+            "o",
+            markersize=4.0,
+            label="as seen: means of groups of rows",
+            **look,
+        )
+
+
+def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> np.ndarray[Any, Any]:
+    if values is not None:
+        doses = np.sort(np.asarray(values, dtype=float))
+        if doses.ndim != 1 or len(doses) < 2:
+            raise InputError("plot_dose_response: values must be at least two numbers")
+        return doses
+    fit.graph.parents(cause)  # an unknown name is refused here, with a hint
+    at = fit.moments.names.index(cause)
+    centre, reach = float(fit.moments.mean[at]), 2.0 * float(np.sqrt(fit.moments.cov[at, at]))
+    return np.linspace(centre - reach, centre + reach, 33)
+
+
+def _lines(effects: Any) -> list[Line]:
+    if isinstance(effects, Mapping) and all(hasattr(a, "estimate") for a in effects.values()):
+        return [_of_answer(str(label), answer) for label, answer in effects.items()]
+    if isinstance(effects, (list, tuple)):
+        return [_of_answer(str(answer.query), answer) for answer in effects]
+    columns = columns_in(effects, "plot_effects")
+    values = numbers(pick(columns, ("est", "estimate", "value"), "plot_effects"))
+    lows = numbers(pick(columns, ("ci_low", "low"), "plot_effects"))
+    highs = numbers(pick(columns, ("ci_high", "high"), "plot_effects"))
+    return list(zip(_labels(columns), values, lows, highs, strict=True))
+
+
+def _of_answer(label: str, answer: Any) -> Line:
+    value = np.asarray(answer.value, dtype=float)
+    if value.ndim:
+        raise InputError(f"plot_effects: {label} has {value.size} outcomes; ask for one at a time")
+    low, high = (np.nan, np.nan) if answer.interval is None else answer.interval
+    return label, float(value), float(low), float(high)
+
+
+def _labels(columns: Mapping[str, list[Any]]) -> list[str]:
+    """What each line is about: a column that says so, or the ends of an effect."""
+    for name in ("label", "path", "query"):
+        if name in columns:
+            return [str(v) for v in columns[name]]
+    if "cause" in columns and "effect" in columns:
+        kinds = columns.get("kind", ["total"] * len(columns["cause"]))
+        ends = zip(columns["cause"], columns["effect"], kinds, strict=True)
+        return [
+            f"{u} {'->' if k == 'direct' else '~>'} {v}" + ("" if k in ("direct", "total") else f" ({k})")
+            for u, v, k in ends
+        ]
+    if {"lhs", "op", "rhs"} <= set(columns):
+        parts = zip(columns["lhs"], columns["op"], columns["rhs"], strict=True)
+        return [_parameter(lhs, op, rhs) for lhs, op, rhs in parts]
+    return [str(v) for v in pick(columns, ("effect",), "plot_effects")]
+
+
+def _parameter(lhs: str, op: str, rhs: str) -> str:
+    if op == "~":
+        return f"{rhs} -> {lhs}"
+    return f"{lhs} {'->' if op == '=~' else '<->' if op == '~~' else op} {rhs}".strip()
+
+
+def _shares(paths: Any) -> tuple[list[Line], Line | None]:
+    """The paths with numbers, and the total if it is among them."""
+    total = None
+    if hasattr(paths, "rows") and hasattr(paths, "total"):
+        whole = paths.total
+        total = (str(whole.path), float(whole.est), float(whole.ci_low), float(whole.ci_high))
+        rows = [(str(r.path), float(r.est), float(r.ci_low), float(r.ci_high)) for r in paths.rows]
+    else:
+        columns = columns_in(paths, "plot_paths")
+        values = numbers(pick(columns, ("est", "estimate", "value"), "plot_paths"))
+        gaps = [float("nan")] * len(values)
+        lows, highs = (numbers(columns.get(name, gaps)) for name in ("ci_low", "ci_high"))
+        rows = list(zip(map(str, pick(columns, ("path",), "plot_paths")), values, lows, highs, strict=True))
+        if rows and "~>" in rows[-1][0]:
+            total = rows.pop()
+    return [row for row in rows if np.isfinite(row[1])], total
+
+
+def _part(value: float, whole: float) -> str:
+    share = f" ({value / whole:.0%})" if whole and value != whole else ""
+    return f"{value:.3g}{share}".replace("-", "−")

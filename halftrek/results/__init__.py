@@ -1,0 +1,1 @@
+"""What users hold in their hands, and the walk that makes it."""

@@ -1,0 +1,160 @@
+"""What comes back from a question: the answer, its verdict, its uncertainty, what to know before trusting it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from halftrek.identification import Verdict
+from halftrek.inference import Estimate
+from halftrek.models import Floats, Gaussian
+from halftrek.notes import Note, in_words, warnings_of
+from halftrek.portable import Portable
+from halftrek.queries import Query
+
+
+@dataclass(frozen=True, eq=False)
+class Answer(Portable):
+    """What was asked, whether it can be known, and what it is.
+
+    ``result`` is a number, or a distribution for ``P(...)`` of variables. ``outcome`` is the distribution whose mean
+    was asked for: its spread is noise between units, which more data do not reduce, unlike ``se`` and ``interval``.
+    ``n`` is the number of rows behind the estimate; ``notes`` are findings, each with a ``code`` and ``facts``.
+    ``crude`` is what the rows say without the graph, if that was asked for: an association, with its own interval.
+    """
+
+    query: Query
+    result: float | Gaussian
+    verdict: Verdict | None = None
+    notes: tuple[Note, ...] = ()
+    estimate: Estimate | None = None
+    outcome: Gaussian | None = None
+    n: float | None = None
+    crude: Answer | None = None
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against the number or its interval, in sentences; ``notes`` has it as values, and more."""
+        return warnings_of(self.notes)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know of the number that does not speak against it, in sentences."""
+        return in_words(n for n in self.notes if n.level == "note")
+
+    @property
+    def asides(self) -> tuple[str, ...]:
+        """What else there is to know of the number, in sentences; ``explain()`` has it, and ``str`` leaves it out."""
+        return in_words(n for n in self.notes if n.level == "aside")
+
+    @property
+    def distribution(self) -> Gaussian | None:
+        """The distribution of the outcomes, if one was asked for."""
+        return self.result if isinstance(self.result, Gaussian) else None
+
+    @cached_property
+    def value(self) -> float | Floats:
+        """The number asked for; of a distribution, its mean."""
+        return self.mean
+
+    @cached_property
+    def mean(self) -> float | Floats:
+        """Mean of the outcome, an array for several; of an effect, its value."""
+        if not isinstance(self.result, Gaussian):
+            return self.result
+        return float(self.result.mean[0]) if len(self.result.names) == 1 else self.result.mean
+
+    @cached_property
+    def variance(self) -> float | Floats | None:
+        """Variance of the outcome between units, an array for several (see ``cov``); None for other numbers."""
+        if not isinstance(self.result, Gaussian):
+            return None if self.outcome is None else float(self.outcome.cov[0, 0])
+        return float(self.result.cov[0, 0]) if len(self.result.names) == 1 else self.result.variance
+
+    @property
+    def cov(self) -> Floats | None:
+        """Covariance matrix of the outcomes."""
+        return self.result.cov if isinstance(self.result, Gaussian) else None
+
+    @cached_property
+    def se(self) -> float | Floats | None:
+        """Standard error of the mean or the effect; None for a given model."""
+        return None if self.estimate is None else _one_or_all(self.estimate.errors)
+
+    @cached_property
+    def interval(self) -> tuple[float, float] | Floats | None:
+        """Confidence interval of the mean or the effect; one row for each of several outcomes."""
+        return None if self.estimate is None else _ends(self.estimate.intervals)
+
+    @cached_property
+    def variance_interval(self) -> tuple[float, float] | Floats | None:
+        """Confidence interval of the outcome's variance; None for an effect."""
+        if self.estimate is None or not len(self.estimate.variances):
+            return None
+        return _ends(self.estimate.variance_intervals)
+
+    @property
+    def identified(self) -> bool:
+        """True if the graph alone fixes the answer (always, for a model whose parameters are given)."""
+        return self.verdict is None or self.verdict.identified
+
+    @property
+    def method(self) -> str:
+        """How the answer is identified; "given model" if the parameters are known."""
+        return "given model" if self.verdict is None else str(self.verdict.method)
+
+    @property
+    def estimand(self) -> str:
+        """What the answer is a function of, in text."""
+        return "" if self.verdict is None else str(self.verdict.estimand or "")
+
+    def explain(self) -> str:
+        """What was asked, whether and why it can be known, the estimate and what it means, in sentences."""
+        from halftrek.results.explanation import explain
+
+        return explain(self)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the answer with its verdict as JSON; ``ht.load`` gives it back to the last bit."""
+        from halftrek.storage import save
+
+        return save(self, path, overwrite=overwrite)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from halftrek.reporting.html import answer_html
+
+        return answer_html(self)
+
+    def __str__(self) -> str:
+        if isinstance(self.result, Gaussian):
+            parts = [
+                f"{v}: mean {self.result.mean[i]:.6g}{self._range(i)}, variance {self.result.variance[i]:.6g}"
+                for i, v in enumerate(self.result.names)
+            ]
+            text = "; ".join(parts)
+        else:
+            text = f"{self.result:.6g}{self._range(0)}"
+        lines = [f"{self.query} = {text}", *(f"note: {n}" for n in self.remarks)]
+        lines += [f"warning: {w}" for w in self.warnings]
+        if self.crude is not None:
+            lines.append(f"crude, in the rows without the graph: {self.crude}")
+        return "\n".join(lines)
+
+    def _range(self, i: int) -> str:
+        if self.estimate is None or np.isnan(self.estimate.errors[i]):
+            return ""
+        low, high = self.estimate.intervals[i]
+        return f" ({100 * self.estimate.level:g}% interval {low:.4g} to {high:.4g})"
+
+
+def _one_or_all(values: Floats) -> float | Floats:
+    return float(values[0]) if len(values) == 1 else values
+
+
+def _ends(intervals: Floats) -> tuple[float, float] | Floats:
+    return (float(intervals[0, 0]), float(intervals[0, 1])) if len(intervals) == 1 else intervals

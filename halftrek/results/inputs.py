@@ -1,0 +1,281 @@
+"""What users hand over, recognised: graphs as text, files or networkx, questions, rows or covariances."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halftrek.data import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
+from halftrek.data.categories import Categories, bare_names, expanded_names
+from halftrek.data.read import resolve_categories
+from halftrek.data.weights import Sampled, one_kind
+from halftrek.errors import DataError, HalftrekWarning, InputError, QueryError
+from halftrek.graphs import Graph, with_indicators
+from halftrek.models import Rows
+from halftrek.queries import Query
+from halftrek.syntax import parse_graph, parse_question
+
+if TYPE_CHECKING:
+    from halftrek.data.groups import GroupMoments
+
+
+def read_graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
+    """A graph from text in any syntax, from a file that holds such text, or from a networkx graph.
+
+    What its text says and the graph does not hold, or holds in another way, is warned of; ``graph.notes`` keeps it.
+    """
+    if syntax != "auto" and not isinstance(source, str | os.PathLike):
+        raise InputError(f"syntax={syntax!r} goes with text, not with a {type(source).__name__}: leave it out")
+    if isinstance(source, Graph):
+        return source
+    if isinstance(source, os.PathLike):
+        return _told(parse_graph(_text_of(Path(source)), syntax))
+    if isinstance(source, str):
+        if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
+            return _told(parse_graph(_text_of(Path(source)), syntax))
+        return _told(parse_graph(source, syntax))
+    if hasattr(source, "is_directed"):
+        return Graph.from_networkx(source)
+    raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
+
+
+def _told(graph: Graph) -> Graph:
+    """The graph; its notes are warned of, at the user's line of code."""
+    for note in graph.notes:
+        warnings.warn(str(note), HalftrekWarning, stacklevel=_depth_of_caller())
+    return graph
+
+
+def _depth_of_caller() -> int:
+    """How many calls above ours the first one from outside of halftrek is."""
+    depth = 0
+    while sys._getframe(depth + 1).f_globals.get("__name__", "").startswith("halftrek."):
+        depth += 1
+    return depth + 1
+
+
+def read_question(question: str | Query) -> Query:
+    if isinstance(question, str):
+        return parse_question(question)
+    if not isinstance(question, Query):
+        raise QueryError(f"a question is text such as 'P(y | do(x=1))', not {type(question).__name__}")
+    return question
+
+
+def read_data(
+    chosen: Graph,
+    data: Any,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    mean: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    divisor: Literal["n", "n-1"] = "n",
+    weights: Any = None,
+    missing: Literal["fiml", "drop", "error"] = "fiml",
+    sampling_weights: Any = None,
+    categories: Categories = (),
+) -> Moments | Patterns:
+    """The moments of the graph's variables, from rows of any kind or from a covariance; patterns if rows have holes."""
+    _refuse_missing(missing)
+    if (data is None) == (cov is None):
+        raise DataError("give either data or cov with n, for instance ht.fit(g, data) or ht.fit(g, cov=S, n=412)")
+    weighted = weights is not None or sampling_weights is not None
+    _refuse_idle(data, n=n, mean=mean, divisor=divisor, weighted=weighted, missing=missing)
+    if isinstance(data, Moments | Patterns) and names is None:
+        return data
+    if data is None:
+        own = _has_names(cov)
+        return Moments.from_cov(
+            cov, n, mean=mean, names=names if names is not None or own else chosen.observed, divisor=divisor
+        )
+    unnamed = names is None and len(_shape(data)) == 2 and not _has_names(data)
+    if unnamed:
+        _refuse_wrong_width(data, bare_names(chosen.observed, categories) or ())
+    _refuse_covariance(data)
+    columns = names if names is not None else chosen.observed
+    told: Any = {"weights": weights, "sampling_weights": sampling_weights, "categories": categories}
+    if missing == "fiml" or isinstance(data, Patterns):
+        return read_patterns(data, columns, **told)
+    return read_moments(data, columns, missing=missing, **told)
+
+
+def read_categories(
+    chosen: Graph, data: Any, names: Sequence[str] | None, given: Mapping[str, Any] | None
+) -> tuple[Graph, Categories]:
+    """The graph with a node for each indicator of the columns of categories, and these with their levels."""
+    if not given:
+        return chosen, ()
+    if data is None or isinstance(data, Moments | Patterns) or is_grouped(data):
+        raise DataError("categories go with rows; moments and covariances have numbers already")
+    found = resolve_categories(data, chosen.observed if names is None else names, given)
+    return with_indicators(chosen, {c.column: c.names for c in found}), found
+
+
+def _refuse_idle(data: Any, *, n: Any, mean: Any, divisor: str, weighted: bool, missing: str) -> None:
+    """Raise for what has no meaning for data of this kind: rows, moments, or (None) a covariance."""
+    if data is not None and (n is not None or mean is not None):
+        raise DataError("n and mean go with cov; data bring their own")
+    if data is not None and divisor != "n":
+        raise DataError(
+            f"divisor={divisor!r} goes with cov; the moments of data are divided by their number: leave it out"
+        )
+    if data is None or isinstance(data, Moments | Patterns):
+        if weighted:
+            raise DataError("weights go with rows; give them where the rows are read: ht.moments(data, weights=...)")
+        if missing != "fiml":
+            raise DataError(f"missing={missing!r} goes with rows, and there are none any more: leave it out")
+
+
+def _refuse_missing(missing: str) -> None:
+    if missing not in ("fiml", "drop", "error"):
+        raise DataError(f'missing must be "fiml", "drop" or "error", not {missing!r}')
+
+
+def read_rows(
+    chosen: Graph,
+    data: Any,
+    *,
+    names: Sequence[str] | None,
+    weights: Any,
+    missing: Literal["error", "drop", "fiml"],
+    cluster: Any,
+    sampling_weights: Any = None,
+    categories: Categories = (),
+    read: Moments | Patterns | None = None,
+) -> RowReader | None:
+    """How to read the rows again, as those behind ``read`` were; None where there are none, only moments."""
+    if data is None or isinstance(data, Moments | Patterns):
+        if cluster is not None:
+            raise DataError("cluster goes with rows; moments and covariances do not say which row is in which cluster")
+        return None
+    weighting = None if read is None else read.weighting
+    reader = row_reader(
+        data,
+        chosen.observed if names is None else expanded_names(names, categories) or (),
+        weights=one_kind(weights, sampling_weights).given,
+        missing=missing,
+        cluster=cluster,
+        sampling=weighting.mean if isinstance(weighting, Sampled) else None,
+        categories=categories,
+    )
+    reader.check()
+    return reader
+
+
+def is_grouped(data: Any) -> bool:
+    """True for moments by group."""
+    return isinstance(data, Mapping) and bool(data) and all(isinstance(m, Moments | Patterns) for m in data.values())
+
+
+def read_grouped(
+    chosen: Graph,
+    data: Any,
+    *,
+    by: Any,
+    weights: Any,
+    missing: Literal["error", "drop", "fiml"],
+    sampling_weights: Any = None,
+    categories: Categories = (),
+) -> tuple[GroupMoments, RowReader | None]:
+    """What each group has (moments, or patterns where rows have holes), and how to read its rows again."""
+    from halftrek.data.groups import group_reader, read_groups, stack_groups
+
+    _refuse_missing(missing)
+    if is_grouped(data):
+        if by is not None or weights is not None or sampling_weights is not None:
+            raise DataError("moments by group say their groups and weights themselves: leave out by and weights")
+        return stack_groups(data, chosen.observed), None
+    if data is None or isinstance(data, Moments | Patterns):
+        raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
+    reader = group_reader(
+        data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories
+    )
+    reader.refuse_spent()
+    return read_groups(reader, missing=missing), reader
+
+
+def refuse_with_groups(**given: Any) -> None:
+    """Raise for options of one fit that fits by group do not have."""
+    usual = {"method": "em", "divisor": "n"}
+    for name, value in given.items():
+        if value is not usual.get(name) and value != usual.get(name):
+            raise InputError(f"{name} cannot be used with groups; leave it out, or fit each group on its own")
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_file_name(text: str) -> bool:
+    """True for one word with a file's ending, which nobody would call a variable."""
+    return not text.strip().count(" ") and Path(text).suffix in (
+        ".txt",
+        ".dot",
+        ".gv",
+        ".dag",
+        ".lav",
+        ".lavaan",
+        ".md",
+    )
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"the graph file {str(path)!r} is not text in UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        reason = error.strerror or "it cannot be opened"
+        raise InputError(
+            f"the graph file {str(path)!r} cannot be read: {reason}. Check the path and its permissions"
+        ) from None
+
+
+def _has_names(data: Any) -> bool:
+    return getattr(data, "columns", None) is not None or getattr(data, "names", None) is not None
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    """Rows and columns of a table in memory; nothing for a query, which would have to be run to know them."""
+    if type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+        return ()
+    shape = getattr(data, "shape", ())
+    return shape if isinstance(shape, tuple) else ()
+
+
+def _refuse_covariance(data: Any) -> None:
+    """A square symmetric table is a covariance or correlation matrix, not rows."""
+    shape = _shape(data)
+    if len(shape) == 2 and 1 < shape[0] == shape[1] <= 500 and not isinstance(data, Rows):
+        try:
+            values = np.asarray(data, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            return
+        sd = np.sqrt(np.maximum(np.diag(values), 0.0))
+        if np.isfinite(values).all() and (np.abs(values - values.T) <= 1e-6 * np.outer(sd, sd)).all() and sd.all():
+            raise DataError(
+                "the data are a square symmetric matrix, a covariance by its looks: give it as "
+                "ht.fit(graph, cov=matrix, n=number_of_rows)"
+            )
+
+
+def _refuse_wrong_width(data: Any, variables: Sequence[str]) -> None:
+    width = data.shape[1]
+    if width != len(variables):
+        raise DataError(
+            f"the array has {width} columns and the graph {len(variables)} variables ({', '.join(variables[:8])}); "
+            f"give names= for the columns"
+        )

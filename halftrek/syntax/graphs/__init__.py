@@ -1,0 +1,1 @@
+"""Text to graphs and back: arrows, lavaan, dagitty, DOT."""

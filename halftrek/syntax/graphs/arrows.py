@@ -1,0 +1,162 @@
+"""The arrows syntax: ``x -> y -> z; x <-> z; latent U; U -> {x, y} [0.5]``.
+
+``{x, y, z} <-> {x, y, z}``, the same names on both sides, joins each of them to each other. Statements end with ``;``
+or the line. ``latent U, V`` and ``observed x, y`` declare; a name alone declares an observed variable. Brackets after
+an edge hold its coefficient: a number fixes it, edges with the same label are equal. Comments begin with ``#``, ``//``
+or ``%%``, or stand in ``/* */``. Names with other characters than letters, digits, ``_`` and ``.`` are quoted.
+"""
+
+from __future__ import annotations
+
+from halftrek.errors import GraphSyntaxError
+from halftrek.graphs import Arcs, Coefficient, Graph, edge_key, parse_edge_key, quoted
+from halftrek.syntax.graphs.draft import Draft, number_text
+from halftrek.syntax.tokens import Cursor, Token, rules, scan
+
+_RULES = rules(
+    comments=r"#[^\n]*|//[^\n]*|%%[^\n]*|/\*.*?\*/",
+    symbols=r"<->|->|<-|[→←↔{}\[\],;]|~>|~~|=~|--|[-~=+*|:<>()]",
+)
+_ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
+_DECLARATIONS = ("latent", "observed")
+
+
+def parse(text: str) -> Graph:
+    """The graph that the text draws."""
+    cursor = Cursor(text, scan(text, _RULES, GraphSyntaxError, newlines=True), GraphSyntaxError)
+    draft = Draft(text)
+    while True:
+        cursor.skip("\n", ";")
+        if cursor.done:
+            return draft.build()
+        if cursor.sees(*_DECLARATIONS) and (cursor.after.is_name or cursor.after.text == "{"):
+            _declare(cursor, draft)
+        else:
+            _chain(cursor, draft)
+        if not (cursor.done or cursor.sees(";", "\n")):
+            _fail_after_statement(cursor)
+
+
+def write(graph: Graph) -> str:
+    """The text of the graph, one statement on a line."""
+    lines = [f"latent {', '.join(map(_name, graph.latents))}"] if graph.latents else []
+    drawn: dict[str, None] = {}
+    edges: list[str] = []
+    for u, v in graph.directed:
+        drawn |= {u: None, v: None}
+        edges.append(_edge(graph, u, "->", v))
+    for u, kids in graph.latents.items():
+        drawn |= dict.fromkeys(kids)
+        if len(kids) > 1 and not any(edge_key(u, "->", c) in graph.coefficients for c in kids):
+            edges.append(f"{_name(u)} -> {{{', '.join(map(_name, kids))}}}")
+        else:
+            edges.extend(_edge(graph, u, "->", c) for c in kids)
+    blocks = _blocks(graph)
+    for u, v in graph.bidirected.loose if blocks and isinstance(graph.bidirected, Arcs) else graph.bidirected:
+        drawn |= {u: None, v: None}
+        edges.append(_edge(graph, u, "<->", v))
+    for block in blocks:
+        drawn |= dict.fromkeys(block)
+        names = f"{{{', '.join(map(_name, block))}}}"
+        edges.append(f"{names} <-> {names}")
+    alone = [v for v in graph.observed if v not in drawn]
+    if (*drawn, *alone) != graph.observed:
+        lines.append(f"observed {', '.join(map(_name, graph.observed))}")
+        alone = []
+    return "\n".join([*lines, *edges, *map(_name, alone)])
+
+
+def _blocks(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """Blocks of covariances that can be written as one: nothing is known of any of them."""
+    arcs = graph.bidirected
+    if not isinstance(arcs, Arcs) or any(kind == "<->" for _, kind, _ in map(parse_edge_key, graph.coefficients)):
+        return ()
+    return arcs.blocks
+
+
+def _declare(cursor: Cursor, draft: Draft) -> None:
+    word = cursor.take().text
+    for name in _group(cursor) if cursor.sees("{") else _names(cursor):
+        draft.hide(name) if word == "latent" else draft.state(name)
+
+
+def _names(cursor: Cursor) -> list[Token]:
+    names = [cursor.expect_name()]
+    while cursor.accept(",") or cursor.here.is_name:
+        names.append(cursor.expect_name())
+    return names
+
+
+def _chain(cursor: Cursor, draft: Draft) -> None:
+    left = _group(cursor)
+    if not cursor.sees(*_ARROWS):
+        for name in left:
+            draft.state(name)
+        return
+    while cursor.sees(*_ARROWS):
+        arrow = _ARROWS[cursor.take().text]
+        cursor.skip("\n")
+        right = _group(cursor)
+        coefficient = _coefficient(cursor, draft)
+        if arrow == "<->" and coefficient is None and len(_words(left)) > 1 and _words(left) == _words(right):
+            draft.join(list({name.word: name for name in reversed(left)}.values())[::-1])
+            left = right
+            continue
+        for u in left:
+            for v in right:
+                draft.connect(u, arrow, v, coefficient)
+        left = right
+
+
+def _words(names: list[Token]) -> set[str]:
+    return {name.word for name in names}
+
+
+def _group(cursor: Cursor) -> list[Token]:
+    opened = cursor.accept("{")
+    if opened is None:
+        return [cursor.expect_name()]
+    names: list[Token] = []
+    cursor.skip("\n", ",", ";")
+    while not cursor.accept("}"):
+        if cursor.done:
+            cursor.fail("this '{' is not closed; add a '}'", opened)
+        names.append(cursor.expect_name("a variable's name or '}' is needed here"))
+        cursor.skip("\n", ",", ";")
+    if not names:
+        cursor.fail("the braces hold no name", opened)
+    return names
+
+
+def _coefficient(cursor: Cursor, draft: Draft) -> Coefficient | None:
+    opened = cursor.accept("[")
+    if opened is None:
+        return None
+    token = cursor.here
+    if token.kind not in ("name", "number", "quoted"):
+        cursor.fail(f"a coefficient is a number or a label, not {token.shown()}", opened if cursor.done else token)
+    cursor.take()
+    if not cursor.sees("]"):
+        cursor.fail("this '[' is not closed after one number or label; add a ']'", opened)
+    cursor.take()
+    return draft.coefficient(token)
+
+
+def _fail_after_statement(cursor: Cursor) -> None:
+    if cursor.sees(","):
+        cursor.fail("a ',' belongs inside braces: write {a, b} -> c, and ';' between statements")
+    if cursor.sees("~>"):
+        cursor.fail("'~>' asks for a total effect; a graph has the arrows ->, <- and <->")
+    cursor.fail(f"{cursor.here.shown()} is not understood here; an arrow (->, <-, <->), ';' or a new line can follow")
+
+
+def _edge(graph: Graph, u: str, kind: str, v: str) -> str:
+    known = graph.coefficients.get(edge_key(u, kind, v))
+    text = f"{_name(u)} {kind} {_name(v)}"
+    if known is None:
+        return text
+    return f"{text} [{quoted(known) if isinstance(known, str) else number_text(known)}]"
+
+
+def _name(name: str) -> str:
+    return f'"{name}"' if name in _DECLARATIONS else quoted(name)

@@ -1,0 +1,89 @@
+"""The syntax of dagitty: ``dag { x -> y [beta=0.5]; x <-> z; U [latent]; U -> {x y} }``.
+
+``latent`` (also ``unobserved``) hides a variable; ``exposure``, ``outcome`` and ``adjusted`` say that it is observed;
+``beta`` is the coefficient of an edge, a number or a label; positions and ``bb`` are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+
+from halftrek.errors import GraphSyntaxError
+from halftrek.graphs import Graph, edge_key, quoted
+from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
+from halftrek.syntax.graphs.draft import Draft, number_text
+
+HEADS = ("dag", "mag", "pdag", "pag")
+_HIDDEN = ("latent", "unobserved", "l", "u")
+_OBSERVED = ("exposure", "outcome", "adjusted", "e", "o", "a")
+_BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*")
+_RESERVED = ("node", "edge", "graph", "subgraph")
+
+
+def parse(text: str) -> Graph:
+    """The graph that the text draws."""
+    block = parse_block(text, HEADS, "dag { x -> y }")
+    kind = block.head.text.lower()
+    if kind != "dag":
+        raise GraphSyntaxError(
+            f"a {kind} stands for several graphs and cannot be fitted; choose one of them and write dag {{ ... }}",
+            text,
+            block.head.start,
+            block.head.end,
+        )
+    draft = Draft(text)
+    for item in block.items:
+        if isinstance(item, Node):
+            _add_node(draft, item)
+        else:
+            _add_link(draft, item)
+    return draft.build()
+
+
+def write(graph: Graph) -> str:
+    """The text of the graph, every variable declared first."""
+    lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent]" for u in graph.latents]
+    for u, kind, v in graph.edges():
+        known = graph.coefficients.get(edge_key(u, kind, v))
+        beta = ""
+        if known is not None:
+            beta = f" [beta={_name(known) if isinstance(known, str) else number_text(known)}]"
+        lines.append(f"{_name(u)} {kind} {_name(v)}{beta}")
+    return "\n".join(["dag {", *(f"  {line}" for line in lines), "}"])
+
+
+def _add_node(draft: Draft, node: Node) -> None:
+    draft.meet(node.name)
+    for word, attribute in node.attributes.items():
+        if not attribute.says_yes:
+            continue
+        if word in _HIDDEN:
+            draft.hide(node.name)
+        elif word in _OBSERVED:
+            draft.state(node.name)
+        elif word in ("selected", "s"):
+            raise GraphSyntaxError(
+                f"{node.name.word!r} is marked as selected; samples selected by a variable are not supported",
+                draft.text,
+                attribute.word.start,
+                attribute.word.end,
+            )
+
+
+def _add_link(draft: Draft, link: Link) -> None:
+    if link.arrow.text not in ARROWS:
+        raise GraphSyntaxError(
+            f"{link.arrow.text!r} does not say what causes what; a dag has the edges ->, <- and <->",
+            draft.text,
+            link.arrow.start,
+            link.arrow.end,
+        )
+    beta = link.attributes.get("beta")
+    known = draft.coefficient(beta.value) if beta is not None and beta.value is not None else None
+    draft.connect(link.left, ARROWS[link.arrow.text], link.right, known)
+
+
+def _name(name: str) -> str:
+    if _BARE.fullmatch(name) and name.lower() not in _RESERVED:
+        return name
+    return quoted(name) if quoted(name) != name else f'"{name}"'

@@ -1,0 +1,93 @@
+"""The syntax of Graphviz: ``digraph { x -> y [coefficient=0.5]; x -> z [dir=both]; U [latent=true]; U -> {x y} }``.
+
+A bidirected edge has ``dir=both``. A hidden variable has ``latent=true``, ``hidden=true`` or ``observed=no``; its looks
+(``style=dotted``) are written, but not read. What is known of an edge, a fixed number or a word that makes edges
+equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other attributes. Subgraphs are flattened.
+"""
+
+from __future__ import annotations
+
+import re
+
+from halftrek.errors import GraphSyntaxError
+from halftrek.graphs import Graph, edge_key, quoted
+from halftrek.syntax.graphs.blocks import Link, Node, parse_block
+from halftrek.syntax.graphs.draft import Draft, number_text
+from halftrek.syntax.tokens import Token
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
+_RESERVED = ("node", "edge", "graph", "digraph", "subgraph", "strict")
+_DIRECTIONS = {"forward": "->", "back": "<-", "both": "<->"}
+
+
+def parse(text: str) -> Graph:
+    """The graph that the text draws."""
+    block = parse_block(text, ("digraph", "graph"), "digraph { x -> y }")
+    if block.head.text.lower() == "graph":
+        _refuse(text, "an undirected graph does not say what causes what; write digraph { ... }", block.head)
+    draft = Draft(text)
+    for item in block.items:
+        if isinstance(item, Node):
+            _add_node(draft, item)
+        else:
+            _add_link(draft, item)
+    return draft.build()
+
+
+def write(graph: Graph) -> str:
+    """The text of the graph, every variable declared first; bidirected edges are dashed, hidden variables dotted."""
+    lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent=true, style=dotted]" for u in graph.latents]
+    for u, kind, v in graph.edges():
+        marks = ["dir=both", "style=dashed"] if kind == "<->" else []
+        known = graph.coefficients.get(edge_key(u, kind, v))
+        if isinstance(known, str):
+            marks += [f"coefficient={_name(known)}", f"label={_name(known)}"]
+        elif known is not None:
+            marks += [f'coefficient="{number_text(known)}"', f'label="{number_text(known)}"']
+        lines.append(f"{_name(u)} -> {_name(v)}" + (f" [{', '.join(marks)}]" if marks else ""))
+    return "\n".join(["digraph {", *(f"  {line};" for line in lines), "}"])
+
+
+def _add_node(draft: Draft, node: Node) -> None:
+    draft.meet(node.name)
+    for word in ("latent", "hidden", "observed"):
+        attribute = node.attributes.get(word)
+        if attribute is None:
+            continue
+        if not attribute.says_yes and attribute.text not in ("no", "false", "0"):
+            _refuse(draft.text, f"{word} must be true or false, not {attribute.text!r}", attribute.value)
+        if attribute.says_yes == (word == "observed"):
+            draft.state(node.name)
+        else:
+            draft.hide(node.name)
+
+
+def _add_link(draft: Draft, link: Link) -> None:
+    if link.arrow.text not in ("->", "→"):
+        _refuse(
+            draft.text,
+            f"a digraph has the edge ->, not {link.arrow.text!r}; a bidirected edge is x -> y [dir=both]",
+            link.arrow,
+        )
+    direction = link.attributes.get("dir")
+    if direction is not None and direction.text not in _DIRECTIONS:
+        _refuse(
+            draft.text,
+            f"dir={direction.text} is no edge of a causal graph; dir can be forward, back or both",
+            direction.value or direction.word,
+        )
+    arrow = "->" if direction is None else _DIRECTIONS[direction.text]
+    said = link.attributes.get("coefficient")
+    known = None if said is None or said.value is None else draft.coefficient(said.value)
+    draft.connect(link.left, arrow, link.right, known)
+
+
+def _name(name: str) -> str:
+    if _BARE.fullmatch(name) and name.lower() not in _RESERVED:
+        return name
+    return quoted(name) if quoted(name) != name else f'"{name}"'
+
+
+def _refuse(text: str, message: str, place: Token | None) -> None:
+    start, end = (0, 1) if place is None else (place.start, place.end)
+    raise GraphSyntaxError(message, text, start, end)

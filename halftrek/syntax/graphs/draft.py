@@ -1,0 +1,188 @@
+"""A graph while its text is read: every piece remembers where it stood, so that errors can point there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import chain, combinations, pairwise
+from typing import NamedTuple, NoReturn
+
+from halftrek.errors import GraphError, GraphSyntaxError, shortened
+from halftrek.graphs import Coefficient, Graph, arcs_of, check_name, edge_key
+from halftrek.graphs.checks import known_coefficients, unordered
+from halftrek.graphs.edges import holds_half_letter
+from halftrek.graphs.order import find_cycle
+from halftrek.notes import Note
+from halftrek.syntax.tokens import Token
+
+_FEW = 30  # names up to which all pairs of them are edges like others; more are kept as one block
+
+
+class Edge(NamedTuple):
+    """An edge with the stretch of text that says it."""
+
+    u: str
+    kind: str
+    v: str
+    start: int
+    end: int
+    coefficient: Coefficient | None = None
+
+
+class Draft:
+    """Collects names and edges; ``build`` makes the graph or says where it is impossible."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._met: dict[str, Token] = {}
+        self._hidden: dict[str, Token] = {}
+        self._stated: dict[str, Token] = {}
+        self._edges: list[Edge] = []
+        self._blocks: list[list[Token]] = []
+        self._joined: set[str] = set()  # names in blocks, none in two
+
+    def meet(self, name: Token) -> None:
+        """The name occurs; it is observed unless it is hidden somewhere."""
+        word = name.word
+        if word not in self._met:
+            try:
+                check_name(word)
+            except GraphError as error:
+                raise GraphSyntaxError(str(error), self.text, name.start, name.end) from None
+            self._met[word] = name
+
+    def hide(self, name: Token) -> None:
+        """The text says that the variable is hidden."""
+        self.meet(name)
+        self._hidden.setdefault(name.word, name)
+
+    def state(self, name: Token) -> None:
+        """The text says that the variable is observed."""
+        self.meet(name)
+        self._stated.setdefault(name.word, name)
+
+    def connect(
+        self,
+        left: Token,
+        arrow: str,
+        right: Token,
+        coefficient: Coefficient | None = None,
+        span: tuple[Token, ...] = (),
+    ) -> None:
+        """An edge ``->``, ``<-`` or ``<->`` between two names, said by the stretch of text from one to the other."""
+        self.meet(left)
+        self.meet(right)
+        u, v = (right.word, left.word) if arrow == "<-" else (left.word, right.word)
+        if span:
+            begin, end = min(t.start for t in span), max(t.end for t in span)
+        else:
+            begin, end = min(left.start, right.start), max(left.end, right.end)
+        self._edges.append(Edge(u, "<->" if arrow == "<->" else "->", v, begin, end, coefficient))
+
+    def join(self, names: list[Token]) -> None:
+        """Each of the names is joined to each other by ``<->``."""
+        words = {name.word for name in names}
+        if len(names) <= _FEW or len(words) < len(names) or not words.isdisjoint(self._joined):
+            for left, right in combinations(names, 2):
+                self.connect(left, "<->", right)
+            return
+        for name in names:
+            self.meet(name)
+        self._blocks.append(names)
+        self._joined |= words
+
+    def coefficient(self, token: Token) -> Coefficient:
+        """What the token says of an edge: a number, or the label of a free coefficient."""
+        word = token.word
+        try:
+            number = float(word)
+        except ValueError:
+            if not word.strip():
+                self._refuse("a coefficient is a number or a label", token)
+            if holds_half_letter(word):
+                self._refuse(f"the label {word!r} holds half a letter, which no file can hold; use another", token)
+            return word
+        if not math.isfinite(number):
+            self._refuse(f"the coefficient {word!r} is not a finite number; write a number or another label", token)
+        return number
+
+    def build(self, notes: Iterable[Note] = ()) -> Graph:
+        """The graph with what there is to say of its reading; otherwise an error that points at the culprit."""
+        if not self._met:
+            raise GraphSyntaxError("the text names no variable; write for instance x -> y", self.text, 0, 1)
+        for name, place in self._hidden.items():
+            if name in self._stated:
+                later = max(place, self._stated[name], key=lambda t: t.start)
+                self._refuse(f"{name!r} is both latent and observed; keep one of the two", later)
+        hidden = self._hidden
+        for edge in self._edges:
+            if edge.u == edge.v or (hidden and (edge.u in hidden or edge.v in hidden)):
+                self._check_ends(edge)
+        for member in chain.from_iterable(self._blocks):
+            if member.word in hidden:
+                self._refuse_hidden_end(member.word, member)
+        known = self._coefficients()
+        arrows = {(e.u, e.v): e for e in self._edges if e.kind == "->"}
+        cycle = find_cycle(tuple(self._met), arrows)
+        if cycle:
+            last = max((arrows[pair] for pair in pairwise(cycle)), key=lambda e: e.start)
+            self._refuse(
+                f"the graph has a cycle: {shortened(' -> '.join(cycle), 400)}. "
+                f"Remove or turn one of these arrows; feedback is not supported",
+                last,
+            )
+        observed = tuple(v for v in self._met if v not in hidden)
+        if not observed:
+            self._refuse("all variables are hidden; name at least one that is observed", next(iter(self._met.values())))
+        children: dict[str, list[str]] = {u: [] for u in hidden}
+        for u, v in arrows if hidden else ():
+            if u in hidden:
+                children[u].append(v)
+        latents = {u: tuple(kids) for u, kids in children.items()}
+        between = dict.fromkeys(pair for pair in arrows if pair[0] not in hidden) if hidden else dict.fromkeys(arrows)
+        pairs = unordered((e.u, e.v) for e in self._edges if e.kind == "<->")
+        arcs = arcs_of(pairs, ([name.word for name in block] for block in self._blocks))
+        if known:
+            known = known_coefficients(known, between, arcs if self._blocks else pairs, latents)
+        return Graph._checked(between, arcs, latents, observed, known, notes)
+
+    def _check_ends(self, edge: Edge) -> None:
+        if edge.u == edge.v:
+            self._refuse(f"{edge.u!r} has an edge to itself; remove it", edge)
+        if edge.kind == "->" and edge.v in self._hidden:
+            self._refuse(
+                f"hidden {edge.v!r} has a cause, {edge.u!r}; hidden variables must be roots. Measure {edge.v!r}, "
+                f"or give its children the arrow from {edge.u!r} directly and keep {edge.v!r} as their hidden cause",
+                edge,
+            )
+        for name in (edge.u, edge.v):
+            if edge.kind == "<->" and name in self._hidden:
+                self._refuse_hidden_end(name, edge)
+
+    def _refuse_hidden_end(self, name: str, place: Token | Edge) -> NoReturn:
+        self._refuse(
+            f"hidden {name!r} has a bidirected edge; hidden variables are independent roots. "
+            f"Give the two a hidden common cause of their children instead",
+            place,
+        )
+
+    def _coefficients(self) -> dict[str, Coefficient]:
+        known: dict[str, Coefficient] = {}
+        for edge in self._edges:
+            if edge.coefficient is None:
+                continue
+            key = edge_key(edge.u, edge.kind, edge.v)
+            turned = edge_key(edge.v, edge.kind, edge.u)
+            key = turned if edge.kind == "<->" and turned in known else key
+            if known.setdefault(key, edge.coefficient) != edge.coefficient:
+                self._refuse(f"'{key}' has two coefficients, {known[key]} and {edge.coefficient}; keep one", edge)
+        return known
+
+    def _refuse(self, message: str, place: Token | Edge) -> NoReturn:
+        raise GraphSyntaxError(message, self.text, place.start, place.end)
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as this number."""
+    text = repr(float(value))
+    return text[:-2] if text.endswith(".0") else text

@@ -1,0 +1,205 @@
+"""ID, IDC, adjustment and the front door, against discrete models with hidden causes that are summed out exactly."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from halftrek.errors import QueryError
+from halftrek.graphs import Graph
+from halftrek.identification import identify
+from halftrek.identification.arrows.adjustment import adjustment_set, front_door_set
+from halftrek.identification.arrows.estimand import Probability, Product, Ratio, Sum, as_text, free_variables
+from halftrek.identification.arrows.named import Finding, from_the_arrows
+from halftrek.identification.arrows.nonparametric import Hedge, id_formula, idc_formula
+from halftrek.identification.local.jacobian import jacobian_test
+from halftrek.queries.types import DirectEffect, Interventional, TotalEffect
+from tests.identification.samples import graphs
+
+FRONT_DOOR = Graph([("x", "m"), ("m", "y")], [("x", "y")])
+NAPKIN = Graph([("w", "z"), ("z", "x"), ("x", "y")], [("w", "x"), ("w", "y")])
+
+
+class BinaryModel:
+    """Binary variables with random tables; every hidden cause and bidirected edge is a hidden fair coin or die."""
+
+    def __init__(self, graph, seed):
+        rng = np.random.default_rng(seed)
+        self.graph, self.names = graph, graph.observed
+        arcs = {f"arc{i}": pair for i, pair in enumerate(graph.bidirected)}
+        self.hidden = {**arcs, **graph.latents}
+        self.above = {
+            v: [*graph.parents(v), *(u for u, kids in self.hidden.items() if v in kids)] for v in graph.observed
+        }
+        self.chance = {v: rng.uniform(0.1, 0.9, (2,) * len(self.above[v])) for v in graph.observed}
+
+    def joint(self, do):
+        """P(observed | do) as a table over the observed variables."""
+        table = np.zeros((2,) * len(self.names))
+        for coins in product((0, 1), repeat=len(self.hidden)):
+            hidden = dict(zip(self.hidden, coins, strict=True))
+            for values in product((0, 1), repeat=len(self.names)):
+                world = dict(zip(self.names, values, strict=True)) | hidden
+                weight = 0.5 ** len(coins)
+                for v in self.names:
+                    one = self.chance[v][tuple(world[u] for u in self.above[v])]
+                    weight *= float(world[v] == do[v]) if v in do else (one if world[v] else 1 - one)
+                table[values] += weight
+        return table
+
+
+def marginal(table, names, values):
+    return table[tuple(values.get(v, slice(None)) for v in names)].sum()
+
+
+def evaluate(formula, table, names, values):
+    """The formula at values of its free variables, from the observed table: the slow and literal way."""
+    match formula:
+        case Probability(variables, given):
+            above = marginal(table, names, {v: values[v] for v in (*variables, *given)})
+            return above / marginal(table, names, {v: values[v] for v in given})
+        case Sum(over, body):
+            worlds = (dict(zip(over, w, strict=True)) for w in product((0, 1), repeat=len(over)))
+            return sum(evaluate(body, table, names, values | w) for w in worlds)
+        case Product(factors):
+            return np.prod([evaluate(f, table, names, values) for f in factors])
+        case Ratio(top, bottom):
+            return evaluate(top, table, names, values) / evaluate(bottom, table, names, values)
+
+
+def check_formula(graph, formula, outcomes, do, conditions, seed=0):
+    model = BinaryModel(graph, seed)
+    seen = model.joint({})
+    for held in product((0, 1), repeat=len(do)):
+        action = dict(zip(do, held, strict=True))
+        after = model.joint(action)
+        loose = sorted(free_variables(formula) - {*outcomes, *do, *conditions})
+        for rest in product((0, 1), repeat=len(outcomes) + len(conditions) + len(loose)):
+            values = action | dict(zip((*outcomes, *conditions, *loose), rest, strict=True))
+            given = action | {z: values[z] for z in conditions}
+            truth = marginal(after, graph.observed, given | {y: values[y] for y in outcomes})
+            truth /= marginal(after, graph.observed, given)
+            assert np.isclose(evaluate(formula, seen, graph.observed, values), truth), as_text(formula)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(graphs(most=4))
+def test_every_formula_is_right_in_a_random_discrete_model(graph):
+    if len(graph.bidirected) > 4:
+        return
+    for x, y in combinations(graph.observed, 2):
+        found = from_the_arrows(graph, Interventional((y,), {x: None}))
+        if isinstance(found, Finding):
+            check_formula(graph, found.formula, (y,), (x,), ())
+        formula = id_formula(graph, (y,), (x,))
+        assert isinstance(formula, Hedge) == isinstance(found, Hedge)
+        if not isinstance(formula, Hedge):
+            check_formula(graph, formula, (y,), (x,), ())
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(graphs(most=4))
+def test_conditional_and_joint_formulas_are_right(graph):
+    if len(graph) < 3 or len(graph.bidirected) > 4:
+        return
+    a, b, c = graph.observed[0], graph.observed[1], graph.observed[-1]
+    for y, x, z in ((c, a, b), (c, b, a), (b, a, c)):
+        formula = idc_formula(graph, (y,), (x,), (z,))
+        if not isinstance(formula, Hedge):
+            check_formula(graph, formula, (y,), (x,), (z,))
+    for outcomes, do in (((c,), (a, b)), ((b, c), (a,))):
+        formula = id_formula(graph, outcomes, do)
+        if not isinstance(formula, Hedge):
+            check_formula(graph, formula, outcomes, do, ())
+
+
+def connected(graph, names):
+    part = graph.induced(names)
+    return len(part.districts) == 1
+
+
+@settings(deadline=None, max_examples=80, derandomize=True)
+@given(graphs(most=6))
+def test_every_hedge_is_one(graph):
+    """The definition of Shpitser and Pearl (2006), which proves that no formula exists."""
+    for x, y in combinations(graph.observed, 2):
+        hedge = id_formula(graph, (y,), (x,))
+        if isinstance(hedge, Hedge):
+            rest = graph.induced([v for v in graph.observed if v != x])
+            assert x in hedge.district
+            assert x not in hedge.inner
+            assert set(hedge.inner) <= set(hedge.district)
+            assert set(hedge.inner) <= rest.ancestors(y)
+            assert connected(graph, hedge.district)
+            assert connected(graph, hedge.inner)
+            assert graph.induced(hedge.district).ancestors(hedge.inner) == set(hedge.district)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(graphs(most=5))
+def test_what_the_arrows_identify_the_jacobian_does_not_contradict(graph):
+    for x, y in combinations(graph.observed, 2):
+        query = Interventional((y,), {x: None})
+        if isinstance(from_the_arrows(graph, query), Finding):
+            assert jacobian_test(graph, query)
+    if len(graph) > 2:
+        x, z, y = graph.observed[:3]
+        query = Interventional((y,), {x: None}, {z: None})
+        if isinstance(from_the_arrows(graph, query), Finding):
+            assert jacobian_test(graph, query)
+
+
+def test_a_bow_has_two_models_that_agree_on_what_is_seen():
+    assert id_formula(Graph([("x", "y")], [("x", "y")]), "y", "x") == Hedge(("x", "y"), ("y",))
+
+
+def test_front_doors():
+    assert front_door_set(FRONT_DOOR, "x", "y") == ("m",)
+    two = Graph([("x", "m"), ("x", "n"), ("m", "y"), ("n", "y")], [("x", "y")])
+    assert front_door_set(two, "x", "y") == ("m", "n")
+    assert front_door_set(Graph([*FRONT_DOOR.directed, ("x", "y")], FRONT_DOOR.bidirected), "x", "y") is None
+    assert front_door_set(Graph(FRONT_DOOR.directed, [("x", "y"), ("x", "m")]), "x", "y") is None
+    assert front_door_set(Graph(FRONT_DOOR.directed, [("x", "y"), ("m", "y")]), "x", "y") is None
+    verdict = identify(FRONT_DOOR, Interventional(("y",), {"x": 1.0}))
+    assert (verdict.method, verdict.scope) == ("front-door", "nonparametric")
+    assert verdict.estimand == "Σ_m P(m | x) Σ_x' P(y | x', m) P(x')"
+    assert verdict.latex == "\\sum_{m} P(m \\mid x) \\sum_{x'} P(y \\mid x', m) P(x')"
+
+
+def test_back_doors_and_m_bias():
+    graph = Graph([("w", "x"), ("w", "y"), ("x", "y")])
+    verdict = identify(graph, Interventional(("y",), {"x": None}))
+    assert (verdict.method, verdict.estimand) == ("back-door", "Σ_w P(y | x, w) P(w)")
+    m_bias = Graph([("x", "y")], [("x", "m"), ("m", "y")])
+    assert adjustment_set(m_bias, ("x",), ("y",)) == ()
+    assert identify(m_bias, TotalEffect("x", "y")).estimand == "slope of x in the regression of y on x"
+
+
+def test_the_napkin_needs_the_id_algorithm():
+    verdict = identify(NAPKIN, Interventional(("y",), {"x": None}))
+    assert (verdict.method, verdict.scope) == ("ID", "nonparametric")
+    assert verdict.estimand == "[Σ_w P(y | w, z, x) P(x | w, z) P(w)] / [Σ_w P(x | w, z) P(w)]"
+    assert "every value of z" in verdict.explain()
+    assert verdict.recipe is not None
+
+
+def test_without_linearity_an_instrument_does_not_help():
+    graph = Graph([("z", "x"), ("x", "y")], [("x", "y")])
+    query = Interventional(("y",), {"x": None})
+    verdict = identify(graph, query, scope="nonparametric")
+    assert verdict.status == "not identified"
+    assert verdict.hedge == Hedge(("x", "y"), ("y",))
+    assert "hedge" in verdict.explain()
+    assert identify(graph, query).identified
+    assert identify(graph, query).scope == "linear"
+
+
+def test_coefficients_mean_nothing_without_linearity():
+    with pytest.raises(QueryError, match="linear equations"):
+        identify(FRONT_DOOR, DirectEffect("m", "y"), scope="nonparametric")
+
+
+def test_a_variable_without_a_path_is_not_changed():
+    verdict = identify(FRONT_DOOR, Interventional(("x",), {"y": None}))
+    assert (verdict.method, verdict.estimand) == ("no path", "P(x)")

@@ -1,0 +1,72 @@
+"""Slopes of formulas in the covariance matrix, against finite differences over random graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from halftrek.identification import identify, solve
+from halftrek.identification.recipes.recipe import LinearStep
+from halftrek.identification.recipes.recipe_slopes import slopes_of
+from halftrek.queries import DirectEffect, TotalEffect
+from halftrek.simulation import random_graph, random_model
+
+STEP = 1e-6
+
+
+def formulas(count: int):
+    """Recipes that divide by more than a variance, in random graphs with arcs, each with a model."""
+    found, seed = 0, 0
+    while found < count:
+        seed += 1
+        graph = random_graph(5, n_edges=5, n_bidirected=3, random_state=seed)
+        order = graph.topological_order
+        for query in (TotalEffect(order[0], order[-1]), *(DirectEffect(*e) for e in graph.directed)):
+            verdict = identify(graph, query, budget=0.2, witness=False)
+            if verdict.recipe is None or len(verdict.recipe.outputs) != 1:
+                continue
+            if all(isinstance(s, LinearStep) and set(s.rows) == set(s.columns) for s in verdict.recipe.steps):
+                continue
+            found += 1
+            yield seed, verdict.recipe, random_model(graph, random_state=seed)
+
+
+def test_slopes_are_finite_differences():
+    several = 0
+    for seed, recipe, model in formulas(40):
+        sloped = slopes_of(recipe, model.cov, model.names)
+        assert sloped is not None
+        rng = np.random.default_rng(seed)
+        D = rng.normal(size=model.cov.shape)
+        D = D + D.T
+        up, down = (solve(recipe, model.cov + s * STEP * D, model.names) for s in (1.0, -1.0))
+        assert isinstance(up, float)
+        assert isinstance(down, float)
+        assert sloped.values[recipe.outputs[0]] == pytest.approx(solve(recipe, model.cov, model.names))
+        expected = (up - down) / (2 * STEP)
+        assert (sloped.slopes[recipe.outputs[0]] * D).sum() == pytest.approx(expected, rel=1e-4, abs=1e-5)
+        several += len(recipe.steps) > 1
+    assert several >= 10  # formulas that feed on earlier ones are among them
+
+
+def test_the_slope_of_a_determinant_is_a_finite_difference():
+    looked = 0
+    for seed, recipe, model in formulas(40):
+        for step in recipe.steps:
+            if not isinstance(step, LinearStep) or set(step.rows) == set(step.columns):
+                continue
+            rng = np.random.default_rng(seed)
+            D = rng.normal(size=model.cov.shape)
+            D = D + D.T
+            ends = []
+            for s in (1.0, -1.0):
+                moved = slopes_of(recipe, model.cov + s * STEP * D, model.names)
+                assert moved is not None
+                ends.append(moved.log_determinant(step.rows, step.columns)[0])
+            sloped = slopes_of(recipe, model.cov, model.names)
+            assert sloped is not None
+            value, slope = sloped.log_determinant(step.rows, step.columns)
+            assert np.isfinite(value)
+            assert (slope * D).sum() == pytest.approx((ends[0] - ends[1]) / (2 * STEP), rel=1e-4, abs=1e-5)
+            looked += 1
+    assert looked >= 15
