@@ -18,6 +18,7 @@ CLOSE = 1e-7  # how near to the cut a deviance has to come
 FAR = 1e5  # multiples of the first step beyond which an end counts as infinite
 LEVEL = 0.1  # share of the cut that a deviance may still gain where it counts as levelled off
 LOWER = 1e-5  # deviance below zero that is no rounding: the maximum was none
+LOST = 2  # steps beyond an end that may fail before the walk there is given up
 BRANCHES = 4  # other ways to reach a value that are tried at an end
 
 
@@ -193,13 +194,14 @@ def _other_branch(walk: Walk, held: Held) -> Held | None:
 def return_beyond(walk: Walk, end: Held, side: int, cut: float) -> float | None:
     """Where, beyond an end, the deviance falls under the cut again for good; None if it does not."""
     held, outside, inside = end, end, None
-    step = 0.05 * side * (end.level - walk.estimate)
+    step, lost = 0.05 * side * (end.level - walk.estimate), 0
     for _ in range(80):
         found = walk.reach(held, held.level + side * step)
         if found is None:
-            step /= 3.0
-            if step < 1e-6 * walk.step:
+            lost += 1
+            if lost > LOST:  # every way that is not found costs as much as many that are
                 return None
+            step /= 3.0
             continue
         held = found
         if walk.deviance(held) >= cut:
