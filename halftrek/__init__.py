@@ -30,14 +30,16 @@ if TYPE_CHECKING:
         QueryError,
         QuestionSyntaxError,
     )
-    from halftrek.estimation import BatchFit, Fit, Status
-    from halftrek.estimation.many.groups import GroupFits
+    from halftrek.estimation import BatchFit, Status
     from halftrek.examples import catalog, dataset
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
     from halftrek.results.answers import Answer
-    from halftrek.results.workflow import fit, fit_batch, fit_groups, graph, identify, moments
+    from halftrek.results.fit import Fit
+    from halftrek.results.groups import GroupFits
+    from halftrek.results.reading import graph, identify, moments
+    from halftrek.results.workflow import fit, fit_batch, fit_groups
     from halftrek.storage import load, save
     from halftrek.syntax import format_graph, parse_question
 
@@ -87,7 +89,6 @@ __all__ = [
 ]
 
 _HOMES = {  # loaded when first used, so that the command line and small scripts start at once
-    "results.answers": ("Answer",),
     "examples": ("catalog", "dataset"),
     "errors": (
         "ConvergenceError",
@@ -104,15 +105,18 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
         "QueryError",
         "QuestionSyntaxError",
     ),
-    "estimation": ("BatchFit", "Fit", "Status"),
-    "estimation.many.groups": ("GroupFits",),
+    "estimation": ("BatchFit", "Status"),
     "graphs": ("Graph",),
     "identification": ("Verdict", "solve"),
     "models": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
     "data": ("Moments",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
-    "results.workflow": ("fit", "fit_batch", "fit_groups", "graph", "identify", "moments"),
+    "results.answers": ("Answer",),
+    "results.fit": ("Fit",),
+    "results.groups": ("GroupFits",),
+    "results.reading": ("graph", "identify", "moments"),
+    "results.workflow": ("fit", "fit_batch", "fit_groups"),
     "comparison": ("Comparison", "compare"),
 }
 _ROOMS = (

@@ -13,7 +13,7 @@ from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, a
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
-    from halftrek.estimation.fit import Fit
+    from halftrek.results.fit import Fit
 
 _EXAMPLE = "halftrek counterfactual tal_or tal_or --do cond=1 --outcome reaction --unit cond=0,pmi=4.5,reaction=2"
 _MOST_SHOWN = 20  # rows on a terminal

@@ -12,10 +12,10 @@ from halftrek.cli.options import add_command
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
-    from halftrek.estimation.fit import Fit
     from halftrek.identification import Verdict
     from halftrek.models import Gaussian
     from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
 
 _EXAMPLE = "halftrek demo --output output"
 _NAME, _DATA = "smoking", "front_door"
@@ -42,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.output import show, show_json
     from halftrek.examples import catalog, load
     from halftrek.files import check_place, output_folder
-    from halftrek.results.workflow import answer, fit, identify
+    from halftrek.results.answering import answer
+    from halftrek.results.reading import identify
+    from halftrek.results.workflow import fit
 
     place = output_folder(args.output) / "demo.png"
     check_place(place, overwrite=args.force)  # before the work, not after it

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
     from halftrek.reporting.records import answer_record, fit_record
     from halftrek.reporting.text import describe_answer
-    from halftrek.results.workflow import identify
+    from halftrek.results.reading import identify
 
     if getattr(args, "all", False):
         return _run_all(args)

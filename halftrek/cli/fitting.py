@@ -11,9 +11,9 @@ from halftrek.cli.analysis import Analysis, Uncertainty, uncertainty_options
 from halftrek.cli.output import as_options
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.inference import Parameter
+    from halftrek.results.fit import Fit
 
 _MOST_LISTED = 10  # of residuals and edges that could be added
 

@@ -13,7 +13,7 @@ from halftrek.cli.options import add_command, add_outside
 if TYPE_CHECKING:
     from halftrek.cli.analysis import Analysis
     from halftrek.cli.options import Commands
-    from halftrek.estimation.fit import Fit
+    from halftrek.results.fit import Fit
 
 _EXAMPLE = "halftrek query mroz mroz 'educ -> lwage' --write-analysis analysis.toml && halftrek run analysis.toml"
 
@@ -77,7 +77,7 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
     from halftrek.reporting.text import describe_answer
     from halftrek.reporting.verdicts import describe_verdict
     from halftrek.results.inputs import read_question
-    from halftrek.results.workflow import identify
+    from halftrek.results.reading import identify
 
     records, texts = [], []
     for question in analysis.questions:

@@ -12,7 +12,6 @@ import numpy as np
 from halftrek.comparison.nesting import contained
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
-from halftrek.estimation import Fit
 from halftrek.frames import as_frame
 from halftrek.inference import Measures, measures
 from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture
@@ -21,8 +20,10 @@ from halftrek.notes import Note, in_short
 from halftrek.portable import Portable
 from halftrek.queries import Query, check_query
 from halftrek.reporting.tables import Cell, number, paragraph, table
+from halftrek.results.answering import answer
+from halftrek.results.fit import Fit
 from halftrek.results.inputs import read_graph, read_question
-from halftrek.results.workflow import answer, fit
+from halftrek.results.workflow import fit
 
 
 @dataclass(frozen=True)

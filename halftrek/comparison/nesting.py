@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.data import Moments
-from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
+from halftrek.results.fit import Fit
 
 EXACT = 1e-7  # misfit per row below which covariances count as reproduced
 

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
-from halftrek.estimation.checked import Checked
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, refuse_idle, resolve_options, with_coefficients
 from halftrek.estimation.plan import make_plan
-from halftrek.estimation.presented import Presented
 from halftrek.estimation.reports import reports_of
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models import CGLSCM, Floats
 from halftrek.portable import Portable
-from halftrek.queries import TotalEffect
-
-if TYPE_CHECKING:
-    from halftrek.inference.profiles.profile import Profile
-    from halftrek.inference.tables.decomposition import Decomposition
-    from halftrek.inference.tables.mediation import Mediation
-    from halftrek.results.answers import Answer
 
 MAX_ITER = 200  # steps of EM and of the second-order finish
 FEW_ROWS = 50  # below, even districts without bows may have several maxima
@@ -37,8 +27,8 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Checked, Presented, Portable):
-    """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted.
+class Fitted(Portable):
+    """A fitted model as a value; ``halftrek.results.Fit`` is the same with everything that can be asked of it.
 
     With missing values ``patterns`` holds what was observed, and ``moments`` what complete rows are expected to have,
     given the fitted model.
@@ -68,142 +58,12 @@ class Fit(Checked, Presented, Portable):
         """True if a maximum of the likelihood was reached."""
         return self.status.converged
 
-    def query(
-        self,
-        question: Any,
-        *,
-        level: float = 0.95,
-        interval: Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
-        | None = None,
-        information: Literal["expected", "observed"] | None = None,
-        replicates: int = 1000,
-        ends: Literal["percentile", "bca"] = "percentile",
-        random_state: int = 0,
-        crude: bool = False,
-    ) -> Answer:
-        """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none.
-
-        ``interval`` says where standard errors and intervals come from: the information ("delta"), the sandwich
-        ("robust"; by cluster if the fit has one), rows drawn again ("bootstrap") or drawn from the fitted model
-        ("parametric"), or the likelihood ("profile"); None is "robust" for rows in clusters, else "delta".
-        ``information`` is for "delta"; ``replicates``, ``ends`` and ``random_state`` are for the bootstraps. ``crude``
-        sets beside the answer, as ``.crude``, what the rows say without the graph.
-        """
-        from halftrek.results.workflow import answer
-
-        ask = partial(
-            answer, self, question, level=level, interval=interval, information=information, replicates=replicates,
-            ends=ends, random_state=random_state, crude=crude,
-        )  # fmt: skip
-        if interval not in ("bootstrap", "parametric"):
-            return ask()
-        from halftrek.reporting import late_bar
-
-        with late_bar("bootstrap") as progress:
-            return ask(progress=progress)
-
-    def effect(self, cause: str, effect: str | None = None, **uncertainty: Any) -> Answer:
-        """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``.
-
-        ``crude=True`` sets the regression of ``effect`` on ``cause`` alone beside it. For other options see ``query``.
-        """
-        return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
-
-    def profile(self, question: Any, *, points: int = 41, level: float = 0.95) -> Profile:
-        """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""
-        from halftrek.results.listings import profile_of
-
-        return profile_of(self, question, points=points, level=level)
-
-    def effects(
-        self,
-        kind: Literal["all", "direct", "indirect", "total", "through"] = "all",
-        *,
-        budget: float = 5.0,
-        **uncertainty: Any,
-    ) -> Any:
-        """A tidy frame of effects: cause effect kind est se z p ci_low ci_high std method note.
-
-        Direct, indirect (total less direct) and total effects of every pair with a directed path, or those of one
-        ``kind``; "through" lists the effects through each variable in between. What the graph does not determine has
-        no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification. For
-        the options of uncertainty see ``query``; intervals are "delta", "robust", "bootstrap" or "parametric".
-        """
-        from halftrek.results.listings import effects_of
-
-        return effects_of(self, kind, budget=budget, **uncertainty)
-
-    def decompose(self, cause: str, effect: str, *, most: int = 20, **uncertainty: Any) -> Decomposition:
-        """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""
-        from halftrek.results.listings import decomposition_of
-
-        return decomposition_of(self, cause, effect, most=most, **uncertainty)
-
-    def mediation(
-        self, cause: str, effect: str, mediators: Sequence[str] | None = None, **uncertainty: Any
-    ) -> Mediation:
-        """Direct, indirect and total effect, specific indirect effects, and the proportion mediated.
-
-        ``mediators`` left out: every variable between the two; "direct" is then the edge.
-        """
-        from halftrek.results.listings import mediation_of
-
-        return mediation_of(self, cause, effect, mediators, **uncertainty)
-
-    def counterfactual(
-        self,
-        rows: Any,
-        do: Mapping[str, Any],
-        outcome: str | Sequence[str],
-        *,
-        unidentified: Literal["raise", "nan"] = "raise",
-        **uncertainty: Any,
-    ) -> Any:
-        """What the outcome would have been for each unit, had ``do`` been done, given what was seen of the unit.
-
-        ``rows`` is one unit, ``{"x": 0.2, "y": 1.0}`` (the answer is as from ``query``), or a table: a frame, an array,
-        a dictionary of columns. Missing entries were not seen. ``do`` holds a variable at a number, at one number for
-        each row, at a column of the table, or changes what was seen: "+1", "-1", "*2".
-
-        A table gives a table of the same library: the outcome's mean, ``noise_sd`` (how far the unit's own outcome may
-        be from it), ``se``, ``ci_low`` and ``ci_high`` (how far the estimated mean may be off). Rows whose question is
-        not identified raise NotIdentifiedError, or stay empty with ``unidentified="nan"``.
-        """
-        from halftrek.results.listings import counterfactual_of
-
-        return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
-
-    def params(
-        self,
-        *,
-        level: float = 0.95,
-        interval: Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric"] | None = None,
-        information: Literal["expected", "observed"] | None = None,
-        replicates: int = 1000,
-        random_state: int = 0,
-        as_frame: bool = True,
-    ) -> Any:
-        """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.
-
-        What data do not determine has no estimate, and the note says so. ``as_frame=False`` gives a list of values with
-        these fields, for programs. For the other options see ``query``.
-        """
-        from halftrek.reporting.text import parameter_table
-
-        return parameter_table(
-            self, level=level, interval=interval, information=information, replicates=replicates,
-            random_state=random_state, as_frame=as_frame,
-        )  # fmt: skip
-
-    def summary(self) -> str:
-        """The fit as text of at most 80 columns."""
-        from halftrek.reporting import summarize_fit
-
-        return summarize_fit(self)
-
     def __repr__(self) -> str:
         size = f"{len(self.graph)} variables, n={self.n:g}"
         return f"<Fit of {size}: log-likelihood {self.loglik:.4f}, {self.status.code}>"
+
+
+Fit = Fitted
 
 
 def fit(
@@ -220,7 +80,7 @@ def fit(
     mask: Literal["edge", "ancestor"] | None = None,
     random_state: int = 0,
     start: Mapping[tuple[str, str], float] | None = None,
-) -> Fit:
+) -> Fitted:
     """Maximum likelihood of the graph's model, given moments, or patterns of rows with missing values.
 
     - ``method="em"``: district by district, closed-form EM with a second-order finish (``finish=False``: EM alone);
@@ -277,10 +137,10 @@ def fit(
     model = CGLSCM(names, solution.T[0], solution.C[0], solution.mu[0], solution.W[0], plan.latents, graph)
     reports = reports_of(names, solution)
     loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
-    return Fit(graph, data, model, loglik, overall(reports), reports, "em", options)
+    return Fitted(graph, data, model, loglik, overall(reports), reports, "em", options)
 
 
-def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Settings) -> Fit:
+def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Settings) -> Fitted:
     """Full-information maximum likelihood."""
     from halftrek.estimation.missing.fiml import fit_incomplete
 
@@ -289,7 +149,7 @@ def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Se
     reports = reports_of(graph.observed, found.solution)
     undetermined = found.flat - sum(r.flat for r in reports)
     status = incomplete(overall(reports), found.converged, undetermined, patterns.apart)
-    return Fit(graph, found.moments, found.model, found.loglik, status, reports, "em", options, patterns=patterns)
+    return Fitted(graph, found.moments, found.model, found.loglik, status, reports, "em", options, patterns=patterns)
 
 
 def _refuse_contradiction(solution: Solution) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from halftrek import upward
 from halftrek.errors import GraphError, shortened
 from halftrek.graphs.arcs import Arcs, Unordered, arcs_of, degrees, siblings_in, unordered_parts
 from halftrek.graphs.checks import (
@@ -358,15 +359,11 @@ class Graph:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from halftrek.reporting.html import graph_html
-
-        return graph_html(self)
+        return upward.graph_html(self)
 
     def to_tikz(self) -> str:
         """A TikZ picture of the graph for LaTeX; for weights see ``halftrek.reporting.to_tikz``."""
-        from halftrek.reporting.plots.tikz import to_tikz
-
-        return to_tikz(self)
+        return upward.tikz(self)
 
     def __repr__(self) -> str:
         hidden = f", latents={ {u: list(k) for u, k in self.latents.items()} }" if self.latents else ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from halftrek import upward
 from halftrek.portable import Portable
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ class Verdict(Portable):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from halftrek.reporting.html import verdict_html
-
-        return verdict_html(self)
+        return upward.verdict_html(self)
 
     def __str__(self) -> str:
         several = f" ({self.degree} values)" if self.status == "finite" and self.degree else ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halftrek import upward
 from halftrek.errors import ModelError, QueryError
 from halftrek.graphs import Graph, did_you_mean, parse_edge_key
 from halftrek.models.gaussian import Floats, Gaussian, frozen, spread_units
@@ -188,21 +189,15 @@ class CGLSCM(Portable):
 
     def query(self, question: Any) -> Answer:
         """The exact answer of this model to a question in text, for instance ``"P(y | do(x=1))"``."""
-        from halftrek.results.workflow import answer_from_model
-
-        return answer_from_model(self, question)
+        return upward.answer(self, question)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the model as JSON; ``ht.load`` gives it back to the last bit."""
-        from halftrek.storage import save
-
-        return save(self, path, overwrite=overwrite)
+        return upward.save(self, path, overwrite=overwrite)
 
     def counterfactual(self, rows: Any, do: Mapping[str, Any], outcome: str | Sequence[str]) -> Any:
         """What the outcome would have been for each unit: mean and ``noise_sd``, exact; see ``Fit.counterfactual``."""
-        from halftrek.results.listings import counterfactual_of
-
-        return counterfactual_of(self, rows, do, outcome)
+        return upward.counterfactual(self, rows, do, outcome)
 
     def reorder(self, names: Sequence[str]) -> CGLSCM:
         """The same model with its variables in another order."""
@@ -262,9 +257,7 @@ class GLSCM(Portable):
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the model as JSON; ``ht.load`` gives it back to the last bit."""
-        from halftrek.storage import save
-
-        return save(self, path, overwrite=overwrite)
+        return upward.save(self, path, overwrite=overwrite)
 
 
 def total_effects(T: ArrayLike) -> Floats:

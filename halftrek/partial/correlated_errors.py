@@ -18,8 +18,8 @@ from halftrek.results.workflow import fit as fit_graph
 
 if TYPE_CHECKING:
     from halftrek.data import Moments, Patterns
-    from halftrek.estimation.fit import Fit
     from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
 
 _REACH = 0.75  # of the errors' standard deviations, to either side
 _POINTS = 21

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halftrek.partial import Sensitivity, plot_sensitivity, sensitivity
+    from halftrek.progress import late_bar, progress_bar
     from halftrek.reporting.effects import describe_decomposition, describe_mediation
     from halftrek.reporting.plots.checks import plot_constraints, plot_convergence, plot_profile, plot_residuals
     from halftrek.reporting.plots.effects import plot_dose_response, plot_effects, plot_paths
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
     from halftrek.reporting.plots.graph import draw_graph
     from halftrek.reporting.plots.svg import graph_svg
     from halftrek.reporting.plots.tikz import to_tikz
-    from halftrek.reporting.progress import late_bar, progress_bar
-    from halftrek.reporting.text import describe_answer, parameter_table, summarize_fit
+    from halftrek.reporting.text import describe_answer, summarize_fit
     from halftrek.reporting.verdicts import describe_verdict
+    from halftrek.results.listings import parameter_table
 
 __all__ = [
     "Sensitivity",
@@ -43,23 +44,23 @@ __all__ = [
 ]
 
 _HOMES = {  # loaded when first used: a table needs no pictures
-    "plots.checks": ("plot_constraints", "plot_convergence", "plot_profile", "plot_residuals"),
-    "plots.effects": ("plot_dose_response", "plot_effects", "plot_paths"),
-    "effects": ("describe_decomposition", "describe_mediation"),
-    "plots.graph": ("draw_graph",),
-    "plots.figures": ("plot_densities", "save"),
+    "reporting.plots.checks": ("plot_constraints", "plot_convergence", "plot_profile", "plot_residuals"),
+    "reporting.plots.effects": ("plot_dose_response", "plot_effects", "plot_paths"),
+    "reporting.effects": ("describe_decomposition", "describe_mediation"),
+    "reporting.plots.graph": ("draw_graph",),
+    "reporting.plots.figures": ("plot_densities", "save"),
+    "reporting.plots.svg": ("graph_svg",),
+    "reporting.text": ("describe_answer", "summarize_fit"),
+    "reporting.plots.tikz": ("to_tikz",),
+    "reporting.verdicts": ("describe_verdict",),
+    "partial": ("Sensitivity", "plot_sensitivity", "sensitivity"),
     "progress": ("late_bar", "progress_bar"),
-    "plots.svg": ("graph_svg",),
-    "text": ("describe_answer", "parameter_table", "summarize_fit"),
-    "plots.tikz": ("to_tikz",),
-    "verdicts": ("describe_verdict",),
+    "results.listings": ("parameter_table",),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Sensitivity", "plot_sensitivity", "sensitivity"):  # where users find them since the first version
-        return getattr(import_module("halftrek.partial"), name)
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"halftrek.reporting.{home}"), name)
+            return getattr(import_module(f"halftrek.{home}"), name)
     raise AttributeError(f"module 'halftrek.reporting' has no attribute {name!r}")

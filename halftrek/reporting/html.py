@@ -16,10 +16,10 @@ from halftrek.reporting.verdicts import verdict_line
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict
     from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
 
 _MANY = 60  # nodes beyond which a graph is not drawn, edges beyond which a table is cut
 _CELL = "padding:2px 10px 2px 0;vertical-align:top;border:none;background:none"

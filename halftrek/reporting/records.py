@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.inference import Parameter
     from halftrek.models import Gaussian
     from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
 
 Record = dict[str, Any]
 

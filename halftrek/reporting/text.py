@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.frames import as_frame as frame_of
 from halftrek.inference import Parameter
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
-from halftrek.inference.how import Interval, asked
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 from halftrek.results.wording import crude_in_words, crude_meaning
-from halftrek.trust import judged_columns, judged_parameters
+from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.models import Floats
     from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
 
 _MANY = 40  # lines of a table
 _PAIR = (
     "data determine what a hidden cause of two variables adds to the covariance of their errors, not its two loadings."
 )
-
-
-def parameter_table(
-    fit: Fit,
-    *,
-    level: float = 0.95,
-    interval: Interval | None = None,
-    information: Literal["expected", "observed"] | None = None,
-    replicates: int = 1000,
-    random_state: int = 0,
-    as_frame: bool = True,
-) -> Any:
-    """All parameters as a tidy frame, or as a list of values."""
-    how = asked(
-        interval=interval, level=level, information=information, replicates=replicates, random_state=random_state
-    )
-    return frame_of(judged_columns(fit, how), fit.frame) if as_frame else judged_parameters(fit, how)
 
 
 def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from halftrek import upward
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate
 from halftrek.models import Floats, Gaussian
@@ -120,15 +121,11 @@ class Answer(Portable):
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the answer with its verdict as JSON; ``ht.load`` gives it back to the last bit."""
-        from halftrek.storage import save
-
-        return save(self, path, overwrite=overwrite)
+        return upward.save(self, path, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from halftrek.reporting.html import answer_html
-
-        return answer_html(self)
+        return upward.answer_html(self)
 
     def __str__(self) -> str:
         if isinstance(self.result, Gaussian):

@@ -12,14 +12,16 @@ import numpy as np
 
 from halftrek.data.sources.tables import read_table, table_like
 from halftrek.errors import InputError, NotIdentifiedError
-from halftrek.estimation import Fit
-from halftrek.frames import as_frame
+from halftrek.estimation import Fitted
+from halftrek.frames import as_frame as frame_of
 from halftrek.inference import How, Profile, RobustTest, measures, profile_curve, robust_measures
 from halftrek.inference.checks.contradictions import Contradiction, restrictions_behind
 from halftrek.inference.checks.multiplicity import Multiplicity
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
+from halftrek.inference.how import Interval, asked
+from halftrek.inference.information.information import Kind
 from halftrek.inference.tables.decomposition import Decomposition, decompose
 from halftrek.inference.tables.effects import Effect, columns_of, effect_rows
 from halftrek.inference.tables.mediation import Mediation, mediate
@@ -28,12 +30,20 @@ from halftrek.models import CGLSCM
 from halftrek.notes import in_short, warnings_of
 from halftrek.queries import Query, check_query
 from halftrek.queries.units import unit_query
+from halftrek.results.answering import answer, answer_from_model, how_of, verdict_of
 from halftrek.results.inputs import read_question
-from halftrek.results.workflow import answer, answer_from_model, how_of, verdict_of
-from halftrek.trust import judged_decomposition, judged_effects, judged_mediation, table_how, unit_notes
+from halftrek.trust import (
+    judged_columns,
+    judged_decomposition,
+    judged_effects,
+    judged_mediation,
+    judged_parameters,
+    table_how,
+    unit_notes,
+)
 
 
-def measures_of(fitted: Fit, robust: bool | RobustTest | None = None) -> dict[str, Any]:
+def measures_of(fitted: Fitted, robust: bool | RobustTest | None = None) -> dict[str, Any]:
     """How well the fitted model reproduces the moments; ``robust`` adds tests that do not need normal data.
 
     Left out, test and indices are those that suit the rows: they count clusters and sampling weights, if there are any.
@@ -50,7 +60,7 @@ def measures_of(fitted: Fit, robust: bool | RobustTest | None = None) -> dict[st
 
 
 def restrictions_of(
-    fitted: Fit, question: str | Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
+    fitted: Fitted, question: str | Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
 ) -> list[Contradiction]:
     """What an identified answer rests on, tested; those restrictions first whose relaxing would move it most."""
     query = read_question(question)
@@ -61,7 +71,7 @@ def restrictions_of(
     return restrictions_behind(fitted, query, multiplicity=multiplicity, robust=robust)
 
 
-def profile_of(fitted: Fit, question: str | Query, *, points: int, level: float) -> Profile:
+def profile_of(fitted: Fitted, question: str | Query, *, points: int, level: float) -> Profile:
     """The profile of an identified answer."""
     query = read_question(question)
     check_query(query, fitted.graph)
@@ -71,25 +81,42 @@ def profile_of(fitted: Fit, question: str | Query, *, points: int, level: float)
     return profile_curve(fitted, query, points=points, level=level)
 
 
-def effects_of(fitted: Fit, kind: Any, *, budget: float, **uncertainty: Any) -> Any:
+def parameter_table(
+    fitted: Fitted,
+    *,
+    level: float = 0.95,
+    interval: Interval | None = None,
+    information: Kind | None = None,
+    replicates: int = 1000,
+    random_state: int = 0,
+    as_frame: bool = True,
+) -> Any:
+    """All parameters as a tidy frame, or as a list of values."""
+    how = asked(
+        interval=interval, level=level, information=information, replicates=replicates, random_state=random_state
+    )
+    return frame_of(judged_columns(fitted, how), fitted.frame) if as_frame else judged_parameters(fitted, how)
+
+
+def effects_of(fitted: Fitted, kind: Any, *, budget: float, **uncertainty: Any) -> Any:
     """Every effect with its uncertainty, as a tidy frame."""
     rows = effect_rows_of(fitted, how_of(**uncertainty), kind=kind, budget=budget)
-    return as_frame(columns_of(rows, Effect), fitted.frame)
+    return frame_of(columns_of(rows, Effect), fitted.frame)
 
 
-def effect_rows_of(fitted: Fit, how: How, *, kind: Any = "all", budget: float = 5.0) -> list[Effect]:
+def effect_rows_of(fitted: Fitted, how: How, *, kind: Any = "all", budget: float = 5.0) -> list[Effect]:
     """Every effect with its uncertainty; one whose interval may mislead says so."""
     return judged_effects(fitted, effect_rows(fitted, table_how(fitted, how), kind=kind, budget=budget), how)
 
 
-def decomposition_of(fitted: Fit, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
+def decomposition_of(fitted: Fitted, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
     """A total effect path by path."""
     how = how_of(**uncertainty)
     return judged_decomposition(fitted, decompose(fitted, cause, effect, table_how(fitted, how), most=most), how)
 
 
 def mediation_of(
-    fitted: Fit, cause: str, effect: str, mediators: Sequence[str] | None, **uncertainty: Any
+    fitted: Fitted, cause: str, effect: str, mediators: Sequence[str] | None, **uncertainty: Any
 ) -> Mediation:
     """A total effect split at mediators."""
     how = how_of(**uncertainty)
@@ -97,7 +124,7 @@ def mediation_of(
 
 
 def counterfactual_of(
-    source: Fit | CGLSCM,
+    source: Fitted | CGLSCM,
     rows: Any,
     do: Mapping[str, Any],
     outcome: str | Sequence[str],
@@ -108,22 +135,22 @@ def counterfactual_of(
     """What would have been: an answer for one unit, a table for a table."""
     outcomes = (outcome,) if isinstance(outcome, str) else tuple(outcome)
     graph = source.graph
-    known = categories_behind(source) if isinstance(source, Fit) else ()
-    if isinstance(source, Fit):
+    known = categories_behind(source) if isinstance(source, Fitted) else ()
+    if isinstance(source, Fitted):
         do = in_numbers(source, do)
     check_query(unit_query((), tuple(do), outcomes), graph)
     if isinstance(rows, Mapping) and not any(map(np.ndim, rows.values())):
         if unidentified != "raise":
             raise InputError(f"unidentified={unidentified!r} is for the rows of a table; for one unit leave it out")
-        unit = in_numbers(source, rows) if isinstance(source, Fit) else rows
+        unit = in_numbers(source, rows) if isinstance(source, Fitted) else rows
         question = one_unit(graph, unit, do, outcomes)
-        if isinstance(source, Fit):
+        if isinstance(source, Fitted):
             return answer(source, question, **uncertainty)
         return answer_from_model(source, question)
-    names = source.model.names if isinstance(source, Fit) else source.names
+    names = source.model.names if isinstance(source, Fitted) else source.names
     table = read_table(rows, names, also=columns_named(do), categories=known)
     held = held_values(graph, do, table)
-    if isinstance(source, Fit):
+    if isinstance(source, Fitted):
         decide = partial(verdict_of, graph)
         wanted = how_of(**uncertainty)
         how = table_how(source, wanted)

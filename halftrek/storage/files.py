@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from halftrek.errors import HalftrekError, InputError
-from halftrek.estimation import Fit
+from halftrek.results.fit import Fit
 from halftrek.storage.codec import decode, encode
 from halftrek.storage.kinds import names
 from halftrek.storage.malformed import Malformed

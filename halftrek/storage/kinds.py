@@ -36,6 +36,8 @@ _MODULES = (
     "halftrek.queries.kinds.terms",
     "halftrek.queries.kinds.variants",
     "halftrek.results.answers",
+    "halftrek.results.fit",
+    "halftrek.results.groups",
 )
 _NEVER = ("RowBlock", "RowWeights", "Spread")  # work of a moment, which no value holds
 
@@ -45,11 +47,13 @@ def classes() -> dict[str, type[Any]]:
     """Every class that a file may name."""
     found: dict[str, type[Any]] = {}
     for path in _MODULES:
-        for name, thing in vars(import_module(path)).items():
-            if isinstance(thing, type) and is_dataclass(thing) and thing.__module__ == path and name not in _NEVER:
-                if name in found:
+        for thing in vars(import_module(path)).values():
+            if isinstance(thing, type) and is_dataclass(thing) and thing.__module__ == path:
+                name = thing.__name__
+                if found.get(name, thing) is not thing:
                     raise RuntimeError(f"two classes are called {name}; files could not tell them apart")
-                found[name] = thing
+                if name not in _NEVER:
+                    found[name] = thing
     return found
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from halftrek.data.rows import RowReader
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.models import Rows
 
 
-def with_rows(fit: Fit, wanted: bool) -> Fit:
+def with_rows(fit: Fitted, wanted: bool) -> Fitted:
     """The fit with its rows as arrays if they are wanted; else with the name of their file, or with no rows."""
     reader = fit.rows
     if wanted:
@@ -29,7 +29,7 @@ def with_rows(fit: Fit, wanted: bool) -> Fit:
     return replace(fit, rows=named, rows_left_out=lost, clusters_left_out=lost and reader.cluster is not None)
 
 
-def _copied(reader: RowReader, fit: Fit) -> RowReader:
+def _copied(reader: RowReader, fit: Fitted) -> RowReader:
     """The rows as the fit used them; those that it left out stay out."""
     blocks = list(reader.blocks(like=None if reader.missing == "fiml" else fit.moments))
     values = Rows(np.concatenate([b.values for b in blocks]), reader.names)

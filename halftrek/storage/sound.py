@@ -16,8 +16,8 @@ from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.groups import GroupMoments
 from halftrek.data.kinds import Kind
 from halftrek.data.weights import Counted, Sampled
-from halftrek.estimation import BatchFit, Fit
-from halftrek.estimation.many.groups import GroupFits
+from halftrek.estimation import BatchFit, Fitted
+from halftrek.estimation.many.groups import FittedGroups
 from halftrek.estimation.options import Options
 from halftrek.estimation.status import DistrictReport
 from halftrek.graphs import Graph
@@ -30,6 +30,8 @@ from halftrek.notes import Note
 from halftrek.notes.words import ASKS
 from halftrek.queries import check_query
 from halftrek.results.answers import Answer
+from halftrek.results.fit import Fit
+from halftrek.results.groups import GroupFits
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
 from halftrek.storage.malformed import Malformed
 from halftrek.storage.sound_questions import question_checks
@@ -202,7 +204,7 @@ def _known(names: Iterable[str], graph: Graph, what: str) -> None:
         must(v in graph, f"{what} names {v!r}, which the graph does not have")
 
 
-def _fit(fit: Fit) -> None:
+def _fit(fit: Fitted) -> None:
     observed = fit.graph.observed
     must(fit.moments.names == observed, "the moments have other names than the graph, or another order")
     must(fit.model.names == observed, "the model has other names than the graph, or another order")
@@ -226,7 +228,7 @@ def _frame(frame: str) -> None:
     must(len(frame) < 100, "frame is not the name of a library")
 
 
-def _group_fits(fits: GroupFits) -> None:
+def _group_fits(fits: FittedGroups) -> None:
     b, observed = len(fits.groups), fits.graph.observed
     must(fits.groups.names == observed and fits.batch.names == observed, "names differ, or their order does")
     must(fits.batch.graph == fits.graph, "the batch has another graph than the fits")
@@ -314,7 +316,9 @@ _CHECKS: dict[type[Any], Callable[[Any], None]] = {
     BatchFit: _batch,
     Options: _options,
     DistrictReport: _report,
+    Fitted: _fit,
     Fit: _fit,
+    FittedGroups: _group_fits,
     GroupFits: _group_fits,
     Recipe: _recipe,
     Witness: _witness,

@@ -101,7 +101,7 @@ def _look_closer(fits: GroupFits, query: Query, whole: NDArray[np.intp], how: Ho
     verdict = identification.identify(fits.graph, query, budget=BUDGET, witness=False)
     closer = [s for s in suspects if s.strength < SURE or s.place not in fits.holed][:LOOKS]
     for one in closer:
-        fit = fits[fits.keys[one.place]]
+        fit = fits.one(fits.keys[one.place])
         judged = judge_line(fit, query, evaluate(query, fit.model), verdict, how)
         if np.isnan(judged.estimate.intervals).any():
             found.notes[one.place].extend(one.notes)
@@ -144,7 +144,7 @@ def _chances(fits: GroupFits, rows: NDArray[np.intp]) -> Floats:
     usable = fits.batch.converged[rows] & ~np.isnan(fits.batch.loglik[rows])
     if fits.groups.sampled or not usable.any():
         return chance
-    first = fits[fits.keys[int(rows[usable][0])]]
+    first = fits.one(fits.keys[int(rows[usable][0])])
     df = measures(first).df if restrictions(first) else 0  # held intercepts count
     if df < 1 or needs_rows(first):
         return chance

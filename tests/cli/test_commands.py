@@ -17,7 +17,8 @@ from halftrek.cli import main
 from halftrek.errors import ConvergenceError
 from halftrek.examples import catalog
 from halftrek.reproduction import Reproduction
-from halftrek.results.workflow import fit, graph
+from halftrek.results.reading import graph
+from halftrek.results.workflow import fit
 
 Capture = pytest.CaptureFixture[str]
 BOW = "x -> y; x <-> y"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.comparison.groups import NO_INFORMATION
 from halftrek.data.groups import group_reader, read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
+from halftrek.results.group_tables import NO_INFORMATION
 from halftrek.simulation import random_model
 
 pd = pytest.importorskip("pandas")

@@ -11,7 +11,8 @@ from halftrek.graphs import Graph
 from halftrek.models import Gaussian
 from halftrek.queries import Arithmetic, Interventional, Statistic, TotalEffect, evaluate
 from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant, single
-from halftrek.results.workflow import answer, fit
+from halftrek.results.answering import answer
+from halftrek.results.workflow import fit
 from halftrek.simulation import random_model
 from halftrek.syntax import parse_question
 

@@ -13,7 +13,8 @@ from halftrek.examples import catalog, names
 from halftrek.graphs import Graph
 from halftrek.reporting import describe_answer, describe_verdict, summarize_fit
 from halftrek.reporting.records import answer_record, fit_record, graph_record, plain, to_json
-from halftrek.results.workflow import fit, identify
+from halftrek.results.reading import identify
+from halftrek.results.workflow import fit
 
 
 def fitted(name: str) -> Fit:

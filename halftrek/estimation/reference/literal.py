@@ -7,7 +7,7 @@ import numpy as np
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation.checks import refuse_dependent, well_posed
-from halftrek.estimation.fit import Fit, select
+from halftrek.estimation.fit import Fitted, select
 from halftrek.estimation.options import Intercepts, Noise, resolve_options
 from halftrek.estimation.reference.cgl_go import MAX_ROUNDS, Mask, cgl_go
 from halftrek.estimation.status import Status
@@ -24,7 +24,7 @@ def fit_literally(
     random_state: int,
     max_iter: int | None,
     intercepts: Intercepts,
-) -> Fit:
+) -> Fitted:
     """The fit by Algorithm 1; what it does not know is refused."""
     if noise not in (None, "unit"):
         raise InputError("method='cgl-go' is the paper's algorithm, which holds noise variances at 1: leave noise out")
@@ -43,4 +43,4 @@ def fit_literally(
             "not converged",
             f"not converged: the literal algorithm stopped after {found.iterations} rounds; raise max_iter.",
         )
-    return Fit(graph, data, model, found.loglik, status, (), "cgl-go", resolve_options(graph, "unit", "free"))
+    return Fitted(graph, data, model, found.loglik, status, (), "cgl-go", resolve_options(graph, "unit", "free"))

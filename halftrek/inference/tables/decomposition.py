@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from halftrek import upward
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
@@ -58,9 +59,7 @@ class Decomposition(Portable):
         return as_frame(columns_of((*self.rows, self.total), Share), self.library)
 
     def __str__(self) -> str:
-        from halftrek.reporting import describe_decomposition
-
-        return describe_decomposition(self)
+        return upward.decomposition(self)
 
 
 def decompose(fit: Fit, cause: str, effect: str, how: How, *, most: int = 20) -> Decomposition:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from halftrek import upward
 from halftrek.errors import QueryError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
@@ -122,9 +123,7 @@ class Mediation(Portable):
         return as_frame(columns_of((*self.rows, self._proportion_row()), Route), self.library)
 
     def __str__(self) -> str:
-        from halftrek.reporting import describe_mediation
-
-        return describe_mediation(self)
+        return upward.mediation(self)
 
     def _only(self, kind: str) -> Route:
         return next(row for row in self.rows if row.kind == kind)

@@ -49,6 +49,13 @@ class Parameter:
     std: float
     note: str = ""
 
+    @property
+    def edge(self) -> str:
+        """The parameter as an edge."""
+        if self.op == "~~":
+            return f"{self.lhs} <-> {self.rhs}"
+        return f"{self.lhs} -> {self.rhs}" if self.op == "=~" else f"{self.rhs} -> {self.lhs}"
+
 
 FIELDS = tuple(f.name for f in fields(Parameter))
 

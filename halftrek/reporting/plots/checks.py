@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
 from halftrek.inference.checks.missing_checks import told_pairs
 from halftrek.reporting.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
+from halftrek.results.fit import Fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,8 +17,8 @@ from halftrek.reporting.plots.layout import Edge, Point, lay_out
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halftrek.estimation.fit import Fit
     from halftrek.models import CGLSCM
+    from halftrek.results.fit import Fit
 
 Identified = Mapping[str, bool] | Literal["auto"] | None
 _CROWD = 5  # roots that all covary with each other from which on they are drawn as a star

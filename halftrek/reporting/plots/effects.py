@@ -16,7 +16,7 @@ from halftrek.reporting.plots.seen import seen_line, seen_means
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from halftrek.estimation.fit import Fit
+    from halftrek.results.fit import Fit
 
 _ROW = 0.34  # inches for one line of a forest
 Line = tuple[str, float, float, float]  # label, estimate, low, high

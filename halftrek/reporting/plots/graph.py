@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.models import CGLSCM
+    from halftrek.results.fit import Fit
 
 __all__ = ["draw_graph", "edge_weights"]
 

@@ -13,7 +13,7 @@ from halftrek.queries.written.writing import number
 from halftrek.reporting.tables import count
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
+    from halftrek.results.fit import Fit
 
 ENOUGH = 30  # rows with exactly the values asked for; fewer make no picture, and the regression of all stands for them
 

@@ -14,9 +14,9 @@ from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.models import CGLSCM
+    from halftrek.results.fit import Fit
 
 _UNIT = 46.0  # pixels for one unit of the layout
 _FONT = "font-family:Helvetica,Arial,sans-serif"

@@ -11,9 +11,9 @@ from halftrek.reporting.plots.curves import HEIGHT
 from halftrek.reporting.plots.drawing import Identified, Node, Stroke, make_drawing
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.models import CGLSCM
+    from halftrek.results.fit import Fit
 
 _STYLES = (
     f"observed/.style={{draw, rounded corners={HEIGHT / 2:g}cm, minimum height={HEIGHT:g}cm, inner sep=0pt}}",

@@ -32,7 +32,7 @@ from halftrek.reporting.report.reproduce import reproduce_section
 from halftrek.reporting.tables import count
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
+    from halftrek.results.fit import Fit
 
 __all__ = ["report_html", "write_report"]
 

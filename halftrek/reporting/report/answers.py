@@ -20,8 +20,8 @@ from halftrek.reporting.report.page import Markup, heading, soft, table, text
 from halftrek.reporting.report.uncertainty import for_tables
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
 
 _OUTCOMES = 3  # of one question that are drawn
 _PATHS = 12  # bars of a decomposition

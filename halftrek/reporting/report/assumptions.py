@@ -14,8 +14,8 @@ from halftrek.reporting.tables import count, number
 from halftrek.results.wording import listed
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
+    from halftrek.results.fit import Fit
 
 _NAMED = 12  # pairs that are named; of more the rest is counted
 _CROWD = 4  # variables that are named once rather than pair by pair

@@ -20,8 +20,8 @@ from halftrek.reporting.report.page import Markup, Section, heading, p_value, so
 from halftrek.reporting.tables import Cell, count, number
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.inference.checks.measures import Measures
+    from halftrek.results.fit import Fit
 
 LEVEL = 0.05  # of the tests
 _TESTS = 30

@@ -18,8 +18,8 @@ from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
     from halftrek.data import Patterns
-    from halftrek.estimation.fit import Fit
     from halftrek.models import Floats
+    from halftrek.results.fit import Fit
 
 _COLUMNS = 80
 _PATTERNS = 12

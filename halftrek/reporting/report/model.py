@@ -20,9 +20,9 @@ from halftrek.results.listings import effect_rows_of
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.inference import Parameter
+    from halftrek.results.fit import Fit
 
 _DRAWN = 60  # variables beyond which a graph is not drawn
 _EDGES = 240  # edges beyond which it is not

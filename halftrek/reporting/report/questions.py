@@ -34,16 +34,17 @@ from halftrek.reporting.report.page import (
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import joint_rows
 from halftrek.reporting.verdicts import verdict_line
+from halftrek.results.answering import answer, crude_of
 from halftrek.results.inputs import read_question
+from halftrek.results.reading import identify
 from halftrek.results.wording import in_words
-from halftrek.results.workflow import answer, crude_of, identify
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict
     from halftrek.identification.local.witness import Witness
     from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
 
 _MOST = 40  # edges of the two models of a witness that are listed
 _LONG = 90  # characters of a question in a heading

@@ -22,8 +22,8 @@ from halftrek.syntax import format_graph
 
 if TYPE_CHECKING:
     from halftrek.data import Moments
-    from halftrek.estimation.fit import Fit
     from halftrek.models import Floats
+    from halftrek.results.fit import Fit
 
 _WIDEST = 24  # variables whose covariances are written out in the code
 _INLINE = 300  # letters of a graph that is an argument of the command

@@ -10,7 +10,7 @@ from halftrek.inference.intervals import KINDS, kind_of
 from halftrek.trust import table_how
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
+    from halftrek.results.fit import Fit
 
 SUITED = (
     "what suits each question: normal theory, Student's t where few rows inform it, the likelihood where it is skewed"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
-from halftrek.estimation import Fit
-from halftrek.estimation.many.groups import GroupFits
 from halftrek.frames import as_frame
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
@@ -20,9 +18,13 @@ from halftrek.inference.groups.batch_gradients import BATCHED
 from halftrek.inference.groups.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import Counterfactual, Interventional, Query, check_query, evaluate
+from halftrek.results.answering import answer
 from halftrek.results.inputs import read_question
-from halftrek.results.workflow import answer
 from halftrek.trust.groups import GroupAnswers, judged_groups
+
+if TYPE_CHECKING:
+    from halftrek.results.fit import Fit
+    from halftrek.results.groups import GroupFits
 
 NO_INFORMATION = "the data of this group carry no information about the answer"
 SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in words for groups, or in their status

@@ -20,20 +20,20 @@ from halftrek.results.listings import restrictions_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halftrek.estimation.fit import Fit
+    from halftrek.estimation.fit import Fitted
 
 
-def r2_frame(fit: Fit) -> Any:
+def r2_frame(fit: Fitted) -> Any:
     """One row for each variable that has a cause."""
     return as_frame(_columns(explained(fit), Explained), fit.frame)
 
 
-def residual_frame(fit: Fit, robust: bool | None = None) -> Any:
+def residual_frame(fit: Fitted, robust: bool | None = None) -> Any:
     """One row for each pair of variables."""
     return as_frame(_columns(residuals(fit, robust), Residual), fit.frame)
 
 
-def modification_frame(fit: Fit, information: Kind | None = None, robust: bool | None = None) -> Any:
+def modification_frame(fit: Fitted, information: Kind | None = None, robust: bool | None = None) -> Any:
     """One row for each edge that could be added."""
     if information not in (None, *get_args(Kind)):
         raise InputError(f"information must be 'expected' or 'observed', not {information!r}")
@@ -41,7 +41,7 @@ def modification_frame(fit: Fit, information: Kind | None = None, robust: bool |
 
 
 def implication_frame(
-    fit: Fit, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
+    fit: Fitted, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
 ) -> Any:
     """One row for each thing that the graph implies, with p-values adjusted for their number."""
     _refuse(multiplicity, level)
@@ -57,7 +57,7 @@ def implication_frame(
 
 
 def restriction_frame(
-    fit: Fit, question: Any, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
+    fit: Fitted, question: Any, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
 ) -> Any:
     """One row for each restriction that an answer rests on, those that move it most first."""
     _refuse(multiplicity, level)

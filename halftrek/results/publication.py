@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.errors import HalftrekError, MissingExtraError
-from halftrek.reporting.text import arrow_of
+from halftrek.results.listings import measures_of
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
+    from halftrek.estimation.fit import Fitted
 
 LABELS = {"N": "Observations", "ll": "Log-likelihood", "chi2": "χ²", "df": "df", "cfi": "CFI", "rmsea": "RMSEA"}
 _MEASURES = ("chi2", "df", "pvalue", "cfi", "tli", "rmsea", "srmr", "aic", "bic")
 
 
-def coefficient_table(fit: Fit) -> Any:
+def coefficient_table(fit: Fitted) -> Any:
     """A pandas frame with a row for each edge: b se t p ci95l ci95u; what data do not determine is left out."""
     try:
         import pandas as pd
@@ -32,10 +32,10 @@ def coefficient_table(fit: Fit) -> Any:
         "ci95l": [r.ci_low for r in rows],
         "ci95u": [r.ci_high for r in rows],
     }
-    return pd.DataFrame(columns, index=pd.Index([arrow_of(r) for r in rows], name="Coefficient"), dtype=float)
+    return pd.DataFrame(columns, index=pd.Index([r.edge for r in rows], name="Coefficient"), dtype=float)
 
 
-def statistic(fit: Fit, key: str) -> Any:
+def statistic(fit: Fitted, key: str) -> Any:
     """A number for the foot of the table; None if there is none of that name."""
     if key == "N":
         return int(fit.n) if float(fit.n).is_integer() else float(fit.n)
@@ -46,13 +46,13 @@ def statistic(fit: Fit, key: str) -> Any:
     if key not in _MEASURES:
         return None
     try:
-        value = fit.measures().get(key)
+        value = measures_of(fit).get(key)
     except HalftrekError:
         return None
     return None if value is None or not np.isfinite(value) else value
 
 
-def outcomes(fit: Fit) -> str:
+def outcomes(fit: Fitted) -> str:
     """The variables that have causes and no effects."""
     graph = fit.graph
     return ", ".join(v for v in graph.observed if graph.parents(v) and not graph.children(v))

@@ -1,0 +1,157 @@
+"""From a fit and a question to an answer; no mathematics here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from halftrek import estimation, identification
+from halftrek.errors import NotIdentifiedError
+from halftrek.estimation import Fitted
+from halftrek.estimation.status import troubles
+from halftrek.graphs import Graph
+from halftrek.identification import Verdict
+from halftrek.inference import How
+from halftrek.inference.evidence.beside_formula import formula_notes
+from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
+from halftrek.inference.evidence.rows_behind import coding_notes
+from halftrek.inference.evidence.seen import seen_fit, seen_note
+from halftrek.inference.how import asked
+from halftrek.inference.profiles.profile import higher_start
+from halftrek.models import CGLSCM, Gaussian
+from halftrek.notes import Note, note
+from halftrek.queries import (
+    Composite,
+    Counterfactual,
+    DirectEffect,
+    Distribution,
+    Interventional,
+    Query,
+    Statistic,
+    TotalEffect,
+    check_query,
+    evaluate,
+    variables_of,
+)
+from halftrek.queries.gradients import linearize
+from halftrek.queries.seen import as_seen
+from halftrek.results.answers import Answer
+from halftrek.results.inputs import (
+    read_question,
+)
+from halftrek.trust import Judged, judge
+
+if TYPE_CHECKING:
+    pass
+
+
+def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **uncertainty: Any) -> Answer:
+    """The fitted model's answer with its uncertainty (options: see ``How``), if the graph allows one.
+
+    ``crude`` sets beside it what the rows say without the graph.
+    """
+    how = how_of(**uncertainty)
+    query = read_question(question)
+    check_query(query, fitted.graph)
+    refuse_few_valued(fitted, query)
+    verdict = verdict_of(fitted.graph, query)
+    if not verdict.identified:
+        raise NotIdentifiedError(verdict.explain(), verdict)
+    result = evaluate(query, fitted.model)
+    judged = judge(fitted, query, result, verdict, how)
+    higher = _from_higher_ground(fitted, query, result, judged.notes)
+    if higher is not None:
+        found = answer(higher, query, crude=crude, **uncertainty)
+        return replace(found, notes=(note("higher maximum", higher=higher.loglik - fitted.loglik), *found.notes))
+    said = _beside(fitted, query, result, verdict, judged)
+    notes = (*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
+    beside = crude_of(fitted, query, **uncertainty) if crude else None
+    outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
+    return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside)
+
+
+def better(new: Fitted, old: Fitted) -> bool:
+    """A higher likelihood, or the same with a maximum reached."""
+    return new.loglik > old.loglik + 1e-9 or (new.converged > old.converged and new.loglik > old.loglik - 1e-6)
+
+
+def _from_higher_ground(fitted: Fitted, query: Query, result: float | Gaussian, notes: Iterable[Note]) -> Fitted | None:
+    """The fit begun again where the profile of an answer saw a higher likelihood; None if it saw none."""
+    if fitted.method != "em" or not any(n.code == "short of the maximum" for n in notes):
+        return None
+    start = higher_start(fitted, query, len(result.mean) if isinstance(result, Gaussian) else 1)
+    if start is None:
+        return None
+    again = estimation.fit(
+        fitted.graph, fitted.patterns or fitted.moments, noise=dict(fitted.options.noise),
+        intercepts=dict(fitted.options.intercepts), start=start,
+    )  # fmt: skip
+    again = replace(again, rows=fitted.rows, frame=fitted.frame)
+    return again if better(again, fitted) else None
+
+
+def _beside(
+    fitted: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, judged: Judged
+) -> tuple[Note, ...]:
+    """What the formula, or the rows without the graph, say instead of the whole model."""
+    if verdict.method == "observed":
+        found = seen_note(fitted, query, result)
+        return () if found is None else (found,)
+    by_rows = judged.estimate.kind in ("robust", "jackknife", "bootstrap")
+    rejected = any(n.code in ("misfit", "contradicted", "contradicted, one of several") for n in judged.notes)
+    return formula_notes(fitted, query, verdict.recipe, robust=by_rows, rejected=rejected)
+
+
+def crude_of(fitted: Fitted, query: Query, **uncertainty: Any) -> Answer:
+    """The question with seeing in the place of doing, asked of the rows without the graph."""
+    seen = as_seen(query)
+    if not isinstance(query, TotalEffect | DirectEffect):
+        return answer(seen_fit(fitted, sorted(variables_of(seen))), seen, **uncertainty)
+    alone = seen_fit(fitted, (query.cause, query.effect))
+    slope = answer(alone, DirectEffect(query.cause, query.effect), **uncertainty)  # a regression, with its interval
+    return replace(slope, query=seen, verdict=verdict_of(alone.graph, seen))
+
+
+def how_of(**uncertainty: Any) -> How:
+    """Options of uncertainty; where no kind of interval is asked for, the judge chooses."""
+    return asked(**uncertainty)
+
+
+def _about_the_fit(fitted: Fitted, query: Query) -> list[Note]:
+    """What to know of the fit and its data before trusting an answer."""
+    notes = list(troubles(fitted.status, fitted.districts, fitted.graph.ancestors(variables_of(query))))
+    if fitted.patterns is not None:
+        notes.append(note("missing values", text=fitted.patterns.sentence))
+    if fitted.moments.dropped:
+        notes.append(note("rows left out", rows=fitted.moments.dropped))
+    if not fitted.moments.has_mean and _needs_means(query, fitted.model):
+        notes.append(note("no means"))
+    return [*notes, *coding_notes(fitted, variables_of(query))]
+
+
+def _needs_means(query: Query, model: CGLSCM) -> bool:
+    """True if the answer moves with the means of variables, not with effects and covariances alone."""
+    if isinstance(query, Interventional | Counterfactual | Distribution):
+        return True
+    return isinstance(query, Composite) and bool(linearize(query, model).values[0].mean.any())
+
+
+def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
+    """The distribution whose mean is asked for, if a mean is."""
+    if not (isinstance(query, Statistic) and query.kind == "E") or query.case.events:
+        return None
+    found = evaluate(Distribution(query.of, query.case), model)
+    return found if isinstance(found, Gaussian) else None
+
+
+def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
+    """The exact answer of a model whose parameters are known."""
+    query = read_question(question)
+    return Answer(query, evaluate(query, model), outcome=_outcome(query, model))
+
+
+@lru_cache(maxsize=512)
+def verdict_of(chosen: Graph, query: Query) -> Verdict:
+    return identification.identify(chosen, query)

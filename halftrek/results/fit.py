@@ -1,0 +1,275 @@
+"""A fitted model in the hands of a user: every method is one step of the walk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from halftrek import upward
+from halftrek.estimation import Fitted
+from halftrek.inference.checks.multiplicity import Multiplicity
+from halftrek.inference.how import Ends, Interval
+from halftrek.inference.information.information import Kind
+from halftrek.inference.profiles.profile import Profile
+from halftrek.inference.tables.decomposition import Decomposition
+from halftrek.inference.tables.mediation import Mediation
+from halftrek.progress import late_bar
+from halftrek.queries import TotalEffect
+from halftrek.results.answering import answer
+from halftrek.results.answers import Answer
+from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
+from halftrek.results.listings import (
+    counterfactual_of,
+    decomposition_of,
+    effects_of,
+    measures_of,
+    mediation_of,
+    parameter_table,
+    profile_of,
+)
+from halftrek.results.publication import LABELS, coefficient_table, outcomes, statistic
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Fitted):
+    """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted.
+
+    With missing values ``patterns`` holds what was observed, and ``moments`` what complete rows are expected to have,
+    given the fitted model.
+    """
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> Fit:
+        """The same fit, with everything that can be asked of it."""
+        return cls(**{field.name: getattr(fitted, field.name) for field in fields(fitted)})
+
+    def query(
+        self,
+        question: Any,
+        *,
+        level: float = 0.95,
+        interval: Interval | None = None,
+        information: Kind | None = None,
+        replicates: int = 1000,
+        ends: Ends = "percentile",
+        random_state: int = 0,
+        crude: bool = False,
+    ) -> Answer:
+        """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none.
+
+        ``interval`` says where standard errors and intervals come from: the information ("delta"), the sandwich
+        ("robust"; by cluster if the fit has one), rows drawn again ("bootstrap") or drawn from the fitted model
+        ("parametric"), or the likelihood ("profile"); None is "robust" for rows in clusters, else "delta".
+        ``information`` is for "delta"; ``replicates``, ``ends`` and ``random_state`` are for the bootstraps. ``crude``
+        sets beside the answer, as ``.crude``, what the rows say without the graph.
+        """
+        ask = partial(
+            answer, self, question, level=level, interval=interval, information=information, replicates=replicates,
+            ends=ends, random_state=random_state, crude=crude,
+        )  # fmt: skip
+        if interval not in ("bootstrap", "parametric"):
+            return ask()
+        with late_bar("bootstrap") as progress:
+            return ask(progress=progress)
+
+    def effect(self, cause: str, effect: str | None = None, **uncertainty: Any) -> Answer:
+        """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``.
+
+        ``crude=True`` sets the regression of ``effect`` on ``cause`` alone beside it. For other options see ``query``.
+        """
+        return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
+
+    def profile(self, question: Any, *, points: int = 41, level: float = 0.95) -> Profile:
+        """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""
+        return profile_of(self, question, points=points, level=level)
+
+    def effects(
+        self,
+        kind: Literal["all", "direct", "indirect", "total", "through"] = "all",
+        *,
+        budget: float = 5.0,
+        **uncertainty: Any,
+    ) -> Any:
+        """A tidy frame of effects: cause effect kind est se z p ci_low ci_high std method note.
+
+        Direct, indirect (total less direct) and total effects of every pair with a directed path, or those of one
+        ``kind``; "through" lists the effects through each variable in between. What the graph does not determine has
+        no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification. For
+        the options of uncertainty see ``query``; intervals are "delta", "robust", "bootstrap" or "parametric".
+        """
+        return effects_of(self, kind, budget=budget, **uncertainty)
+
+    def decompose(self, cause: str, effect: str, *, most: int = 20, **uncertainty: Any) -> Decomposition:
+        """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""
+        return decomposition_of(self, cause, effect, most=most, **uncertainty)
+
+    def mediation(
+        self, cause: str, effect: str, mediators: Sequence[str] | None = None, **uncertainty: Any
+    ) -> Mediation:
+        """Direct, indirect and total effect, specific indirect effects, and the proportion mediated.
+
+        ``mediators`` left out: every variable between the two; "direct" is then the edge.
+        """
+        return mediation_of(self, cause, effect, mediators, **uncertainty)
+
+    def counterfactual(
+        self,
+        rows: Any,
+        do: Mapping[str, Any],
+        outcome: str | Sequence[str],
+        *,
+        unidentified: Literal["raise", "nan"] = "raise",
+        **uncertainty: Any,
+    ) -> Any:
+        """What the outcome would have been for each unit, had ``do`` been done, given what was seen of the unit.
+
+        ``rows`` is one unit, ``{"x": 0.2, "y": 1.0}`` (the answer is as from ``query``), or a table: a frame, an array,
+        a dictionary of columns. Missing entries were not seen. ``do`` holds a variable at a number, at one number for
+        each row, at a column of the table, or changes what was seen: "+1", "-1", "*2".
+
+        A table gives a table of the same library: the outcome's mean, ``noise_sd`` (how far the unit's own outcome may
+        be from it), ``se``, ``ci_low`` and ``ci_high`` (how far the estimated mean may be off). Rows whose question is
+        not identified raise NotIdentifiedError, or stay empty with ``unidentified="nan"``.
+        """
+        return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
+
+    def params(
+        self,
+        *,
+        level: float = 0.95,
+        interval: Interval | None = None,
+        information: Kind | None = None,
+        replicates: int = 1000,
+        random_state: int = 0,
+        as_frame: bool = True,
+    ) -> Any:
+        """A tidy frame of all parameters: lhs op rhs est se z p ci_low ci_high std note.
+
+        What data do not determine has no estimate, and the note says so. ``as_frame=False`` gives a list of values with
+        these fields, for programs. For the other options see ``query``.
+        """
+        return parameter_table(
+            self, level=level, interval=interval, information=information, replicates=replicates,
+            random_state=random_state, as_frame=as_frame,
+        )  # fmt: skip
+
+    def summary(self) -> str:
+        """The fit as text of at most 80 columns."""
+        return upward.summary(self)
+
+    def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] | None = None) -> dict[str, Any]:
+        """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more; ``test`` says which test it is.
+
+        Left out, ``robust`` suits the rows: test and indices count their clusters and sampling weights, if any. False:
+        as if rows were independent and normal. Otherwise the scaled test and the indices that hold for data that are
+        not normal are added, by Yuan and Bentler (True) or by Satorra and Bentler; they need the rows.
+        """
+        return measures_of(self, robust)
+
+    def r2(self) -> Any:
+        """A tidy frame of R² of every variable that has a cause: variable r2 error_variance variance note."""
+        return r2_frame(self)
+
+    def residuals(self, *, robust: bool | None = None) -> Any:
+        """A tidy frame of observed and implied correlations: lhs rhs observed implied residual z p, largest first.
+
+        For ``robust`` see ``tests``.
+        """
+        return residual_frame(self, robust)
+
+    def tests(
+        self,
+        question: Any = None,
+        *,
+        multiplicity: Multiplicity = "holm",
+        level: float = 0.05,
+        robust: bool | None = None,
+    ) -> Any:
+        """A tidy frame with a test of everything that the graph implies: each independence, and what is none.
+
+        With a ``question``: of every restriction that its answer rests on, with how far the answer would move if the
+        restriction were relaxed, those that move it most first; p-values allow for these alone.
+
+        ``multiplicity`` says how ``p_adjusted`` and the verdict allow for many tests: Holm, Benjamini-Hochberg, not.
+        ``robust``: from the spread over independent units (rows, or clusters), for data that are not normal; left out:
+        where rows are in clusters, or have sampling weights. The column ``test`` says which it is.
+        """
+        if question is not None:
+            return restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)
+        return implication_frame(self, multiplicity=multiplicity, level=level, robust=robust)
+
+    def modifications(self, *, information: Kind | None = None, robust: bool | None = None) -> Any:
+        """A tidy frame of edges that could be added: edge lhs op rhs mi epc std p, what the data ask for most first.
+
+        Left out are edges that would close a cycle, and those whose weight data could not tell beside the others.
+        ``information`` is for missing values: "expected" (lavaan's default, right if they are missing completely at
+        random) and "observed" are lavaan's; left out: observed, about the moments, which holds for values missing at
+        random. For ``robust`` see ``tests``. The column ``test`` says which it is.
+        """
+        return modification_frame(self, information, robust)
+
+    def save(self, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
+        """Write the fit as JSON; ``ht.load`` gives it back to the last bit.
+
+        ``rows=True`` puts the rows into the file, for the intervals that need them; without it a fit of a file
+        remembers only where the file is. A file that halftrek wrote is replaced, another only with ``overwrite=True``.
+        """
+        return upward.save(self, path, rows=rows, overwrite=overwrite)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        questions: Any = (),
+        *,
+        title: str | None = None,
+        level: float = 0.95,
+        interval: Interval | None = None,
+        information: Kind | None = None,
+        replicates: int = 1000,
+        ends: Ends = "percentile",
+        random_state: int = 0,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write a report on the fit, one HTML file that needs nothing else, and return its path.
+
+        ``questions`` is one question or a list. One that is not identified does not stop the report, which then shows
+        why there is no number and what would help. For the options of uncertainty see ``query``. A file that halftrek
+        wrote is replaced, another only with ``overwrite=True``.
+        """
+        return upward.report(
+            self, path, questions, title=title, level=level, interval=interval, information=information,
+            replicates=replicates, ends=ends, random_state=random_state, overwrite=overwrite,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return upward.fit_html(self)
+
+    # The plug-in protocol of the package maketables: ETable([fit]) gives Word, LaTeX, Typst and HTML tables.
+
+    @property
+    def __maketables_coef_table__(self) -> Any:
+        return coefficient_table(self)
+
+    def __maketables_stat__(self, key: str) -> Any:
+        return statistic(self, key)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return outcomes(self)
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return {"vcov_type": "maximum likelihood", "clustervar": None}
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return list(LABELS)

@@ -1,0 +1,63 @@
+"""Fitted groups in the hands of a user: every method is one step of the walk."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from halftrek import upward
+from halftrek.estimation.many.groups import FittedGroups
+from halftrek.queries import TotalEffect
+from halftrek.results.fit import Fit
+from halftrek.results.group_tables import answer_groups, compare_groups
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupFits(FittedGroups):
+    """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.
+
+    ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.
+    """
+
+    @classmethod
+    def of(cls, fitted: FittedGroups) -> GroupFits:
+        """The same fits, with everything that can be asked of them."""
+        return cls(**{field.name: getattr(fitted, field.name) for field in fields(fitted)})
+
+    def query(self, question: Any, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
+        """A tidy frame, one row for each group and outcome: group outcome estimate se low high n dropped status note.
+
+        ``n`` counts the rows that were used, ``dropped`` those that were left out (with ``missing="fiml"`` rows without
+        any value). Intervals are from the information: where a group has few rows with residual degrees of freedom and
+        Student's t, unless ``interval="delta"`` asks for large samples. ``note`` says what to know of a group before
+        trusting its row. Raises NotIdentifiedError if the graph does not allow an answer.
+        """
+        return answer_groups(self, question, level=level, interval=interval)
+
+    def effect(
+        self, cause: str, effect: str | None = None, *, level: float = 0.95, interval: Literal["delta"] | None = None
+    ) -> Any:
+        """The total effect of ``cause`` on ``effect`` in each group, or the effect along ``"x -> m -> y"``."""
+        return self.query(cause if effect is None else TotalEffect(cause, effect), level=level, interval=interval)
+
+    def invariance(
+        self, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
+    ) -> Any:
+        """A tidy frame of tests that groups are alike: hypothesis test statistic df inflation p ... verdict note.
+
+        Without a question: that all coefficients and error covariances are equal (likelihood ratio), that all
+        coefficients are equal whatever the errors (Wald), and the same for each coefficient (Cochran's Q). With a
+        question: that its answer is equal (Cochran's Q). P-values allow for groups with few rows by data drawn from
+        the fitted models, unless ``calibrate=False``: then they are from the chi-square distribution. Groups without
+        a maximum or without a standard error are left out, and ``note`` names them.
+        """
+        return compare_groups(self, question, level=level, calibrate=calibrate, random_state=random_state)
+
+    def __getitem__(self, key: Any) -> Fit:
+        return Fit.of(self.one(key))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the fits as JSON; ``ht.load`` gives them back to the last bit."""
+        return upward.save(replace(self, rows=None), path, overwrite=overwrite)
