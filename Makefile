@@ -35,7 +35,7 @@ FIND_PYTHON = for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 p
 
 help:
 	@echo "make demo         a causal effect from the bundled data, with a picture"
-	@echo "make test         the tests; some of them: make test ARGS=tests/graph; another Python: make test PYTHON=python3.13"
+	@echo "make test         the tests; some of them: make test ARGS=tests/graphs; another Python: make test PYTHON=python3.13"
 	@echo "make test-lowest  the tests with the lowest versions that pyproject.toml allows, in .venv-lowest"
 	@echo "make test-extras  each optional part in a fresh environment: what it brings, and what is said without it"
 	@echo "make fuzz         hostile input, made at random, for ten minutes: make fuzz ARGS='--minutes 2 --seed 7'"

@@ -109,7 +109,7 @@ def evaluate(problem: Problem, free: Floats) -> State:
 
 
 def gradient(state: State) -> Floats:
-    """First derivatives of F in the free parameters (MATHEMATICS, section 4)."""
+    """First derivatives of F in the free parameters (docs/mathematics.md, equation 4.1)."""
     shape, pull = state.problem.shape, state.pull
     at = shape.at
     full = np.empty((len(pull), shape.parameters))
@@ -145,7 +145,7 @@ def fisher(state: State) -> Floats:
 
 
 def hessian(state: State) -> Floats:
-    """Second derivatives of F in the free parameters (MATHEMATICS, section 4)."""
+    """Second derivatives of F in the free parameters (docs/mathematics.md, equation 4.2)."""
     shape, K = state.problem.shape, state.K
     at, m, size = shape.at, shape.slots, shape.parameters
     V, M = state.V, state.M

@@ -3,7 +3,7 @@
 E-step: expected second moments of (slots, members, hidden causes). M-step, one member after the other: regress it on
 its slots, its hidden causes, and, if its error covaries with others, on their pseudo-variables ``W_rest^-1 e_rest``
 (iterative conditional fitting, Drton, Eichler and Richardson 2009). Without error covariances this is the M-step that
-the paper did not find (MATHEMATICS, section 3); without hidden causes it needs no E-step.
+the paper did not find (docs/mathematics.md, equation 3.2); without hidden causes it needs no E-step.
 """
 
 from __future__ import annotations

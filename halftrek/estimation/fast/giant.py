@@ -165,7 +165,7 @@ def _slope(way: _Layout, point: _Point) -> Floats:
 
 
 def _hessian(way: _Layout, twice: Floats, point: _Point) -> Floats:
-    """Second derivatives of F (MATHEMATICS, section 4)."""
+    """Second derivatives of F (docs/mathematics.md, equation 4.2)."""
     m, f, j, n = len(way.z), way.f, way.j, way.pairs
     K, N = point.K, 2.0 * point.KRK - point.K
     Kj, Kf, Nj, Nf = (X.take(i, axis=0) for X in (K, N) for i in (j, f))

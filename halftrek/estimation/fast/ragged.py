@@ -335,7 +335,7 @@ def _evaluate(
 
 
 def _derivatives(bunch: Bunch, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:
-    """Gradient and Hessian of F (MATHEMATICS, section 4)."""
+    """Gradient and Hessian of F (docs/mathematics.md, section 4)."""
     M, s = bunch.slots, bunch.s
     size = M + s.shape[1]
     KRK = K @ R @ K

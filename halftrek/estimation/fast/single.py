@@ -208,7 +208,7 @@ def _evaluate(
 
 
 def derivatives(way: Layout, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> tuple[Floats, Floats]:
-    """Gradient and Hessian of F (MATHEMATICS, section 4)."""
+    """Gradient and Hessian of F (docs/mathematics.md, section 4)."""
     m, d = way.shape.slots, way.shape.size
     both = np.empty((2, d, d))
     both[0] = K
