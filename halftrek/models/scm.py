@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -107,6 +107,11 @@ class CGLSCM(Portable):
     def psi(self) -> Floats:
         """Noise variances."""
         return frozen(np.diag(self.W))
+
+    @cached_property
+    def memory(self) -> dict[Hashable, Any]:
+        """What questions came to; it stays behind when the model travels."""
+        return {}
 
     @cached_property
     def B(self) -> Floats:

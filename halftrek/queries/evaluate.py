@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from halftrek.errors import QueryError
+from halftrek.memory import remembered
 from halftrek.models import CGLSCM, Floats, Gaussian
 from halftrek.queries.checks import check_query, check_roles, check_worlds, variables_of
 from halftrek.queries.counterfactual import answer_counterfactual
@@ -38,6 +39,10 @@ __all__ = ["check_query", "check_roles", "check_worlds", "evaluate", "variables_
 
 def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
     """A number for an effect, a distribution for ``P(...)``."""
+    return remembered(model.memory, ("value", query), lambda: _evaluated(query, model))
+
+
+def _evaluated(query: Query, model: CGLSCM) -> float | Gaussian:
     check_query(query, model.graph)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # judged by what comes out
         found = _answer(query, model)

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from halftrek.memory import remembered
 from halftrek.models import CGLSCM, Floats
 from halftrek.models.gaussian import pseudo_inverse
 from halftrek.queries.checks import check_query
@@ -63,6 +64,10 @@ def scale_of(query: Query) -> Scale:
 
 def linearize(query: Query, model: CGLSCM) -> Linearized:
     """The gradients of a query's answer at a model."""
+    return remembered(model.memory, ("gradients", query), lambda: _checked_gradients(query, model))
+
+
+def _checked_gradients(query: Query, model: CGLSCM) -> Linearized:
     check_query(query, model.graph)
     found = _linearized(query, model)
     sd = np.sqrt(np.diag(model.cov))

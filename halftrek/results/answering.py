@@ -53,10 +53,8 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     ``crude`` sets beside it what the rows say without the graph.
     """
     how = how_of(**uncertainty)
-    query = read_question(question)
-    check_query(query, fitted.graph)
+    query, verdict = asked_of(fitted.graph, question)
     refuse_few_valued(fitted, query)
-    verdict = verdict_of(fitted.graph, query)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
     result = evaluate(query, fitted.model)
@@ -152,6 +150,28 @@ def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
     return Answer(query, evaluate(query, model), outcome=_outcome(query, model))
 
 
+def asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
+    """A question, read and checked against the graph, and whether it can be answered: once for each graph."""
+    return _asked_of(graph, question if isinstance(question, str) else read_question(question))
+
+
 @lru_cache(maxsize=512)
-def verdict_of(chosen: Graph, query: Query) -> Verdict:
-    return identification.identify(chosen, query)
+def _asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
+    query = read_question(question)
+    if isinstance(question, str):
+        return _asked_of(graph, query)
+    check_query(query, graph)
+    return query, identification.identify(graph, query)
+
+
+def identified(graph: Graph, question: str | Query) -> Query:
+    """A question that can be answered; NotIdentifiedError if it cannot be."""
+    query, verdict = asked_of(graph, question)
+    if not verdict.identified:
+        raise NotIdentifiedError(verdict.explain(), verdict)
+    return query
+
+
+def verdict_of(graph: Graph, query: Query) -> Verdict:
+    """Whether a question can be answered."""
+    return asked_of(graph, query)[1]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from halftrek.data.sources.tables import read_table, table_like
-from halftrek.errors import InputError, NotIdentifiedError
+from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.frames import as_frame as frame_of
 from halftrek.inference import How, Profile, RobustTest, measures, profile_curve, robust_measures
@@ -30,8 +30,7 @@ from halftrek.models import CGLSCM
 from halftrek.notes import in_short, warnings_of
 from halftrek.queries import Query, check_query
 from halftrek.queries.units import unit_query
-from halftrek.results.answering import answer, answer_from_model, how_of, verdict_of
-from halftrek.results.inputs import read_question
+from halftrek.results.answering import answer, answer_from_model, how_of, identified, verdict_of
 from halftrek.trust import (
     judged_columns,
     judged_decomposition,
@@ -63,22 +62,13 @@ def restrictions_of(
     fitted: Fitted, question: str | Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
 ) -> list[Contradiction]:
     """What an identified answer rests on, tested; those restrictions first whose relaxing would move it most."""
-    query = read_question(question)
-    check_query(query, fitted.graph)
-    verdict = verdict_of(fitted.graph, query)
-    if not verdict.identified:
-        raise NotIdentifiedError(verdict.explain(), verdict)
+    query = identified(fitted.graph, question)
     return restrictions_behind(fitted, query, multiplicity=multiplicity, robust=robust)
 
 
 def profile_of(fitted: Fitted, question: str | Query, *, points: int, level: float) -> Profile:
     """The profile of an identified answer."""
-    query = read_question(question)
-    check_query(query, fitted.graph)
-    verdict = verdict_of(fitted.graph, query)
-    if not verdict.identified:
-        raise NotIdentifiedError(verdict.explain(), verdict)
-    return profile_curve(fitted, query, points=points, level=level)
+    return profile_curve(fitted, identified(fitted.graph, question), points=points, level=level)
 
 
 def parameter_table(
