@@ -14,10 +14,11 @@ import pytest
 import halftrek as ht
 from halftrek.errors import MissingExtraError
 from halftrek.queries import TotalEffect
+from halftrek.reporting.document import Figure, Formula, Paragraph, Table
 from halftrek.reporting.report import figures as figures_of_report
 from halftrek.reporting.report import report_html
 from halftrek.reporting.report.data import moments_digest
-from halftrek.reporting.report.page import formula, prose, table
+from halftrek.reporting.report.page import pieces
 from halftrek.simulation import random_model
 from tests.reporting.report_page import Page, cell, check_alone, check_in_browser, number
 
@@ -310,9 +311,11 @@ def test_unusual_fits_have_reports() -> None:
 
 
 def test_pieces_of_a_page() -> None:
-    assert "Σ<sub>a, b</sub> P(y | a &lt; b)" in formula("Σ_{a, b} P(y | a < b)")
-    assert prose("between -0.5 and 2\n  where a-1") == "<p>between −0.5 and 2<br>&emsp;where a-1</p>"
-    cut = Page(table(("name", "value", "note"), [("a", 1.5, ""), ("b", float("nan"), ""), ("c", -2.5, "")], most=2))
+    assert "Σ<sub>a, b</sub> P(y | a &lt; b)" in pieces([Formula("Σ_{a, b} P(y | a < b)")])
+    prose = pieces([Paragraph("between -0.5 and 2\n  where a-1")])
+    assert prose == "<p>between −0.5 and 2<br>&emsp;where a-1</p>\n"
+    rows = [("a", 1.5, ""), ("b", float("nan"), ""), ("c", -2.5, "")]
+    cut = Page(pieces([Table(("name", "value", "note"), rows, most=2)]))
     assert cut.tables[""] == [[["name", "value"], ["a", "1.500"], ["b", ""]]]
     assert "2 of 3 rows are shown" in cut.text[""]
 
@@ -322,9 +325,10 @@ def test_numbers_in_pictures_are_not_shortened() -> None:
         ax.plot([0.0, 0.012345], [0.0, 1.0])
         ax.set_xticks([0.0, 0.012345], ["0", "0.012345"])
 
-    html = figures_of_report.drawn("p", draw, (4.0, 2.0), "a caption")
-    assert ">0.012345<" in html
-    assert "<figcaption>a caption</figcaption>" in html
+    (picture,) = figures_of_report.drawn("p", draw, (4.0, 2.0), "a caption")
+    assert isinstance(picture, Figure)
+    assert ">0.012345<" in picture.svg
+    assert "<figcaption>a caption</figcaption>" in pieces([picture])
 
 
 def test_no_weight_is_cut_off_at_the_edge_of_the_picture() -> None:

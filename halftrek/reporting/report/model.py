@@ -10,10 +10,10 @@ import numpy as np
 
 from halftrek.inference import How
 from halftrek.inference.tables.effects import Effect
+from halftrek.reporting.document import Chapter, Heading, Paragraph, Piece, PValue, Remark, Table
 from halftrek.reporting.plots.effects import plot_effects
 from halftrek.reporting.plots.svg import graph_svg
 from halftrek.reporting.report.figures import drawn, figure
-from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
 from halftrek.reporting.report.uncertainty import for_tables, remark
 from halftrek.reporting.text import arrow_of
 from halftrek.results.listings import effect_rows_of
@@ -36,13 +36,13 @@ def parameters_of(fit: Fit, how: How) -> list[Parameter]:
     return judged_parameters(fit, for_tables(fit, how))
 
 
-def graph_section(fit: Fit, rows: Sequence[Parameter], ends: tuple[str | None, str | None]) -> Section:
+def graph_chapter(fit: Fit, rows: Sequence[Parameter], ends: tuple[str | None, str | None]) -> Chapter:
     """The picture with the estimated weights."""
     graph = fit.graph
     size = f"{len(graph.observed)} observed variables" + (f", {len(graph.latents)} hidden" if graph.latents else "")
-    parts = [text(f"{size}, {graph.edge_count} edges.")]
+    parts: list[Piece] = [Paragraph(f"{size}, {graph.edge_count} edges.")]
     if len(graph) > _DRAWN or graph.edge_count > _EDGES:
-        parts.append(soft("It is too large to be drawn; the edges are in the table of parameters."))
+        parts.append(Remark("It is too large to be drawn; the edges are in the table of parameters."))
     else:
         known = known_edges(graph, rows)
         caption = "Numbers are estimated weights, in the units of the variables."
@@ -54,7 +54,7 @@ def graph_section(fit: Fit, rows: Sequence[Parameter], ends: tuple[str | None, s
             caption += f" Filled: {ends[0]} and {ends[1]}, which the first question is about."
         svg = graph_svg(graph, fit.model, identified=known, cause=ends[0], effect=ends[1])
         parts.append(figure(svg, caption))
-    return Section("graph", "The graph", tuple(parts))
+    return Chapter("graph", "The graph", parts)
 
 
 def known_edges(graph: Graph, rows: Sequence[Parameter]) -> dict[str, bool]:
@@ -68,22 +68,23 @@ def known_edges(graph: Graph, rows: Sequence[Parameter]) -> dict[str, bool]:
     return found
 
 
-def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
+def effects_chapter(fit: Fit, how: How, focus: Sequence[str]) -> Chapter:
     """Every effect with its interval, and the forest of the total ones."""
     rows = effect_rows_of(fit, for_tables(fit, how))
     if not rows:
-        return Section("effects", "All effects", (text("The graph has no arrow between observed variables."),))
+        return Chapter("effects", "All effects", (Paragraph("The graph has no arrow between observed variables."),))
     chosen, note = _chosen(rows, focus)
     unknown = sum(math.isnan(r.est) for r in rows)
-    parts = [
-        text(
+    parts: list[Piece] = [
+        Paragraph(
             "Direct: the arrow. Total: over all directed paths. Indirect: total less direct. Each is the change of the "
             "effect, in its units, for one unit more of the cause."
         ),
-        text(f"{unknown} of {len(rows)} effects are not identified and have no number.") if unknown else "",
-        soft(note) if note else "",
-        _table(fit, chosen, how),
     ]
+    if unknown:
+        parts.append(Paragraph(f"{unknown} of {len(rows)} effects are not identified and have no number."))
+    parts += [Remark(note)] if note else []
+    parts += [_table(chosen), Remark(remark(fit, how))]
     forest = _largest([r for r in rows if r.kind == "total" and not math.isnan(r.ci_low)])
     if forest:
         cut = ", the largest ones" if len(forest) == _FOREST else ""
@@ -95,8 +96,8 @@ def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
             "ci_high": [r.ci_high * sd[r.cause] / sd[r.effect] for r in forest],
         }
         parts += [
-            heading("Total effects side by side"),
-            drawn(
+            Heading("Total effects side by side"),
+            *drawn(
                 "forest",
                 lambda ax: plot_effects(columns, ax=ax).set_xlabel(
                     "standard deviations of the effect for one of the cause"
@@ -106,7 +107,7 @@ def effects_section(fit: Fit, how: How, focus: Sequence[str]) -> Section:
                 f"{100 * how.level:g}% intervals. Open dots: zero is within.",
             ),
         ]
-    return Section("effects", "All effects", tuple(parts))
+    return Chapter("effects", "All effects", parts)
 
 
 def _chosen(rows: list[Effect], focus: Sequence[str]) -> tuple[list[Effect], str]:
@@ -123,7 +124,7 @@ def _chosen(rows: list[Effect], focus: Sequence[str]) -> tuple[list[Effect], str
     )
 
 
-def _table(fit: Fit, rows: Sequence[Effect], how: How) -> Markup:
+def _table(rows: Sequence[Effect]) -> Table:
     headers = (
         "cause",
         "effect",
@@ -137,9 +138,9 @@ def _table(fit: Fit, rows: Sequence[Effect], how: How) -> Markup:
         "known by",
     )
     cells = [
-        (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, _known_by(r)) for r in rows
+        (r.cause, r.effect, r.kind, r.est, r.se, r.ci_low, r.ci_high, PValue(r.p), r.std, _known_by(r)) for r in rows
     ]
-    return table(headers, cells) + soft(remark(fit, how))
+    return Table(headers, cells)
 
 
 def _known_by(row: Effect) -> str:
@@ -154,23 +155,23 @@ def _largest(rows: list[Effect]) -> list[Effect]:
     return [r for r in rows if id(r) in keep]
 
 
-def parameters_section(fit: Fit, rows: Sequence[Parameter], how: How) -> Section:
+def parameters_chapter(fit: Fit, rows: Sequence[Parameter], how: How) -> Chapter:
     """Every parameter; what data do not determine is named."""
-    parts: list[Markup] = []
+    parts: list[Piece] = []
     titles = {"~": "Effects", "=~": "Loadings of hidden causes", "~~": "Covariances of the errors"}
     headers = ("edge", "estimate", "std. error", "low", "high", "p", "standardised", "note")
     for op, title in titles.items():
         chosen = [r for r in rows if r.op == op and r.lhs != r.rhs]
-        cells = [(arrow_of(r), r.est, r.se, r.ci_low, r.ci_high, p_value(r.p), r.std, r.note) for r in chosen]
+        cells = [(arrow_of(r), r.est, r.se, r.ci_low, r.ci_high, PValue(r.p), r.std, r.note) for r in chosen]
         if cells:
-            parts += [heading(title), table(headers, cells, most=_PARAMETERS, more="fit.params() has all.")]
+            parts += [Heading(title), Table(headers, cells, most=_PARAMETERS, more="fit.params()")]
     for op, title in (("~~", "Variances of the errors"), ("~1", "Intercepts")):
         chosen = [r for r in rows if r.op == op and (op == "~1" or r.lhs == r.rhs)]
         plain = [(r.lhs, r.est, r.se, r.ci_low, r.ci_high, r.note) for r in chosen]
         if plain:
             top = ("variable", "estimate", "std. error", "low", "high", "note")
-            parts += [heading(title), table(top, plain, most=_PARAMETERS, more="fit.params() has all.")]
+            parts += [Heading(title), Table(top, plain, most=_PARAMETERS, more="fit.params()")]
     if any(r.op == "=~" for r in rows):
-        parts.append(soft("The sign of a hidden cause is free: all its loadings may be turned at once."))
-    parts.append(soft(remark(fit, how)))
-    return Section("parameters", "Parameters", tuple(parts))
+        parts.append(Remark("The sign of a hidden cause is free: all its loadings may be turned at once."))
+    parts.append(Remark(remark(fit, how)))
+    return Chapter("parameters", "Parameters", parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,23 +13,24 @@ from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
 from halftrek.queries import Query, TotalEffect, check_query
 from halftrek.queries.seen import has_crude
+from halftrek.reporting.document import (
+    Bullets,
+    Chapter,
+    Document,
+    Facts,
+    Formula,
+    Heading,
+    Notice,
+    Paragraph,
+    Piece,
+    Remark,
+    Span,
+    Table,
+    Words,
+    plain,
+)
 from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import densities, paths
-from halftrek.reporting.report.page import (
-    Markup,
-    Section,
-    badge,
-    bullets,
-    code,
-    facts,
-    formula,
-    heading,
-    notice,
-    prose,
-    soft,
-    table,
-    text,
-)
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import joint_rows
 from halftrek.reporting.verdicts import verdict_line
@@ -93,58 +93,62 @@ def options_of(how: How) -> dict[str, Any]:
     return asdict(how)
 
 
-def short(asked: Asked) -> Markup:
+def short(asked: Asked) -> list[str | Span]:
     """The question with its answer in one line."""
-    if asked.answer is None:
-        found = escape(verdict_line(asked.verdict) if not asked.verdict.identified else "identified, no value asked")
-        return f"{code(str(asked.query))}: {badge(found, good=asked.verdict.identified)}"
-    return f"{code(str(asked.query))}: {_headline(asked.answer)}"
+    found = [_badge(asked.verdict)] if asked.answer is None else _headline(asked.answer)
+    if asked.answer is None and asked.verdict.identified:
+        found = [Span("identified, no value asked", "good")]
+    return [Span(str(asked.query), "code"), ": ", *found]
 
 
-def question_section(fit: Fit, asked: Asked, k: int, how: How, common: Collection[str] = ()) -> Section:
+def _badge(verdict: Verdict) -> Span:
+    return Span(verdict_line(verdict), "good" if verdict.identified else "bad")
+
+
+def question_chapter(fit: Fit, asked: Asked, k: int, how: How, common: Collection[str] = ()) -> Chapter:
     """Everything on one question, but warnings that are ``common`` to all and stand above."""
-    words = in_words(asked.query)
     canonical = str(asked.query)
     shown = canonical if len(canonical) <= _LONG else canonical[: _LONG - 1] + "…"
-    parts = [
-        "" if shown == canonical else f"<p>{code(canonical)}</p>",
-        text(f"In words: {words}."),
-        f"<p>Can it be known? {badge(verdict_line(asked.verdict), good=asked.verdict.identified)}</p>",
-    ]
-    if asked.answer is None:
-        parts += _refused(asked) if not asked.verdict.identified else [soft(asked.obstacle), *_formula(asked.verdict)]
-    else:
+    parts: list[Piece] = [] if shown == canonical else [Paragraph([Span(canonical, "code")])]
+    parts.append(Paragraph(f"In words: {in_words(asked.query)}."))
+    parts.append(Paragraph(["Can it be known? ", _badge(asked.verdict)]))
+    if asked.answer is not None:
         parts += _answered(fit, asked.answer, asked.verdict, k, how, common)
-    return Section(f"question-{k}", f"Question {k}: {shown}", tuple(parts))
+    elif asked.verdict.identified:
+        parts += [Remark(asked.obstacle), *_formula(asked.verdict)]
+    else:
+        parts += _refused(asked)
+    return Chapter(f"question-{k}", f"Question {k}: {shown}", parts)
 
 
 # -- with a number -------------------------------------------------------------------------------
 
 
-def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, common: Collection[str]) -> list[Markup]:
+def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, common: Collection[str]) -> Document:
     warnings = [_sentence(w) for w in found.warnings if w not in common]
-    parts = [f'<p class="answer">{_headline(found)}</p>', notice(warnings)]
-    parts += [soft(_sentence(remark)) for remark in found.remarks]
-    parts.append(_numbers(found))
+    parts: list[Piece] = [Paragraph(_headline(found), "answer")]
+    parts += [Notice(warnings)] if warnings else []
+    parts += [Remark(_sentence(remark)) for remark in found.remarks]
+    parts += _numbers(found)
     parts += _formula(verdict)
-    parts += [heading("In sentences"), prose(_explanation(found))]
+    parts += [Heading("In sentences"), Paragraph(_explanation(found))]
     parts += densities(fit, found, f"q{k}")
     if isinstance(found.query, TotalEffect):
         parts += paths(fit, found.query, f"q{k}", how)
     return parts
 
 
-def _headline(found: Answer, *, strong: bool = True) -> Markup:
+def _headline(found: Answer) -> list[str | Span]:
     """The number with its interval."""
-    distribution, (start, end) = found.distribution, ("<b>", "</b>") if strong else ("", "")
+    distribution = found.distribution
     if distribution is None:
-        return f"{start}{_figure(float(found.value))}{end}{_interval(found, 0)}"
-    pieces = []
+        return [Span(_figure(float(found.value)), "strong"), _interval(found, 0)]
+    words: list[str | Span] = []
     for i, v in enumerate(distribution.names):
-        mean, sd = f"{start}{_figure(distribution.mean[i])}{end}{_interval(found, i)}", float(distribution.sd[i])
-        name = escape(v)
-        pieces.append(f"{name}: mean {mean}, standard deviation {_figure(sd)}" if sd else f"{name} is {mean}")
-    return "; ".join(pieces)
+        sd = float(distribution.sd[i])
+        words += ["; " if i else "", f"{v}: mean " if sd else f"{v} is ", Span(_figure(distribution.mean[i]), "strong")]
+        words += [_interval(found, i), f", standard deviation {_figure(sd)}" if sd else ""]
+    return words
 
 
 def _interval(found: Answer, i: int) -> str:
@@ -155,9 +159,9 @@ def _interval(found: Answer, i: int) -> str:
     return f" ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
 
 
-def _numbers(found: Answer) -> Markup:
+def _numbers(found: Answer) -> Document:
     sure = found.estimate
-    pairs: list[tuple[str, Markup]] = []
+    pairs: list[tuple[str, Words]] = []
     if sure is not None:
         if not np.isnan(sure.errors).any():
             errors = [_figure(e) for e in sure.errors]
@@ -166,21 +170,21 @@ def _numbers(found: Answer) -> Markup:
             low, high = sure.variance_intervals[0]
             value = f"{_figure(sure.variances[0])} ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
             pairs.append(("variance between units", value))
-        pairs.append(("kind of interval", escape(KINDS[sure.kind].words)))
+        pairs.append(("kind of interval", KINDS[sure.kind].words))
     if found.outcome is not None:
         pairs.append(("single units", f"standard deviation {_figure(float(found.outcome.sd[0]))}, which is noise"))
-    pairs.append(("known by", escape(found.method)))
+    pairs.append(("known by", found.method))
     if found.crude is not None:
-        pairs.append(("crude, in the rows without the graph", f"{_headline(found.crude, strong=False)}"))
+        pairs.append(("crude, in the rows without the graph", plain(_headline(found.crude))))
     headers, rows = joint_rows(found)
-    return facts(pairs) + (table(headers, rows) if rows else "")
+    return [Facts(pairs), *([Table(headers, rows)] if rows else [])]
 
 
-def _formula(verdict: Verdict) -> list[Markup]:
+def _formula(verdict: Verdict) -> Document:
     if not verdict.estimand:
         return []
     ground = "whatever the form of the equations" if verdict.scope == "nonparametric" else "given linear equations"
-    return [soft(f"What it is a function of, {ground}:"), formula(verdict.estimand)]
+    return [Remark(f"What it is a function of, {ground}:"), Formula(verdict.estimand)]
 
 
 def _explanation(found: Answer) -> str:
@@ -192,18 +196,18 @@ def _explanation(found: Answer) -> str:
 # -- without one ---------------------------------------------------------------------------------
 
 
-def _refused(asked: Asked) -> list[Markup]:
+def _refused(asked: Asked) -> Document:
     verdict = asked.verdict
-    parts = [notice([asked.obstacle], "No number is given.")]
-    parts.append(prose("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
+    parts: list[Piece] = [Notice([asked.obstacle], "No number is given.")]
+    parts.append(Paragraph("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
     if verdict.witness is not None:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:
-        parts += [heading("What would help"), soft("Any one of these:"), bullets(verdict.helps)]
+        parts += [Heading("What would help"), Remark("Any one of these:"), Bullets(verdict.helps)]
     return parts
 
 
-def _witness(graph: Graph, witness: Witness) -> list[Markup]:
+def _witness(graph: Graph, witness: Witness) -> Document:
     """The two models side by side; edges that differ first."""
     names, rows = witness.models[0].names, list[tuple[Cell, ...]]()
     weights = [edge_weights(graph, model) for model in witness.models]
@@ -217,12 +221,12 @@ def _witness(graph: Graph, witness: Witness) -> list[Markup]:
     rows.insert(0, (f"answer: {witness.quantity}", float(first), float(second)))
     close = max(witness.largest_difference, 1e-16)
     return [
-        heading("Two models that no data can tell apart"),
-        text(
+        Heading("Two models that no data can tell apart"),
+        Paragraph(
             f"Both have this graph, and the same covariance matrix of the observed variables (to {close:.0e}). Yet "
             f"they disagree on the answer. What differs stands first, in bold."
         ),
-        table(("", "one model", "the other"), rows, most=_MOST, marked=range(1 + sum(apart))),
+        Table(("", "one model", "the other"), rows, most=_MOST, marked=range(1 + sum(apart))),
     ]
 
 
