@@ -29,8 +29,8 @@ NAMES = (SCRIPT, QUOTES, AMPERSAND)
 # Elements and attributes that halftrek and matplotlib write themselves; nothing else may be on a page.
 ELEMENTS = {
     "a", "b", "body", "br", "circle", "clippath", "code", "defs", "div", "figcaption", "figure", "g", "h1", "h2",
-    "h3", "head", "header", "html", "image", "li", "link", "main", "meta", "nav", "ol", "p", "path", "polygon", "polyline",
-    "pre", "rect", "section", "span", "strong", "style", "sub", "svg", "table", "tbody", "td", "text", "th",
+    "h3", "head", "header", "html", "image", "li", "link", "main", "meta", "nav", "ol", "p", "path", "polygon",
+    "polyline", "pre", "rect", "section", "span", "strong", "style", "sub", "svg", "table", "tbody", "td", "text", "th",
     "thead", "title", "tr", "tspan", "ul", "use",
 }  # fmt: skip
 
