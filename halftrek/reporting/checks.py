@@ -1,4 +1,4 @@
-"""Checks of a fitted model as tidy frames: R², residuals, tests of what the graph implies, modification indices."""
+"""Checks of a fitted model as tidy frames and as tables: R², residuals, tests of what the graph implies, indices."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from halftrek.inference.checks.modification import Modification, modifications
 from halftrek.inference.checks.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import Explained, Residual, explained, residuals
 from halftrek.inference.information.information import Kind
+from halftrek.reporting.document import Table, known, p_value
+from halftrek.reporting.tables import Cell
 from halftrek.results.listings import restrictions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halftrek.estimation.fit import Fit
+
+LEVEL = 0.05  # of the tests
 
 
 def r2_frame(fit: Fit) -> Any:
@@ -69,6 +73,31 @@ def restriction_frame(
     return as_frame(columns, fit.frame)
 
 
+def claims_table(rows: Sequence[Constraint], adjusted: Sequence[float], most: int | None = None) -> Table:
+    """What the graph implies, each with its p-value, alone and adjusted for their number."""
+    heads = ("constraint", "found", "statistic", "df", "test", "p", "adjusted", "verdict")
+    lines: list[tuple[Cell, ...]] = []
+    for c, p in zip(rows, adjusted, strict=True):
+        numbers = map(known, (c.estimate, c.statistic, c.df))
+        lines.append((c.constraint, *numbers, c.test, p_value(c.p), p_value(p), c.note or _verdict(p)))
+    return Table(heads, lines, wide=heads[1:5], most=most, more="fit.tests()")
+
+
+def edges_table(rows: Sequence[Modification], most: int | None = None) -> Table:
+    """Edges that could be added, the most wanted first."""
+    less = "robust index" if rows[0].test == "robust score" else "chi-square less"
+    heads = ("edge", less, "its value", "standardised", "p (not adjusted)")
+    lines = [(m.edge, known(m.mi), known(m.epc), known(m.std), p_value(m.p)) for m in rows]
+    return Table(heads, lines, wide=heads[3:], most=most, more="fit.modifications()")
+
+
+def residuals_table(rows: Sequence[Residual], most: int | None = None) -> Table:
+    """Observed and implied correlations, the largest residuals first."""
+    heads = ("", "observed", "implied", "residual", "z", "p")
+    lines = [(f"{r.lhs}, {r.rhs}", *map(known, (r.observed, r.implied, r.residual, r.z)), p_value(r.p)) for r in rows]
+    return Table(heads, lines, wide=("residual", "p"), most=most, more="fit.residuals()")
+
+
 def _refuse(multiplicity: str, level: float) -> None:
     if multiplicity not in get_args(Multiplicity):
         raise InputError(f"multiplicity must be one of {', '.join(get_args(Multiplicity))}, not {multiplicity!r}")
@@ -76,7 +105,7 @@ def _refuse(multiplicity: str, level: float) -> None:
         raise InputError(f"level must lie between 0 and 1, for instance 0.05, not {level!r}")
 
 
-def _verdict(p: float, level: float) -> str:
+def _verdict(p: float, level: float = LEVEL) -> str:
     return "contradicted by the data" if p < level else "not contradicted"
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from halftrek.reporting.tables import Cell, column_texts
 
-_NUMBER = re.compile(r"(< )?[-−]?[\d.,]+%?")  # a cell that is text already, and stands with numbers
+_NUMBER = re.compile(r"(< )?[-−]?[\d.,]+( ?%)?|fixed")  # a cell that is text already, and stands with numbers
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,9 @@ class Figure:
     caption: str = ""
 
 
-Piece = Heading | Paragraph | Remark | Bullets | Notice | Listing | Formula | Facts | Table | Figure
+Printed = Heading | Paragraph | Remark | Facts | Table  # what plain text can show
+Piece = Printed | Figure | Bullets | Notice | Listing | Formula
+Described = Sequence[Printed]
 Document = Sequence[Piece]
 
 
@@ -130,40 +132,49 @@ def plain(words: Words) -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as texts: columns with nothing in any row are left out, ``numeric`` ones stand to the right."""
+    """A table as texts: columns with nothing in any row are left out, ``numeric`` ones stand to the right.
+
+    ``cut`` says how many of how many rows there are; empty if all are.
+    """
 
     heads: Sequence[str]
     numeric: Sequence[bool]
     rows: Sequence[Sequence[str]]
+    cut: str
 
 
 def grid(table: Table) -> Grid:
     """The cells that are shown where there is room for every column."""
     rows = table.rows[: table.most]
-    columns = [[_known(row[j]) for row in rows] for j in range(len(table.heads))]
+    columns = [[_shown(row[j]) for row in rows] for j in range(len(table.heads))]
     used = [j for j, column in enumerate(columns) if any(cell not in (None, "") for cell in column)]
     texts = [column_texts(columns[j], table.digits) for j in used]
     numeric = [all(_is_number(cell) for cell in columns[j]) for j in used]
-    return Grid([table.heads[j] for j in used], numeric, list(zip(*texts, strict=True)))
+    more = f" {table.more} has all." if table.more else ""
+    cut = f"{len(rows)} of {len(table.rows):,} rows are shown.{more}" if len(rows) < len(table.rows) else ""
+    return Grid([table.heads[j] for j in used], numeric, list(zip(*texts, strict=True)), cut)
 
 
-def cut(table: Table) -> str:
-    """How many of how many rows are shown; empty if all are."""
-    if table.most is None or len(table.rows) <= table.most:
-        return ""
-    return f"{table.most} of {len(table.rows):,} rows are shown." + (f" {table.more} has all." if table.more else "")
+def known(value: float) -> float | None:
+    """The number, None for nan."""
+    return None if math.isnan(value) else value
 
 
-def p_text(p: float) -> str:
-    """A p-value as papers print it."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+def p_value(p: float) -> PValue | None:
+    """A p-value as a cell."""
+    return None if math.isnan(p) else PValue(p)
 
 
-def _known(cell: Cell) -> Cell:
+def p_words(p: float) -> str:
+    """A p-value in a sentence."""
+    return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.3f}"
+
+
+def _shown(cell: Cell) -> Cell:
     """The cell as a page shows it: nothing for nan."""
-    if not isinstance(cell, float):
-        return cell
-    return None if math.isnan(cell) else p_text(cell) if isinstance(cell, PValue) else cell
+    if isinstance(cell, PValue):
+        return "< 0.001" if cell < 0.001 else f"{cell:.3f}"
+    return known(cell) if isinstance(cell, float) else cell
 
 
 def _is_number(cell: Cell) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.errors import HalftrekError, MissingExtraError
-from halftrek.reporting.text import arrow_of
+from halftrek.reporting.fits import arrow_of
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:

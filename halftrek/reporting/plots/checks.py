@@ -10,7 +10,7 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.inference.checks.missing_checks import told_pairs
-from halftrek.reporting.columns import columns_in, numbers, pick
+from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 
 if TYPE_CHECKING:

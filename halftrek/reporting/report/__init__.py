@@ -18,7 +18,7 @@ from halftrek.reporting.html import question_ends
 from halftrek.reporting.report.assumptions import assumption_sentences
 from halftrek.reporting.report.checks import checks_chapter
 from halftrek.reporting.report.data import data_chapter
-from halftrek.reporting.report.model import effects_chapter, graph_chapter, parameters_chapter, parameters_of
+from halftrek.reporting.report.model import effects_chapter, graph_chapter, parameters_chapter
 from halftrek.reporting.report.page import environment, page
 from halftrek.reporting.report.questions import (
     ask,
@@ -61,12 +61,9 @@ def write_report(
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
-    with whole_file(
-        target, overwrite=overwrite
-    ) as unfinished:  # before the work: a folder that cannot be written to is told at once
-        unfinished.write_text(
-            report_html(fit, questions, title=title, how=how, name=target.name), encoding="utf-8", newline="\n"
-        )
+    with whole_file(target, overwrite=overwrite) as unfinished:  # before the work: what cannot be written is told first
+        text = report_html(fit, questions, title=title, how=how, name=target.name)
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
     return target
 
 
@@ -80,15 +77,14 @@ def report_html(
     asked = [ask(fit, query, how) for query in queries]
     common = common_warnings(asked)
     focus = _focus(queries)
-    parameters = parameters_of(fit, how)
     checks, found = checks_chapter(fit)
     head = title or _title(queries, fit)
     chapters = [
-        graph_chapter(fit, parameters, question_ends(queries[0]) if queries else (None, None)),
+        graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),
         Chapter("assumptions", "What the numbers rest on", [Bullets(assumption_sentences(fit, how, focus))]),
         *(question_chapter(fit, one, k, how, common) for k, one in enumerate(asked, 1)),
         effects_chapter(fit, how, focus),
-        parameters_chapter(fit, parameters, how),
+        parameters_chapter(fit, how),
         checks,
         data_chapter(fit),
         reproduce_chapter(fit, [str(q) for q in queries], head, name, how),

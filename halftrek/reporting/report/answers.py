@@ -12,7 +12,8 @@ from halftrek.models import Gaussian
 from halftrek.queries import Counterfactual, Distribution, Interventional, Statistic, TotalEffect
 from halftrek.queries.seen import has_crude
 from halftrek.queries.written.writing import number as value_text
-from halftrek.reporting.document import Document, Heading, Paragraph, Piece, Remark, Table
+from halftrek.reporting.document import Document, Heading, Paragraph, Piece, Remark
+from halftrek.reporting.effects import decomposition_table
 from halftrek.reporting.plots.effects import plot_paths
 from halftrek.reporting.plots.figures import plot_densities
 from halftrek.reporting.plots.seen import seen_density
@@ -103,8 +104,6 @@ def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> Document:
     if found.paths < 2:
         only = "There is no directed path, so the effect is zero."
         return [Remark(f"All of it runs along one path: {found.rows[0].path}." if found.paths else only)]
-    rows = [(r.path, r.est, r.se, r.ci_low, r.ci_high, _share(r.share), r.note) for r in (*found.rows, found.total)]
-    headers = ("path", "effect", "std. error", "low", "high", "share", "note")
     bars = len(found.rows) + 1
     picture = drawn(
         f"{name}-paths",
@@ -115,10 +114,6 @@ def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> Document:
     return [
         Heading("Path by path"),
         Paragraph(f"The effect of {query.cause} on {query.effect} runs along {found.paths:,} directed paths."),
-        Table(headers, rows, marked={len(rows) - 1}),
+        *decomposition_table(found),
         *picture,
     ]
-
-
-def _share(share: float) -> str | None:
-    return None if share != share else f"{100 * share:.1f}%".replace("-", "−")

@@ -14,7 +14,8 @@ from halftrek.inference.checks.modification import modification_notes, modificat
 from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.residuals import explained, residuals
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
-from halftrek.reporting.document import Chapter, Document, Heading, Paragraph, Piece, PValue, Remark, Table
+from halftrek.reporting.checks import LEVEL, claims_table, edges_table, residuals_table
+from halftrek.reporting.document import Chapter, Document, Heading, Paragraph, Piece, Remark, Table, p_words
 from halftrek.reporting.plots.checks import plot_constraints, plot_residuals
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.tables import Cell, count, number
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from halftrek.estimation.fit import Fit
     from halftrek.inference.checks.measures import Measures
 
-LEVEL = 0.05  # of the tests
 _TESTS = 30
 _HINTS = 10
 _PAIRS = 12
@@ -62,14 +62,14 @@ def _overall(fit: Fit, warnings: list[str]) -> Document:
         parts.append(
             Paragraph(
                 f"Likelihood-ratio test against the model that says nothing{scaled}: χ² = {number(found.chi2)} with "
-                f"{found.df} degrees of freedom, p\u00a0{_p(found.pvalue)}. At the {100 * LEVEL:g}% level the data "
+                f"{found.df} degrees of freedom, {p_words(found.pvalue)}. At the {100 * LEVEL:g}% level the data "
                 f"{verdict}."
             )
         )
         if bad:
             warnings.append(
                 f"The data contradict the graph as a whole (χ² = {number(found.chi2)}, {found.df} degrees of freedom, "
-                f"p\u00a0{_p(found.pvalue)}): see what fails under “Does the model fit the data?”."
+                f"{p_words(found.pvalue)}): see what fails under “Does the model fit the data?”."
             )
     return [*parts, Table(("measure", "value", "meaning"), _measures(found))]
 
@@ -117,13 +117,7 @@ def _tests(fit: Fit, warnings: list[str]) -> Document:
     if failed:
         more = f" (and {len(failed) - 3:,} more)" if len(failed) > 3 else ""
         warnings.append(f"The data contradict what the graph implies: {'; '.join(failed[:3])}{more}.")
-    headers = ("claim", "found", "test", "statistic", "df", "p", "p adjusted", "")
-    rows = [
-        (c.constraint, c.estimate, c.test, c.statistic, c.df, PValue(c.p), PValue(float(p[i])), c.note or _mark(p[i]))
-        for i in order
-        for c in (found[i],)
-    ]
-    parts.append(Table(headers, rows, digits=3, most=_TESTS, more="fit.tests()"))
+    parts.append(claims_table([found[i] for i in order], [float(p[i]) for i in order], _TESTS))
     if 1 < len(found) <= _TESTS:
         columns = {
             "constraint": [found[i].constraint for i in order],
@@ -137,10 +131,6 @@ def _tests(fit: Fit, warnings: list[str]) -> Document:
             "Adjusted p-values; in brackets what is zero where the claim holds.",
         )
     return parts
-
-
-def _mark(p: float) -> str:
-    return "contradicted" if p < LEVEL else ""
 
 
 def _residuals(fit: Fit) -> Document:
@@ -157,9 +147,7 @@ def _residuals(fit: Fit) -> Document:
             (side + 0.6, side),
             "Observed less implied correlation of each pair.",
         )
-    rows = [(f"{r.lhs} and {r.rhs}", r.observed, r.implied, r.residual, r.z, PValue(r.p)) for r in found]
-    headers = ("pair", "observed", "implied", "residual", "z", "p")
-    return [*parts, Table(headers, rows, digits=3, most=_PAIRS, more="fit.residuals()")]
+    return [*parts, residuals_table(found, _PAIRS)]
 
 
 def _hints(fit: Fit) -> Document:
@@ -171,10 +159,7 @@ def _hints(fit: Fit) -> Document:
         "tell apart have the same number; which of them to add is for your knowledge to say."
     )
     notes = [Remark(_sentence(str(note))) for note in modification_notes(found[0].test)]
-    rows = [(m.edge, m.mi, m.epc, m.std, PValue(m.p)) for m in found]
-    index = "index" if found[0].test == "robust score" else "fall of χ²"
-    headers = ("edge", index, "weight", "standardised", "p (not adjusted)")
-    return [words, *notes, Table(headers, rows, digits=3, most=_HINTS, more="fit.modifications()")]
+    return [words, *notes, edges_table(found, _HINTS)]
 
 
 def _explained(fit: Fit) -> Document:
@@ -188,7 +173,3 @@ def _explained(fit: Fit) -> Document:
 
 def _sentence(words: str) -> str:
     return words[0].upper() + words[1:] + "."
-
-
-def _p(p: float) -> str:
-    return "<\u00a00.001" if p < 0.001 else f"=\u00a0{p:.3f}"

@@ -13,7 +13,18 @@ import numpy as np
 from halftrek.data.weights import Counted
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
-from halftrek.reporting.document import Chapter, Document, Facts, Heading, Paragraph, Piece, Remark, Span, Table, p_text
+from halftrek.reporting.document import (
+    Chapter,
+    Document,
+    Facts,
+    Heading,
+    Paragraph,
+    Piece,
+    Remark,
+    Span,
+    Table,
+    p_words,
+)
 from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
@@ -84,12 +95,11 @@ def _little(patterns: Patterns) -> Document:
     chi2, df, p = patterns.little()
     if not df:
         return []
-    told = f"p\u00a0{p_text(p)}" if p < 0.001 else f"p\u00a0=\u00a0{p_text(p)}"
     means = "speaks against" if p < 0.05 else "does not speak against"
     return [
         Paragraph(
             f"Little's test that values are missing completely at random: χ² = {chi2:.2f} with {df} degrees of "
-            f"freedom, {told}. This {means} it; the estimates need only missing at random."
+            f"freedom, {p_words(p)}. This {means} it; the estimates need only missing at random."
         )
     ]
 

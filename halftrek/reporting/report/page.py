@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.errors import MissingExtraError
 from halftrek.identification.verdict import in_lines
-from halftrek.reporting.document import Chapter, Document, Span, Words, cut, grid
+from halftrek.reporting.document import Chapter, Document, Span, Words, grid
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,11 +29,10 @@ def environment() -> Environment:
     )  # fmt: skip
     found.filters |= {
         "kind": lambda piece: type(piece).__name__,
-        "spans": spans,
+        "signed": signed,
         "paragraphs": paragraphs,
         "formula_lines": formula_lines,
         "grid": grid,
-        "cut": cut,
         "minus": minus,
     }
     return found
@@ -45,20 +44,9 @@ def page(title: str, subtitle: str, lead: Document, chapters: Sequence[Chapter])
     return template.render(title=title, subtitle=subtitle, lead=lead, chapters=chapters)
 
 
-def pieces(document: Document) -> str:
-    """A document as a part of the page."""
-    found: str = environment().get_template("pieces.html").module.pieces(document)  # type: ignore[attr-defined]
-    return found
-
-
-def spans(words: Words) -> list[str | Span]:
-    """The words in pieces, numbers with true minus signs; code stays as it is."""
-    several = [words] if isinstance(words, str) else words
-    return [_MINUS.sub("−", w) if isinstance(w, str) else w if w.kind == "code" else _signed(w) for w in several]
-
-
-def _signed(span: Span) -> Span:
-    return Span(_MINUS.sub("−", span.words), span.kind)
+def signed(words: str) -> str:
+    """Numbers with true minus signs."""
+    return _MINUS.sub("−", words)
 
 
 def paragraphs(words: Words) -> list[list[Words]]:
@@ -78,9 +66,9 @@ def formula_lines(words: str) -> list[tuple[bool, list[str | Span]]]:
     """Clauses on lines of their own, and whether one explains the one above; what sums run over is an index."""
     found = []
     for line in in_lines(words).splitlines():
-        pieces = _SUM.split(line.strip().replace(" - ", " − "))  # the text between, what a sum runs over in either form
-        shown: list[str | Span] = [pieces[0]]
-        for braced, bare, rest in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+        parts = _SUM.split(line.strip().replace(" - ", " − "))  # the text between, what a sum runs over in either form
+        shown: list[str | Span] = [parts[0]]
+        for braced, bare, rest in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
             shown += ["Σ", Span(braced or bare, "sub"), rest]
         found.append((line.startswith("  "), shown))
     return found

@@ -13,6 +13,7 @@ from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
 from halftrek.queries import Query, TotalEffect, check_query
 from halftrek.queries.seen import has_crude
+from halftrek.reporting.answers import answer_document
 from halftrek.reporting.document import (
     Bullets,
     Chapter,
@@ -26,14 +27,11 @@ from halftrek.reporting.document import (
     Remark,
     Span,
     Table,
-    Words,
-    plain,
 )
 from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import densities, paths
 from halftrek.reporting.tables import Cell, number
-from halftrek.reporting.text import joint_rows
-from halftrek.reporting.verdicts import verdict_line
+from halftrek.reporting.verdicts import verdict_line, verdict_span
 from halftrek.results.inputs import read_question
 from halftrek.results.wording import in_words
 from halftrek.results.workflow import answer, crude_of, identify
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from halftrek.results.answers import Answer
 
 _MOST = 40  # edges of the two models of a witness that are listed
+_ELSEWHERE = ("question", "answer", "value", "mean", "estimand", "warning")  # facts that have a place of their own
 _LONG = 90  # characters of a question in a heading
 
 
@@ -71,7 +70,7 @@ def read_questions(questions: Any, graph: Graph) -> tuple[Query, ...]:
 def ask(fit: Fit, query: Query, how: How) -> Asked:
     """The answer, or the refusal: a question that is not identified has no number."""
     try:
-        found = answer(fit, query, **options_of(how))
+        found = answer(fit, query, **asdict(how))
     except NotIdentifiedError as refusal:
         return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.")
     except QueryError as error:  # values that were left out: identification is all that was asked
@@ -83,26 +82,17 @@ def ask(fit: Fit, query: Query, how: How) -> Asked:
 def _crude(fit: Fit, query: Query, how: How) -> Answer | None:
     """What the rows say without the graph, where they say something."""
     try:
-        return crude_of(fit, query, **options_of(how)) if has_crude(query) else None
+        return crude_of(fit, query, **asdict(how)) if has_crude(query) else None
     except DataError:  # no row has all that it takes, or what it takes does not vary
         return None
 
 
-def options_of(how: How) -> dict[str, Any]:
-    """The options of uncertainty as keywords."""
-    return asdict(how)
-
-
 def short(asked: Asked) -> list[str | Span]:
     """The question with its answer in one line."""
-    found = [_badge(asked.verdict)] if asked.answer is None else _headline(asked.answer)
+    found = [verdict_span(asked.verdict)] if asked.answer is None else _headline(asked.answer)
     if asked.answer is None and asked.verdict.identified:
         found = [Span("identified, no value asked", "good")]
     return [Span(str(asked.query), "code"), ": ", *found]
-
-
-def _badge(verdict: Verdict) -> Span:
-    return Span(verdict_line(verdict), "good" if verdict.identified else "bad")
 
 
 def question_chapter(fit: Fit, asked: Asked, k: int, how: How, common: Collection[str] = ()) -> Chapter:
@@ -111,7 +101,7 @@ def question_chapter(fit: Fit, asked: Asked, k: int, how: How, common: Collectio
     shown = canonical if len(canonical) <= _LONG else canonical[: _LONG - 1] + "…"
     parts: list[Piece] = [] if shown == canonical else [Paragraph([Span(canonical, "code")])]
     parts.append(Paragraph(f"In words: {in_words(asked.query)}."))
-    parts.append(Paragraph(["Can it be known? ", _badge(asked.verdict)]))
+    parts.append(Paragraph(["Can it be known? ", verdict_span(asked.verdict)]))
     if asked.answer is not None:
         parts += _answered(fit, asked.answer, asked.verdict, k, how, common)
     elif asked.verdict.identified:
@@ -128,7 +118,6 @@ def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, commo
     warnings = [_sentence(w) for w in found.warnings if w not in common]
     parts: list[Piece] = [Paragraph(_headline(found), "answer")]
     parts += [Notice(warnings)] if warnings else []
-    parts += [Remark(_sentence(remark)) for remark in found.remarks]
     parts += _numbers(found)
     parts += _formula(verdict)
     parts += [Heading("In sentences"), Paragraph(_explanation(found))]
@@ -160,24 +149,13 @@ def _interval(found: Answer, i: int) -> str:
 
 
 def _numbers(found: Answer) -> Document:
-    sure = found.estimate
-    pairs: list[tuple[str, Words]] = []
-    if sure is not None:
-        if not np.isnan(sure.errors).any():
-            errors = [_figure(e) for e in sure.errors]
-            pairs.append(("standard error" if len(errors) == 1 else "standard errors of the means", ", ".join(errors)))
-        if len(sure.variances) == 1 and sure.variances[0] > 0.0:
-            low, high = sure.variance_intervals[0]
-            value = f"{_figure(sure.variances[0])} ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
-            pairs.append(("variance between units", value))
-        pairs.append(("kind of interval", KINDS[sure.kind].words))
-    if found.outcome is not None:
-        pairs.append(("single units", f"standard deviation {_figure(float(found.outcome.sd[0]))}, which is noise"))
-    pairs.append(("known by", found.method))
-    if found.crude is not None:
-        pairs.append(("crude, in the rows without the graph", plain(_headline(found.crude))))
-    headers, rows = joint_rows(found)
-    return [Facts(pairs), *([Table(headers, rows)] if rows else [])]
+    """The answer as everywhere, less what stands in other places of this chapter."""
+    facts, *joint = answer_document(found)
+    assert isinstance(facts, Facts)
+    pairs = [(name, words) for name, words in facts.pairs if name not in _ELSEWHERE]
+    plain = found.estimate is not None and found.estimate.kind == "delta"  # other kinds are named with the error
+    sure = [("kind of interval", KINDS["delta"].words)] if plain else []
+    return [Facts([*pairs, *sure]), *joint]
 
 
 def _formula(verdict: Verdict) -> Document:

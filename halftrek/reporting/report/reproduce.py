@@ -195,15 +195,8 @@ def _options(fit: Fit, how: How) -> list[tuple[str, str]]:
     if how.information is not None:
         pairs.append(("information", how.information))
     if how.interval in ("bootstrap", "parametric"):
-        pairs.append(("replicates", f"{how.replicates:,}, {how.ends} ends"))
-    pairs.append(
-        ("seed", f"{how.random_state}" + ("" if _draws(how) else " (nothing in this report is drawn at random)"))
-    )
-    return pairs
-
-
-def _draws(how: How) -> bool:
-    return how.interval in ("bootstrap", "parametric")
+        return [*pairs, ("replicates", f"{how.replicates:,}, {how.ends} ends"), ("seed", f"{how.random_state}")]
+    return [*pairs, ("seed", f"{how.random_state} (nothing in this report is drawn at random)")]
 
 
 def _versions() -> list[tuple[str, str]]:
