@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 def answer_document(answer: Answer) -> Described:
     """Names and values of what there is to say; for several outcomes their means and covariances."""
-    facts = answer_facts(answer)
     distribution = answer.distribution
     if distribution is None or len(distribution.names) == 1:
-        return (facts,)
-    return facts, _joint(answer, distribution)
+        return (_facts(answer),)
+    return _facts(answer), _joint(answer, distribution)
 
 
-def answer_facts(answer: Answer) -> Facts:
-    """What there is to say of an answer, in this order."""
+def _facts(answer: Answer) -> Facts:
     pairs: list[tuple[str, Words]] = [("question", [Span(str(answer.query), "code")])]
     distribution = answer.distribution
     if distribution is None:
@@ -38,8 +36,7 @@ def answer_facts(answer: Answer) -> Facts:
     elif len(distribution.names) == 1:
         mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
         if not any(n.code == "not normal" for n in answer.notes):
-            law = f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})"
-            pairs.append(("answer", _strong(law)))
+            pairs.append(("answer", _strong(f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})")))
         pairs.append(("mean", _strong(number(mean, 6) + _range(answer.interval))))
         pairs += _error(answer)
         pairs.append(("variance", number(variance, 6) + _range(answer.variance_interval)))

@@ -28,10 +28,9 @@ def effects_table(rows: Sequence[Effect]) -> Table:
     """One line for each effect; the last column says why there is no number, or what to know of it."""
     wide = ("p", "standardised", "known by")
     heads = ("", "kind", "effect", "std. error", "low", "high", *wide, "note")
-    lines: list[tuple[Cell, ...]] = []
-    for r in rows:
-        numbers = map(known, (r.est, r.se, r.ci_low, r.ci_high))
-        lines.append((f"{r.cause} ~> {r.effect}", r.kind, *numbers, p_value(r.p), known(r.std), r.method, r.note))
+    lines: list[tuple[Cell, ...]] = [
+        (f"{r.cause} ~> {r.effect}", r.kind, *_numbers(r), p_value(r.p), known(r.std), r.method, r.note) for r in rows
+    ]
     noted = None if any(r.note for r in rows) else -1
     return Table(heads[:noted], [line[:noted] for line in lines], wide=wide)
 
@@ -58,10 +57,10 @@ def describe_mediation(found: Mediation) -> str:
     """Total, direct and indirect effects, and the proportion mediated."""
     head = Heading(f"The effect of {found.cause} on {found.effect}, mediated by {', '.join(found.mediators)}")
     marks = _marks([row.note for row in found.rows])
-    lines = []
-    for row in found.rows:
-        route = "" if row.kind == "indirect" else row.route
-        lines.append((row.kind, route, *_numbers(row), marks.get(row.note, "")))
+    lines = [
+        (row.kind, "" if row.kind == "indirect" else row.route, *_numbers(row), marks.get(row.note, ""))
+        for row in found.rows
+    ]
     table = _table(("", "along", "effect", "std. error", "low", "high", ""), lines, marks)
     warnings = [Remark(f"warning: {w}") for w in found.warnings]
     return as_text([head, *table, _level(found.level), Remark(_proportion(found)), *warnings])
@@ -78,10 +77,7 @@ def _proportion(found: Mediation) -> str:
 
 
 def _table(
-    heads: tuple[str, ...],
-    lines: Sequence[tuple[Cell, ...]],
-    marks: dict[str, str],
-    marked: Collection[int] = (),
+    heads: tuple[str, ...], lines: Sequence[tuple[Cell, ...]], marks: dict[str, str], marked: Collection[int] = ()
 ) -> Described:
     """A table whose last column points to the notes under it."""
     if not marks:
@@ -94,8 +90,8 @@ def _marks(notes: Sequence[str]) -> dict[str, str]:
     return {note: f"[{k}]" for k, note in enumerate(dict.fromkeys(filter(None, notes)), 1)}
 
 
-def _numbers(row: Share | Route) -> tuple[Cell, ...]:
-    return tuple("" if math.isnan(x) else x for x in (row.est, row.se, row.ci_low, row.ci_high))
+def _numbers(row: Effect | Share | Route) -> tuple[Cell, ...]:
+    return tuple(map(known, (row.est, row.se, row.ci_low, row.ci_high)))
 
 
 def _ends(ends: tuple[float, float]) -> str:

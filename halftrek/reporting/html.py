@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.queries import Interventional
 from halftrek.reporting.answers import answer_document
-from halftrek.reporting.document import (
-    Facts,
-    Figure,
-    Heading,
-    Paragraph,
-    Printed,
-    Remark,
-    Span,
-    Table,
-    Words,
-    grid,
-)
+from halftrek.reporting.document import Facts, Figure, Heading, Paragraph, Printed, Remark, Span, Table, Words, grid
 from halftrek.reporting.fits import fit_document, fit_head
 from halftrek.reporting.plots.figures import GREEN, GREY, VERMILION
 from halftrek.reporting.plots.svg import graph_svg

@@ -30,18 +30,13 @@ def verdict_document(verdict: Verdict) -> Described:
 
 
 def verdict_span(verdict: Verdict) -> Span:
-    """The verdict in one line, good or bad."""
-    return Span(verdict_line(verdict), "good" if verdict.identified else "bad")
-
-
-def verdict_line(verdict: Verdict) -> str:
     """The status with how it was found."""
     line = str(verdict.status)
     if verdict.status == "finite" and verdict.degree:
         line += f": up to {verdict.degree} values fit equally well"
     elif verdict.method:
         line += f" ({verdict.method})"
-    return line
+    return Span(line, "good" if verdict.identified else "bad")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
@@ -52,11 +47,10 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
     headers = ("query", "verdict", "method")
     used = sum(max(map(len, column)) + 2 for column in zip(headers, *rows, strict=True))
     room = page_width() - _INDENT - used
+    table = Table(headers, rows)
     if room >= _LEAST_FORMULA:
         formulas = [_shortened(v.estimand or "", room) for v in verdicts]
         table = Table((*headers, "formula"), [(*row, f) for row, f in zip(rows, formulas, strict=True)])
-    else:
-        table = Table(headers, rows)
     counts = Counter[str](v.status for v in verdicts)
     return as_text([table, Paragraph(", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s]))])
 

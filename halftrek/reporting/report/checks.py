@@ -82,15 +82,11 @@ def _measures(found: Measures) -> list[tuple[Cell, ...]]:
         ("BIC", number(found.bic, 8), "the same, with a larger price for each parameter"),
     ]
     if found.df and not math.isnan(found.cfi):
+        spread = f"90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}"
         rows += [
             ("CFI", f"{found.cfi:.3f}", "1 is perfect; above 0.95 counts as good"),
             ("TLI", f"{found.tli:.3f}", "the same, with a price for parameters"),
-            (
-                "RMSEA",
-                f"{found.rmsea:.3f}",
-                f"0 is perfect; below 0.06 counts as good (90% interval {found.rmsea_low:.3f} to "
-                f"{found.rmsea_high:.3f})",
-            ),
+            ("RMSEA", f"{found.rmsea:.3f}", f"0 is perfect; below 0.06 counts as good ({spread})"),
             ("SRMR", f"{found.srmr:.3f}", "mean residual correlation; below 0.08 counts as good"),
         ]
     return rows
@@ -101,9 +97,10 @@ def _tests(fit: Fit, warnings: list[str]) -> Document:
     parts: list[Piece] = []
     if not found:
         return [Paragraph("The graph implies nothing that data could contradict.")]
-    p = holm(np.array([c.p for c in found], dtype=float))
-    order = sorted(range(len(found)), key=lambda i: (math.isnan(p[i]), p[i], found[i].p))
-    failed = [found[i].constraint for i in order if p[i] < LEVEL]
+    adjusted = holm(np.array([c.p for c in found], dtype=float)).tolist()
+    ordered = sorted(zip(found, adjusted, strict=True), key=lambda one: (math.isnan(one[1]), one[1], one[0].p))
+    found, adjusted = [c for c, _ in ordered], [p for _, p in ordered]
+    failed = [c.constraint for c, p in ordered if p < LEVEL]
     many = f"{len(found):,} claims" if len(found) > 1 else "One claim"
     result = f"{len(failed)} of them are contradicted" if failed else "none is contradicted"
     if len(found) == 1:
@@ -117,13 +114,9 @@ def _tests(fit: Fit, warnings: list[str]) -> Document:
     if failed:
         more = f" (and {len(failed) - 3:,} more)" if len(failed) > 3 else ""
         warnings.append(f"The data contradict what the graph implies: {'; '.join(failed[:3])}{more}.")
-    parts.append(claims_table([found[i] for i in order], [float(p[i]) for i in order], _TESTS))
+    parts.append(claims_table(found, adjusted, _TESTS))
     if 1 < len(found) <= _TESTS:
-        columns = {
-            "constraint": [found[i].constraint for i in order],
-            "p_adjusted": [float(p[i]) for i in order],
-            "estimate": [found[i].estimate for i in order],
-        }
+        columns = {"p_adjusted": adjusted} | {k: [getattr(c, k) for c in found] for k in ("constraint", "estimate")}
         parts += drawn(
             "claims",
             lambda ax: plot_constraints(columns, level=LEVEL, ax=ax),

@@ -27,14 +27,8 @@ def environment() -> Environment:
         loader=PackageLoader("halftrek.reporting.report"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    found.filters |= {
-        "kind": lambda piece: type(piece).__name__,
-        "signed": signed,
-        "paragraphs": paragraphs,
-        "formula_lines": formula_lines,
-        "grid": grid,
-        "minus": minus,
-    }
+    texts = {"signed": signed, "minus": minus, "paragraphs": paragraphs, "formula_lines": formula_lines}
+    found.filters |= {"kind": lambda piece: type(piece).__name__, "grid": grid} | texts
     return found
 
 

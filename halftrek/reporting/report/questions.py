@@ -31,7 +31,7 @@ from halftrek.reporting.document import (
 from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import densities, paths
 from halftrek.reporting.tables import Cell, number
-from halftrek.reporting.verdicts import verdict_line, verdict_span
+from halftrek.reporting.verdicts import verdict_span
 from halftrek.results.inputs import read_question
 from halftrek.results.wording import in_words
 from halftrek.results.workflow import answer, crude_of, identify
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from halftrek.results.answers import Answer
 
 _MOST = 40  # edges of the two models of a witness that are listed
-_ELSEWHERE = ("question", "answer", "value", "mean", "estimand", "warning")  # facts that have a place of their own
+_ELSEWHERE = ("question", "answer", "value", "mean", "estimand", "crude is", "warning")  # have places of their own
 _LONG = 90  # characters of a question in a heading
 
 
@@ -227,7 +227,7 @@ def warnings_of(asked: Sequence[Asked]) -> list[str]:
     found: list[str] = []
     for one in asked:
         if not one.verdict.identified:
-            found.append(f"{one.query} is not answered: {verdict_line(one.verdict)}.")
+            found.append(f"{one.query} is not answered: {verdict_span(one.verdict).words}.")
         elif one.answer is not None:
             found += [_sentence(w) for w in one.answer.warnings]
     return list(dict.fromkeys(found))
