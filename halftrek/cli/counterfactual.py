@@ -149,7 +149,7 @@ def _print_answer(found: Any, as_json: bool) -> None:
 def _write_table(frame: Any, args: argparse.Namespace) -> None:
     """To a file; or on standard output: CSV for a program, a table with the first rows for a person."""
     from halftrek.cli.output import show, show_json
-    from halftrek.reporting.columns import columns_in
+    from halftrek.reporting.plots.columns import columns_in
     from halftrek.reporting.tables import table
 
     columns = columns_in(frame, "the table")

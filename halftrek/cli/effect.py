@@ -112,7 +112,7 @@ def _not_identified(verdict: Verdict, as_json: bool) -> int:
 def _run_all(args: argparse.Namespace) -> int:
     from halftrek.cli.analysis import analysis_of
     from halftrek.cli.analysis_file import keep_analysis
-    from halftrek.cli.fitting import effect_records, effects_table, fitted
+    from halftrek.cli.fitting import effects, fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import refuse_existing, show, show_json
     from halftrek.errors import InputError
@@ -128,11 +128,11 @@ def _run_all(args: argparse.Namespace) -> int:
     refuse_two_standard_inputs(args.graph, args.data)
     refuse_existing(args.force, args.write_analysis)
     with fitted(analysis, read_graph(args.graph)) as result:
-        records = effect_records(result, analysis.uncertainty)
+        records, text = effects(result, analysis.uncertainty)
     if args.json:
         show_json({"level": analysis.uncertainty.level, "effects": records})
     else:
-        show(effects_table(records, analysis.uncertainty.level))
+        show(text)
     keep_analysis(analysis, args.write_analysis, args.force)
     return _ended(result.converged, str(result.status))
 

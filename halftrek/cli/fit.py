@@ -50,11 +50,11 @@ def run(args: argparse.Namespace) -> int:
         record = fit_record(result, rows)
         texts = [] if args.json else [summarize_fit(result, rows)]
         if args.effects:
-            record["effects"] = fitting.effect_records(result, analysis.uncertainty)
-            texts.append(fitting.effects_table(record["effects"], analysis.uncertainty.level))
+            record["effects"], text = fitting.effects(result, analysis.uncertainty)
+            texts.append(text)
         if args.checks:
             record["checks"] = fitting.checks_record(result)
-            texts.append(fitting.checks_text(record["checks"]))
+            texts.append(fitting.checks_text(result, record["checks"]))
     if args.json:
         show_json(record)
     else:

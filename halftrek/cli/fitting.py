@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.analysis import Analysis, Uncertainty, uncertainty_options
@@ -52,29 +52,18 @@ def parameters_beside(fit: Fit, sure: Uncertainty) -> list[Parameter]:
     return parameters(fit, replace(known, ends="percentile"))
 
 
-def effect_records(fit: Fit, sure: Uncertainty) -> list[dict[str, Any]]:
-    """Every effect that the graph has, with a number where it is identified."""
+def effects(fit: Fit, sure: Uncertainty) -> tuple[list[dict[str, Any]], str]:
+    """Every effect that the graph has, with a number where it is identified: as records and as text."""
     from halftrek.errors import InputError
+    from halftrek.reporting.effects import effects_document
+    from halftrek.reporting.text import as_text
+    from halftrek.results.answering import how_of
+    from halftrek.results.listings import effect_rows_of
 
     if sure.interval == "profile":
         raise InputError("--interval profile is for one question at a time; the table of effects takes another")
-    return rows_of(fit.effects(**uncertainty_options(sure)))
-
-
-def effects_table(records: Sequence[dict[str, Any]], level: float) -> str:
-    """The same as text."""
-    from halftrek.reporting.tables import Cell, paragraph, table
-
-    if not records:
-        return paragraph("The graph has no directed path between observed variables: no effect to list.", indent=2)
-    lines: list[list[Cell]] = []
-    for r in records:
-        numbers = [None] * 4 if _missing(r["est"]) else [_number(r[k]) for k in ("est", "se", "ci_low", "ci_high")]
-        lines.append([f"{r['cause']} ~> {r['effect']}", r["kind"], *numbers, r["note"]])
-    heads = ["", "kind", "effect", "std. error", "low", "high", "note"]
-    if not any(r["note"] for r in records):
-        heads, lines = heads[:-1], [line[:-1] for line in lines]
-    return f"Effects ({100 * level:g}% intervals)\n" + table(heads, lines)
+    rows = effect_rows_of(fit, how_of(**uncertainty_options(sure)))
+    return [asdict(row) for row in rows], as_text(effects_document(rows, sure.level))
 
 
 def checks_record(fit: Fit) -> dict[str, Any]:
@@ -90,46 +79,51 @@ def checks_record(fit: Fit) -> dict[str, Any]:
     return record
 
 
-def checks_text(record: dict[str, Any]) -> str:
+def checks_text(fit: Fit, record: dict[str, Any]) -> str:
     """The same as text, the largest residuals and the most wanted edges only."""
-    from halftrek.inference.checks.modification import modification_notes
-    from halftrek.inference.checks.robust_fit import NORMAL_THEORY
-    from halftrek.reporting.tables import facts, number, paragraph, table
+    from halftrek.inference.checks.constraints import constraint_tests
+    from halftrek.inference.checks.modification import modification_notes, modifications
+    from halftrek.inference.checks.residuals import residuals
+    from halftrek.reporting.checks import claims_table, edges_table, residuals_table
+    from halftrek.reporting.document import Facts, Heading, Paragraph, Printed
+    from halftrek.reporting.text import as_text
 
-    m = record["measures"]
+    parts: list[Printed] = [Heading("Does the graph fit?"), Facts(_measures(record["measures"]))]
+    if record["tests"]:
+        adjusted = [r["p_adjusted"] for r in record["tests"]]
+        parts += [Heading("What the graph implies"), claims_table(constraint_tests(fit), adjusted)]
+    elif record["tests"] is not None:
+        parts.append(Paragraph("The graph implies nothing that data could contradict."))
+    if record["modifications"]:
+        wanted = modifications(fit)[:_MOST_LISTED]
+        parts += [Heading("Edges that the data ask for most"), edges_table(wanted)]
+        parts += [Paragraph(note.words("command line")) for note in modification_notes(wanted[0].test)]
+    left = [r for r in residuals(fit) if not _missing(r.z)][:_MOST_LISTED] if record["residuals"] else []
+    if left:
+        parts += [Heading("Largest residual correlations"), residuals_table(left)]
+    return as_text([*parts, *([Paragraph(record["note"])] if record["note"] else [])])
+
+
+def _measures(m: dict[str, Any]) -> list[tuple[str, str]]:
+    from halftrek.inference.checks.robust_fit import NORMAL_THEORY
+    from halftrek.reporting.tables import number
+
     indices = [f"{k.upper()} {m[k]:.3f}" for k in ("cfi", "tli", "rmsea", "srmr") if not _missing(m[k])]
     chi2 = "none: the graph allows every covariance matrix (no degrees of freedom)"
     if m["df"]:
         p = "" if _missing(m["pvalue"]) else f", p = {number(m['pvalue'])}"
         chi2 = f"{number(m['chi2'])} (degrees of freedom: {m['df']}){p}"
-    head = [
+    return [
         ("chi-square", chi2),
         *([("test", m["test"])] if m["df"] and m["test"] != NORMAL_THEORY else []),
         ("indices", ", ".join(indices)),
         ("AIC, BIC", f"{number(m['aic'], 6)}, {number(m['bic'], 6)}"),
     ]
-    parts = ["Does the graph fit?\n" + facts(head)]
-    tests = [(r["constraint"], _number(r["p"]), _number(r["p_adjusted"]), r["verdict"]) for r in record["tests"] or ()]
-    if tests:
-        parts.append("What the graph implies\n" + table(("constraint", "p", "adjusted", "verdict"), tests))
-    elif record["tests"] is not None:
-        parts.append(paragraph("The graph implies nothing that data could contradict.", indent=2))
-    wanted = [(r["edge"], _number(r["mi"]), _number(r["epc"])) for r in record["modifications"] or ()][:_MOST_LISTED]
-    if wanted:
-        kind = record["modifications"][0]["test"]
-        less = "robust index" if kind == "robust score" else "chi-square less"
-        parts.append("Edges that the data ask for most\n" + table(("edge", less, "its value"), wanted))
-        parts += [paragraph(note.words("command line"), indent=2) for note in modification_notes(kind)]
-    left = [r for r in record["residuals"] or () if not _missing(r["z"])][:_MOST_LISTED]
-    if left:
-        lines = [(f"{r['lhs']}, {r['rhs']}", *(_number(r[k]) for k in ("observed", "implied", "z"))) for r in left]
-        parts.append("Largest residual correlations\n" + table(("", "observed", "implied", "z"), lines))
-    return "\n\n".join([*parts, *([paragraph(record["note"], indent=2)] if record["note"] else [])])
 
 
 def rows_of(frame: Any) -> list[dict[str, Any]]:
     """A tidy frame of any library as a list of records."""
-    from halftrek.reporting.columns import columns_in
+    from halftrek.reporting.plots.columns import columns_in
 
     columns = columns_in(frame, "the table")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
@@ -137,7 +131,3 @@ def rows_of(frame: Any) -> list[dict[str, Any]]:
 
 def _missing(value: Any) -> bool:
     return value is None or value != value
-
-
-def _number(value: Any) -> float | None:
-    return None if _missing(value) else float(value)

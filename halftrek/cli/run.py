@@ -48,11 +48,11 @@ def run(args: argparse.Namespace) -> int:
         record["fit"] = fit_record(result, rows)
         record["questions"], texts = _answers(result, analysis)
         if analysis.output.effects:
-            record["effects"] = fitting.effect_records(result, analysis.uncertainty)
-            texts.append(fitting.effects_table(record["effects"], analysis.uncertainty.level))
+            record["effects"], text = fitting.effects(result, analysis.uncertainty)
+            texts.append(text)
         if analysis.output.checks:
             record["checks"] = fitting.checks_record(result)
-            texts.append(fitting.checks_text(record["checks"]))
+            texts.append(fitting.checks_text(result, record["checks"]))
         record["files"] = {name: str(path) for name, path in files.items()}
         if not args.json:
             show("\n\n".join([summarize_fit(result, rows), *texts]))

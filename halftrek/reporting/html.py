@@ -1,19 +1,18 @@
-"""Fits, answers, verdicts and graphs in a notebook."""
+"""Documents in a notebook, where there is no style sheet and no template: fits, answers, verdicts and graphs."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from halftrek.queries import Interventional
+from halftrek.reporting.answers import answer_document
+from halftrek.reporting.document import Facts, Figure, Heading, Paragraph, Printed, Remark, Span, Table, Words, grid
+from halftrek.reporting.fits import fit_document, fit_head
 from halftrek.reporting.plots.figures import GREEN, GREY, VERMILION
 from halftrek.reporting.plots.svg import graph_svg
-from halftrek.reporting.tables import Cell, count, number
-from halftrek.reporting.text import answer_facts, arrow_of, joint_rows
-from halftrek.reporting.verdicts import verdict_line
-from halftrek.trust import judged_parameters
+from halftrek.reporting.verdicts import verdict_document
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -21,8 +20,16 @@ if TYPE_CHECKING:
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
-_MANY = 60  # nodes beyond which a graph is not drawn, edges beyond which a table is cut
+_MANY = 60  # nodes beyond which a graph is not drawn, a quarter of the edges beyond which they are not listed
 _CELL = "padding:2px 10px 2px 0;vertical-align:top;border:none;background:none"
+_SPANS = {
+    "code": ("<code>", "</code>"),
+    "strong": ("<b>", "</b>"),
+    "good": (f'<b style="color:{GREEN}">', "</b>"),
+    "bad": (f'<b style="color:{VERMILION}">', "</b>"),
+    "warning": (f'<span style="color:{VERMILION}">', "</span>"),
+    "sub": ("<sub>", "</sub>"),
+}
 
 
 def graph_html(graph: Graph) -> str:
@@ -34,47 +41,24 @@ def graph_html(graph: Graph) -> str:
 
 
 def fit_html(fit: Fit) -> str:
-    """How the fit ended, the graph with its weights, every edge with its interval."""
-    graph = fit.graph
-    colour = GREEN if fit.status.code == "converged" else VERMILION
-    pairs = [
-        ("rows", escape(count(fit.n))),
-        ("log-likelihood", escape(number(fit.loglik, 9))),
-        ("status", f'<span style="color:{colour}">{escape(str(fit.status))}</span>'),
-    ]
-    parts = ["<b>Fit of a linear model</b>", _pairs(pairs)]
-    if graph.edge_count > 4 * _MANY:
-        return _block([*parts, f"<div>{graph.edge_count} edges: see fit.params()</div>"])
-    if len(graph) <= _MANY:
-        parts.append(graph_svg(fit))
-    rows = [r for r in judged_parameters(fit) if r.op != "~1" and r.lhs != r.rhs]
-    shown: list[list[Cell]] = [[arrow_of(r), *map(_maybe, (r.est, r.se, r.ci_low, r.ci_high)), r.note] for r in rows]
-    parts.append(_grid(("", "estimate", "std. error", "low", "high", ""), shown[:_MANY]))
-    if len(shown) > _MANY:
-        parts.append(f"<div>and {len(shown) - _MANY} more: see fit.params()</div>")
-    return _block(parts)
+    """How the fit ended, the graph with its weights, every parameter with its interval."""
+    if fit.graph.edge_count > 4 * _MANY:
+        return as_html([*fit_head(fit), Remark(f"{fit.graph.edge_count} edges: see fit.params()")])
+    head, facts, *rest = fit_document(fit)
+    return as_html([head, facts, *([Figure(graph_svg(fit))] if len(fit.graph) <= _MANY else []), *rest])
 
 
 def answer_html(answer: Answer) -> str:
     """The question, the number with its interval, what to know before trusting it."""
-    pairs = [(name, _marked(name, value)) for name, value in answer_facts(answer)]
-    parts = [_pairs(pairs)]
-    headers, rows = joint_rows(answer)
-    if rows:
-        parts.append(_grid(headers, rows))
-    return _block(parts)
+    return as_html(answer_document(answer))
 
 
 def verdict_html(verdict: Verdict) -> str:
     """The verdict, its reasons, and the graph with the question's ends."""
-    colour = GREEN if verdict.identified else VERMILION
-    line = f'<b style="color:{colour}">{escape(verdict_line(verdict))}</b>'
-    parts = [_pairs([("question", f"<code>{escape(str(verdict.query))}</code>"), ("verdict", line)])]
-    parts += [f'<div style="white-space:pre-wrap;max-width:60em">{escape(verdict.explain())}</div>']
-    if len(verdict.graph) <= _MANY:
-        cause, effect = question_ends(verdict.query)
-        parts.append(graph_svg(verdict.graph, cause=cause, effect=effect))
-    return _block(parts)
+    cause, effect = question_ends(verdict.query)
+    shown = len(verdict.graph) <= _MANY
+    picture = [Figure(graph_svg(verdict.graph, cause=cause, effect=effect))] if shown else []
+    return as_html([*verdict_document(verdict), *picture])
 
 
 def question_ends(query: object) -> tuple[str | None, str | None]:
@@ -85,51 +69,59 @@ def question_ends(query: object) -> tuple[str | None, str | None]:
     return ends if all(isinstance(v, str) for v in ends) else (None, None)
 
 
-def _marked(name: str, value: str) -> str:
-    text = escape(value)
-    if name == "question":
-        return f"<code>{text}</code>"
-    if name == "warning":
-        return f'<span style="color:{VERMILION}">{text}</span>'
-    return f"<b>{text}</b>" if name in ("value", "answer", "mean") else text
-
-
-def _block(parts: Sequence[str]) -> str:
-    inner = "\n".join(f'<div style="margin:4px 0">{part}</div>' for part in parts)
+def as_html(document: Sequence[Printed | Figure]) -> str:
+    """One block; all words are escaped here."""
+    inner = "\n".join(f'<div style="margin:4px 0">{_shown(piece)}</div>' for piece in document)
     return f'<div style="font-size:14px;overflow-x:auto">\n{inner}\n</div>'
 
 
-def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    """Names and values, which are HTML already, in two columns."""
+def _shown(piece: Printed | Figure) -> str:
+    match piece:
+        case Heading(words):
+            return f"<b>{escape(words)}</b>"
+        case Paragraph(words):
+            return f'<div style="white-space:pre-wrap;max-width:60em">{_words(words)}</div>'
+        case Remark(words):
+            return f"<div>{escape(words)}</div>"
+        case Facts(pairs):
+            return _pairs(pairs)
+        case Table():
+            return _grid(piece)
+        case Figure(svg):
+            return svg
+
+
+def _words(words: Words) -> str:
+    return escape(words) if isinstance(words, str) else "".join(map(_span, words))
+
+
+def _span(span: str | Span) -> str:
+    if isinstance(span, str):
+        return escape(span)
+    start, end = _SPANS[span.kind]
+    return f"{start}{escape(span.words)}{end}"
+
+
+def _pairs(pairs: Sequence[tuple[str, Words]]) -> str:
+    """Names and values in two columns."""
     rows = [
         f'<tr style="background:none"><td style="{_CELL};text-align:left;color:{GREY};white-space:nowrap">'
-        f'{escape(name)}</td><td style="{_CELL};text-align:left">{value}</td></tr>'
+        f'{escape(name)}</td><td style="{_CELL};text-align:left">{_words(value)}</td></tr>'
         for name, value in pairs
     ]
     return f'<table style="border-collapse:collapse;border:none">{"".join(rows)}</table>'
 
 
-def _grid(headers: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    line = f"border-bottom:1px solid {GREY}"
-    top = "".join(f'<th style="{_CELL};text-align:{_side(i)};{line}">{escape(h)}</th>' for i, h in enumerate(headers))
-    body = []
-    for row in rows:
-        cells = [f'<td style="{_CELL};text-align:{_side(i, cell)}">{_shown(cell)}</td>' for i, cell in enumerate(row)]
-        body.append(f'<tr style="background:none">{"".join(cells)}</tr>')
-    return (
-        f'<table style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table>'
-    )
+def _grid(table: Table) -> str:
+    shown = grid(table)
+    sides = ["right" if numeric else "left" for numeric in shown.numeric]
+    rows = [f'<tr style="background:none">{_cells("td", row, sides)}</tr>' for row in shown.rows]
+    top = _cells("th", shown.heads, [f"{side};border-bottom:1px solid {GREY}" for side in sides])
+    more = f"<div>{escape(shown.cut)}</div>" if shown.cut else ""
+    body = f"<thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<table style="border-collapse:collapse">{body}</table>{more}'
 
 
-def _side(i: int, cell: Cell = 0.0) -> str:
-    return "left" if i == 0 or isinstance(cell, str) else "right"
-
-
-def _shown(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    return escape(cell) if isinstance(cell, str) else escape(number(float(cell), 4))
-
-
-def _maybe(value: float) -> Cell:
-    return None if math.isnan(value) else value
+def _cells(tag: str, texts: Sequence[str], sides: Sequence[str]) -> str:
+    pairs = zip(texts, sides, strict=True)
+    return "".join(f'<{tag} style="{_CELL};text-align:{side}">{escape(text)}</{tag}>' for text, side in pairs)

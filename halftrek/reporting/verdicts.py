@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halftrek.reporting.tables import facts, page_width, paragraph, table
+from halftrek.reporting.document import Described, Facts, Paragraph, Span, Table
+from halftrek.reporting.tables import page_width
+from halftrek.reporting.text import as_text
 
 if TYPE_CHECKING:
     from halftrek.identification import Verdict
@@ -18,37 +20,39 @@ _LEAST_FORMULA = 12  # narrower, a formula says nothing and is left out
 
 def describe_verdict(verdict: Verdict) -> str:
     """May it be known from data of this graph, how, and why."""
-    head = facts([("question", str(verdict.query)), ("verdict", verdict_line(verdict))])
-    return head + "\n\n" + paragraph(verdict.explain(), indent=2)
+    return as_text(verdict_document(verdict))
 
 
-def verdict_line(verdict: Verdict) -> str:
+def verdict_document(verdict: Verdict) -> Described:
+    """The question, the verdict, the reasons."""
+    pairs = [("question", [Span(str(verdict.query), "code")]), ("verdict", [verdict_span(verdict)])]
+    return Facts(pairs), Paragraph(verdict.explain())
+
+
+def verdict_span(verdict: Verdict) -> Span:
     """The status with how it was found."""
     line = str(verdict.status)
     if verdict.status == "finite" and verdict.degree:
         line += f": up to {verdict.degree} values fit equally well"
     elif verdict.method:
         line += f" ({verdict.method})"
-    return line
+    return Span(line, "good" if verdict.identified else "bad")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
     """One line for each query: the verdict, how it was found and the beginning of the formula; then the counts."""
     if not verdicts:
-        return paragraph(
-            "The graph has no arrow between observed variables: there is nothing to decide.", indent=_INDENT
-        )
+        return as_text([Paragraph("The graph has no arrow between observed variables: there is nothing to decide.")])
     rows = [(str(v.query), _status(v), v.method) for v in verdicts]
     headers = ("query", "verdict", "method")
     used = sum(max(map(len, column)) + 2 for column in zip(headers, *rows, strict=True))
     room = page_width() - _INDENT - used
+    table = Table(headers, rows)
     if room >= _LEAST_FORMULA:
         formulas = [_shortened(v.estimand or "", room) for v in verdicts]
-        text = table((*headers, "formula"), [(*row, f) for row, f in zip(rows, formulas, strict=True)], indent=_INDENT)
-    else:
-        text = table(headers, rows, indent=_INDENT)
+        table = Table((*headers, "formula"), [(*row, f) for row, f in zip(rows, formulas, strict=True)])
     counts = Counter[str](v.status for v in verdicts)
-    return f"{text}\n\n{' ' * _INDENT}" + ", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s])
+    return as_text([table, Paragraph(", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s]))])
 
 
 def _status(verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""Checks of a fitted model as tidy frames: R², residuals, tests of what the graph implies, modification indices."""
+"""Checks of a fitted model as tidy frames and as tables: R², residuals, tests of what the graph implies, indices."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halftrek.estimation.fit import Fitted
+
+LEVEL = 0.05  # of the tests
 
 
 def r2_frame(fit: Fitted) -> Any:
@@ -52,7 +54,7 @@ def implication_frame(
     final = adjusted(p, multiplicity)
     columns["p_holm"], columns["p_bh"] = holm(p).tolist(), benjamini_hochberg(p).tolist()
     columns["p_adjusted"] = final.tolist()
-    columns["verdict"] = [note or _verdict(x, level) for x, note in zip(final, notes, strict=True)]
+    columns["verdict"] = [note or outcome_of(x, level) for x, note in zip(final, notes, strict=True)]
     return as_frame(columns, fit.frame)
 
 
@@ -65,7 +67,7 @@ def restriction_frame(
     columns = _columns(rows, Contradiction)
     del columns["widening"], columns["alike"]
     columns["test"] = ["robust t" if by_units else "score" for by_units in columns.pop("robust")]
-    columns["verdict"] = [_verdict(p, level) for p in columns["p_adjusted"]]
+    columns["verdict"] = [outcome_of(p, level) for p in columns["p_adjusted"]]
     return as_frame(columns, fit.frame)
 
 
@@ -76,7 +78,7 @@ def _refuse(multiplicity: str, level: float) -> None:
         raise InputError(f"level must lie between 0 and 1, for instance 0.05, not {level!r}")
 
 
-def _verdict(p: float, level: float) -> str:
+def outcome_of(p: float, level: float = LEVEL) -> str:
     return "contradicted by the data" if p < level else "not contradicted"
 
 

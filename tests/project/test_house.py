@@ -15,7 +15,7 @@ from tests.extras.fresh import EXTRAS
 from tests.extras.smoke import BRINGS
 from tests.project.pages import ROOT
 
-HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "networkx")
+HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "jinja2", "networkx")
 
 
 def run(code: str) -> str:
@@ -87,6 +87,7 @@ def test_package_data_is_there() -> None:
     package = files("halftrek")
     assert (package / "py.typed").is_file()
     assert (package / "examples" / "data" / "front_door.csv").is_file()
+    assert (package / "reporting" / "report" / "templates" / "page.html").is_file()
 
 
 def test_architecture_page_lists_the_rooms_that_exist() -> None:

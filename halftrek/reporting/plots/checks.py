@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.inference.checks.missing_checks import told_pairs
-from halftrek.reporting.columns import columns_in, numbers, pick
+from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 from halftrek.results.fit import Fit
 

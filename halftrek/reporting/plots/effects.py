@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.errors import DataError, InputError
 from halftrek.queries import Interventional
-from halftrek.reporting.columns import columns_in, numbers, pick
+from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 from halftrek.reporting.plots.seen import seen_line, seen_means
 

@@ -13,28 +13,30 @@ from halftrek.inference import How
 from halftrek.inference.how import Ends, Interval, asked
 from halftrek.inference.information.information import Kind
 from halftrek.queries import Query, variables_of
+from halftrek.reporting.document import Bullets, Chapter, Notice, Paragraph, Piece
 from halftrek.reporting.html import question_ends
 from halftrek.reporting.report.assumptions import assumption_sentences
-from halftrek.reporting.report.checks import checks_section
-from halftrek.reporting.report.data import data_section
-from halftrek.reporting.report.model import effects_section, graph_section, parameters_of, parameters_section
-from halftrek.reporting.report.page import Markup, Section, bullets, notice, page, text
+from halftrek.reporting.report.checks import checks_chapter
+from halftrek.reporting.report.data import data_chapter
+from halftrek.reporting.report.model import effects_chapter, graph_chapter, parameters_chapter
+from halftrek.reporting.report.page import environment, page
 from halftrek.reporting.report.questions import (
-    Asked,
     ask,
     common_warnings,
-    question_section,
+    question_chapter,
     read_questions,
     short,
     warnings_of,
 )
-from halftrek.reporting.report.reproduce import reproduce_section
+from halftrek.reporting.report.reproduce import reproduce_chapter
 from halftrek.reporting.tables import count
 
 if TYPE_CHECKING:
     from halftrek.results.fit import Fit
 
 __all__ = ["report_html", "write_report"]
+
+_NOTHING_ASKED = "No question was asked; all effects are listed below."
 
 
 def write_report(
@@ -59,12 +61,9 @@ def write_report(
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
-    with whole_file(
-        target, overwrite=overwrite
-    ) as unfinished:  # before the work: a folder that cannot be written to is told at once
-        unfinished.write_text(
-            report_html(fit, questions, title=title, how=how, name=target.name), encoding="utf-8", newline="\n"
-        )
+    with whole_file(target, overwrite=overwrite) as unfinished:  # before the work: what cannot be written is told first
+        text = report_html(fit, questions, title=title, how=how, name=target.name)
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
     return target
 
 
@@ -72,38 +71,29 @@ def report_html(
     fit: Fit, questions: Any = (), *, title: str | None = None, how: How | None = None, name: str = "report.html"
 ) -> str:
     """The report as text; a question that is not identified is shown as refused, with the reason."""
+    environment()  # before the work: what is not installed is told at once
     how = How(interval=None) if how is None else how
     queries = read_questions(questions, fit.graph)
     asked = [ask(fit, query, how) for query in queries]
     common = common_warnings(asked)
     focus = _focus(queries)
-    parameters = parameters_of(fit, how)
-    checks, found = checks_section(fit)
+    checks, found = checks_chapter(fit)
     head = title or _title(queries, fit)
-    sections = [
-        graph_section(fit, parameters, question_ends(queries[0]) if queries else (None, None)),
-        Section("assumptions", "What the numbers rest on", (bullets(assumption_sentences(fit, how, focus)),)),
-        *(question_section(fit, one, k, how, common) for k, one in enumerate(asked, 1)),
-        effects_section(fit, how, focus),
-        parameters_section(fit, parameters, how),
+    chapters = [
+        graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),
+        Chapter("assumptions", "What the numbers rest on", [Bullets(assumption_sentences(fit, how, focus))]),
+        *(question_chapter(fit, one, k, how, common) for k, one in enumerate(asked, 1)),
+        effects_chapter(fit, how, focus),
+        parameters_chapter(fit, how),
         checks,
-        data_section(fit),
-        reproduce_section(fit, [str(q) for q in queries], head, name, how),
+        data_chapter(fit),
+        reproduce_chapter(fit, [str(q) for q in queries], head, name, how),
     ]
     warnings = [*_trouble(fit), *warnings_of(asked), *found]
     subtitle = f"A linear model of {len(fit.graph.observed)} variables, fitted to {count(fit.n)} rows with halftrek"
-    return page(
-        head,
-        subtitle,
-        [_short(asked), notice(list(dict.fromkeys(warnings)), "Before you trust these numbers")],
-        sections,
-    )
-
-
-def _short(asked: Sequence[Asked]) -> Markup:
-    if not asked:
-        return text("No question was asked; all effects are listed below.")
-    return "<ul>\n" + "\n".join(f"<li>{short(one)}</li>" for one in asked) + "\n</ul>"
+    lead: list[Piece] = [Bullets([short(one) for one in asked]) if asked else Paragraph(_NOTHING_ASKED)]
+    lead += [Notice(list(dict.fromkeys(warnings)), "Before you trust these numbers")] if warnings else []
+    return page(head, subtitle, lead, chapters)
 
 
 def _focus(queries: Sequence[Query]) -> tuple[str, ...]:

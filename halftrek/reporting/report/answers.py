@@ -12,11 +12,12 @@ from halftrek.models import Gaussian
 from halftrek.queries import Counterfactual, Distribution, Interventional, Statistic, TotalEffect
 from halftrek.queries.seen import has_crude
 from halftrek.queries.written.writing import number as value_text
+from halftrek.reporting.document import Document, Heading, Paragraph, Piece, Remark
+from halftrek.reporting.effects import decomposition_table
 from halftrek.reporting.plots.effects import plot_paths
 from halftrek.reporting.plots.figures import plot_densities
 from halftrek.reporting.plots.seen import seen_density
 from halftrek.reporting.report.figures import drawn
-from halftrek.reporting.report.page import Markup, heading, soft, table, text
 from halftrek.reporting.report.uncertainty import for_tables
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _OUTCOMES = 3  # of one question that are drawn
 _PATHS = 12  # bars of a decomposition
 
 
-def densities(fit: Fit, found: Answer, name: str) -> list[Markup]:
+def densities(fit: Fit, found: Answer, name: str) -> Document:
     """Each outcome in the rows, and as asked."""
     distribution = found.outcome if found.distribution is None else found.distribution
     if distribution is None:
@@ -35,21 +36,19 @@ def densities(fit: Fit, found: Answer, name: str) -> list[Markup]:
     variables = _variables(found.query)
     if len(variables) != len(distribution.names):
         return []
-    pictures = []
+    pictures: list[Piece] = []
     for i, v in enumerate(variables[:_OUTCOMES]):
         if v is not None:
             one = distribution.marginal(distribution.names[i])
             worlds = _worlds(fit, found.query, v, Gaussian((v,), one.mean, one.cov))
-            pictures.append(
-                drawn(
-                    f"{name}-density{i}",
-                    lambda ax, worlds=worlds: plot_densities(worlds, ax=ax),  # type: ignore[misc]
-                    (7.2, 3.5),
-                    f"{v} as the data show it, and as the fitted model answers the question. Bars are rows. The width "
-                    f"of a curve is the difference between units, not uncertainty of the estimate.",
-                )
+            pictures += drawn(
+                f"{name}-density{i}",
+                lambda ax, worlds=worlds: plot_densities(worlds, ax=ax),  # type: ignore[misc]
+                (7.2, 3.5),
+                f"{v} as the data show it, and as the fitted model answers the question. Bars are rows. The width of a "
+                f"curve is the difference between units, not uncertainty of the estimate.",
             )
-    return [heading("Before and after"), *pictures] if pictures else []
+    return [Heading("Before and after"), *pictures] if pictures else []
 
 
 def _variables(query: object) -> list[str | None]:
@@ -96,7 +95,7 @@ def _asked(held: dict[str, float], given: dict[str, float]) -> str:
     return f"the fitted model, with {told} by intervention" + (f" where {among}" if among else "")
 
 
-def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> list[Markup]:
+def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> Document:
     """The total effect path by path."""
     try:
         found = decompose(fit, query.cause, query.effect, for_tables(fit, how), most=_PATHS)
@@ -104,9 +103,7 @@ def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> list[Markup]:
         return []
     if found.paths < 2:
         only = "There is no directed path, so the effect is zero."
-        return [soft(f"All of it runs along one path: {found.rows[0].path}." if found.paths else only)]
-    rows = [(r.path, r.est, r.se, r.ci_low, r.ci_high, _share(r.share), r.note) for r in (*found.rows, found.total)]
-    headers = ("path", "effect", "std. error", "low", "high", "share", "note")
+        return [Remark(f"All of it runs along one path: {found.rows[0].path}." if found.paths else only)]
     bars = len(found.rows) + 1
     picture = drawn(
         f"{name}-paths",
@@ -115,12 +112,8 @@ def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> list[Markup]:
         "Each bar begins where the one above ends; the last is the total. Thin lines are intervals.",
     )
     return [
-        heading("Path by path"),
-        text(f"The effect of {query.cause} on {query.effect} runs along {found.paths:,} directed paths."),
-        table(headers, rows, marked={len(rows) - 1}),
-        picture,
+        Heading("Path by path"),
+        Paragraph(f"The effect of {query.cause} on {query.effect} runs along {found.paths:,} directed paths."),
+        *decomposition_table(found),
+        *picture,
     ]
-
-
-def _share(share: float) -> str | None:
-    return None if share != share else f"{100 * share:.1f}%".replace("-", "−")

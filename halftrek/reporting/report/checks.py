@@ -14,27 +14,28 @@ from halftrek.inference.checks.modification import modification_notes, modificat
 from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.residuals import explained, residuals
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
+from halftrek.reporting.checks import claims_table, edges_table, residuals_table
+from halftrek.reporting.document import Chapter, Document, Heading, Paragraph, Piece, Remark, Table, p_words
 from halftrek.reporting.plots.checks import plot_constraints, plot_residuals
 from halftrek.reporting.report.figures import drawn
-from halftrek.reporting.report.page import Markup, Section, heading, p_value, soft, table, text
 from halftrek.reporting.tables import Cell, count, number
+from halftrek.results.checks import LEVEL
 
 if TYPE_CHECKING:
     from halftrek.inference.checks.measures import Measures
     from halftrek.results.fit import Fit
 
-LEVEL = 0.05  # of the tests
 _TESTS = 30
 _HINTS = 10
 _PAIRS = 12
 _HEAT = 40  # variables beyond which no heat map is drawn
 
 
-def checks_section(fit: Fit) -> tuple[Section, list[str]]:
+def checks_chapter(fit: Fit) -> tuple[Chapter, list[str]]:
     """The chapter, and what of it a reader must not miss."""
     warnings: list[str] = []
-    parts: list[Markup] = []
-    chapters: tuple[tuple[str, Callable[[], list[Markup]]], ...] = (
+    parts: list[Piece] = []
+    chapters: tuple[tuple[str, Callable[[], Document]], ...] = (
         ("Overall", lambda: _overall(fit, warnings)),
         ("What the graph implies, tested", lambda: _tests(fit, warnings)),
         ("Residual correlations", lambda: _residuals(fit)),
@@ -45,33 +46,33 @@ def checks_section(fit: Fit) -> tuple[Section, list[str]]:
         try:
             found = make()
         except InputError as error:  # a check that these data do not allow
-            found = [soft(f"Not available: {error}.")]
-        parts += [heading(title), *found] if found else []
-    return Section("checks", "Does the model fit the data?", tuple(parts)), warnings
+            found = [Remark(f"Not available: {error}.")]
+        parts += [Heading(title), *found] if found else []
+    return Chapter("checks", "Does the model fit the data?", parts), warnings
 
 
-def _overall(fit: Fit, warnings: list[str]) -> list[Markup]:
+def _overall(fit: Fit, warnings: list[str]) -> Document:
     found, test = usual_measures(fit)
     scaled = "" if test == NORMAL_THEORY else f" ({test})"
-    parts: list[Markup] = []
+    parts: list[Piece] = []
     if not found.df:
-        parts.append(text("The model has no degrees of freedom: it fits any data, so data cannot contradict it."))
+        parts.append(Paragraph("The model has no degrees of freedom: it fits any data, so data cannot contradict it."))
     elif found.pvalue is not None:
         bad = found.pvalue < LEVEL
         verdict = "contradict the graph as a whole" if bad else "do not contradict the graph as a whole"
         parts.append(
-            text(
+            Paragraph(
                 f"Likelihood-ratio test against the model that says nothing{scaled}: χ² = {number(found.chi2)} with "
-                f"{found.df} degrees of freedom, p\u00a0{_p(found.pvalue)}. At the {100 * LEVEL:g}% level the data "
+                f"{found.df} degrees of freedom, {p_words(found.pvalue)}. At the {100 * LEVEL:g}% level the data "
                 f"{verdict}."
             )
         )
         if bad:
             warnings.append(
                 f"The data contradict the graph as a whole (χ² = {number(found.chi2)}, {found.df} degrees of freedom, "
-                f"p\u00a0{_p(found.pvalue)}): see what fails under “Does the model fit the data?”."
+                f"{p_words(found.pvalue)}): see what fails under “Does the model fit the data?”."
             )
-    return [*parts, table(("measure", "value", "meaning"), _measures(found))]
+    return [*parts, Table(("measure", "value", "meaning"), _measures(found))]
 
 
 def _measures(found: Measures) -> list[tuple[Cell, ...]]:
@@ -82,34 +83,31 @@ def _measures(found: Measures) -> list[tuple[Cell, ...]]:
         ("BIC", number(found.bic, 8), "the same, with a larger price for each parameter"),
     ]
     if found.df and not math.isnan(found.cfi):
+        spread = f"90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}"
         rows += [
             ("CFI", f"{found.cfi:.3f}", "1 is perfect; above 0.95 counts as good"),
             ("TLI", f"{found.tli:.3f}", "the same, with a price for parameters"),
-            (
-                "RMSEA",
-                f"{found.rmsea:.3f}",
-                f"0 is perfect; below 0.06 counts as good (90% interval {found.rmsea_low:.3f} to "
-                f"{found.rmsea_high:.3f})",
-            ),
+            ("RMSEA", f"{found.rmsea:.3f}", f"0 is perfect; below 0.06 counts as good ({spread})"),
             ("SRMR", f"{found.srmr:.3f}", "mean residual correlation; below 0.08 counts as good"),
         ]
     return rows
 
 
-def _tests(fit: Fit, warnings: list[str]) -> list[Markup]:
+def _tests(fit: Fit, warnings: list[str]) -> Document:
     found = constraint_tests(fit)
-    parts: list[Markup] = []
+    parts: list[Piece] = []
     if not found:
-        return [text("The graph implies nothing that data could contradict.")]
-    p = holm(np.array([c.p for c in found], dtype=float))
-    order = sorted(range(len(found)), key=lambda i: (math.isnan(p[i]), p[i], found[i].p))
-    failed = [found[i].constraint for i in order if p[i] < LEVEL]
+        return [Paragraph("The graph implies nothing that data could contradict.")]
+    adjusted = holm(np.array([c.p for c in found], dtype=float)).tolist()
+    ordered = sorted(zip(found, adjusted, strict=True), key=lambda one: (math.isnan(one[1]), one[1], one[0].p))
+    found, adjusted = [c for c, _ in ordered], [p for _, p in ordered]
+    failed = [c.constraint for c, p in ordered if p < LEVEL]
     many = f"{len(found):,} claims" if len(found) > 1 else "One claim"
     result = f"{len(failed)} of them are contradicted" if failed else "none is contradicted"
     if len(found) == 1:
         result = "it is contradicted" if failed else "it is not contradicted"
     parts.append(
-        text(
+        Paragraph(
             f"{many}, tested one by one; {result} at the {100 * LEVEL:g}% level, with p-values adjusted for their "
             f"number (Holm)."
         )
@@ -117,82 +115,55 @@ def _tests(fit: Fit, warnings: list[str]) -> list[Markup]:
     if failed:
         more = f" (and {len(failed) - 3:,} more)" if len(failed) > 3 else ""
         warnings.append(f"The data contradict what the graph implies: {'; '.join(failed[:3])}{more}.")
-    headers = ("claim", "found", "test", "statistic", "df", "p", "p adjusted", "")
-    rows = [
-        (c.constraint, c.estimate, c.test, c.statistic, c.df, p_value(c.p), p_value(float(p[i])), c.note or _mark(p[i]))
-        for i in order
-        for c in (found[i],)
-    ]
-    parts.append(table(headers, rows, digits=3, most=_TESTS, more="fit.tests() has all."))
+    parts.append(claims_table(found, adjusted, _TESTS))
     if 1 < len(found) <= _TESTS:
-        columns = {
-            "constraint": [found[i].constraint for i in order],
-            "p_adjusted": [float(p[i]) for i in order],
-            "estimate": [found[i].estimate for i in order],
-        }
-        parts.append(
-            drawn(
-                "claims",
-                lambda ax: plot_constraints(columns, level=LEVEL, ax=ax),
-                (7.2, 1.1 + 0.32 * len(found)),
-                "Adjusted p-values; in brackets what is zero where the claim holds.",
-            )
+        columns = {"p_adjusted": adjusted} | {k: [getattr(c, k) for c in found] for k in ("constraint", "estimate")}
+        parts += drawn(
+            "claims",
+            lambda ax: plot_constraints(columns, level=LEVEL, ax=ax),
+            (7.2, 1.1 + 0.32 * len(found)),
+            "Adjusted p-values; in brackets what is zero where the claim holds.",
         )
     return parts
 
 
-def _mark(p: float) -> str:
-    return "contradicted" if p < LEVEL else ""
-
-
-def _residuals(fit: Fit) -> list[Markup]:
+def _residuals(fit: Fit) -> Document:
     found = residuals(fit)
-    parts: list[Markup] = []
+    parts: list[Piece] = []
     if max((abs(r.residual) for r in found), default=0.0) < 1e-6:
-        return [text("The model reproduces every correlation.")]
+        return [Paragraph("The model reproduces every correlation.")]
     p = len(fit.graph.observed)
     if p <= _HEAT:
         side = min(7.0, 2.0 + 0.42 * p)
-        parts.append(
-            drawn(
-                "residuals",
-                lambda ax: plot_residuals(fit, ax=ax),
-                (side + 0.6, side),
-                "Observed less implied correlation of each pair.",
-            )
+        parts += drawn(
+            "residuals",
+            lambda ax: plot_residuals(fit, ax=ax),
+            (side + 0.6, side),
+            "Observed less implied correlation of each pair.",
         )
-    rows = [(f"{r.lhs} and {r.rhs}", r.observed, r.implied, r.residual, r.z, p_value(r.p)) for r in found]
-    headers = ("pair", "observed", "implied", "residual", "z", "p")
-    return [*parts, table(headers, rows, digits=3, most=_PAIRS, more="fit.residuals() has all.")]
+    return [*parts, residuals_table(found, _PAIRS)]
 
 
-def _hints(fit: Fit) -> list[Markup]:
+def _hints(fit: Fit) -> Document:
     found = [m for m in modifications(fit) if m.p < LEVEL]
     if not found:
-        return [text("None: no single edge would improve the fit noticeably.")]
-    words = text(
+        return [Paragraph("None: no single edge would improve the fit noticeably.")]
+    words = Paragraph(
         "How much χ² would fall if one edge were added, and the weight that it would have. Edges that data cannot "
         "tell apart have the same number; which of them to add is for your knowledge to say."
     )
-    notes = [soft(_sentence(str(note))) for note in modification_notes(found[0].test)]
-    rows = [(m.edge, m.mi, m.epc, m.std, p_value(m.p)) for m in found]
-    index = "index" if found[0].test == "robust score" else "fall of χ²"
-    headers = ("edge", index, "weight", "standardised", "p (not adjusted)")
-    return [words, *notes, table(headers, rows, digits=3, most=_HINTS, more="fit.modifications() has all.")]
+    notes = [Remark(_sentence(str(note))) for note in modification_notes(found[0].test)]
+    return [words, *notes, edges_table(found, _HINTS)]
 
 
-def _explained(fit: Fit) -> list[Markup]:
+def _explained(fit: Fit) -> Document:
     found = explained(fit)
     if not found:
         return []
     rows = [(r.variable, r.r2, r.error_variance, r.variance, r.note) for r in found]
     headers = ("variable", "R²", "error variance", "variance", "note")
-    return [table(headers, rows, most=60, more="fit.r2() has all.")]
+    return [Table(headers, rows, most=60, more="fit.r2()")]
 
 
 def _sentence(words: str) -> str:
     return words[0].upper() + words[1:] + "."
-
-
-def _p(p: float) -> str:
-    return "<\u00a00.001" if p < 0.001 else f"=\u00a0{p:.3f}"

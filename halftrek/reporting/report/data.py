@@ -13,7 +13,18 @@ import numpy as np
 from halftrek.data.weights import Counted
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
-from halftrek.reporting.report.page import Markup, Section, facts, heading, p_value, soft, table, text
+from halftrek.reporting.document import (
+    Chapter,
+    Document,
+    Facts,
+    Heading,
+    Paragraph,
+    Piece,
+    Remark,
+    Span,
+    Table,
+    p_words,
+)
 from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
@@ -25,24 +36,24 @@ _COLUMNS = 80
 _PATTERNS = 12
 
 
-def data_section(fit: Fit) -> Section:
+def data_chapter(fit: Fit) -> Chapter:
     """Rows, columns, holes."""
-    parts = [text(_sentence(fit))]
+    parts: list[Piece] = [Paragraph(_sentence(fit))]
     notes = [str(note) for note in (*data_notes(fit), *kind_notes(fit))]
     if notes:
-        parts.append(text("; ".join(notes) + "."))
+        parts.append(Paragraph("; ".join(notes) + "."))
     if fit.patterns is None:
         moments = fit.moments
         sd = np.sqrt(np.diag(moments.cov))
         means: list[Cell] = [float(m) if moments.has_mean else None for m in moments.mean]
         rows = [(v, count(moments.n), m, float(s)) for v, m, s in zip(moments.names, means, sd, strict=True)]
-        parts.append(table(("variable", "rows", "mean", "standard deviation"), rows, digits=5, most=_COLUMNS))
+        parts.append(Table(("variable", "rows", "mean", "standard deviation"), rows, digits=5, most=_COLUMNS))
         if not moments.has_mean:
-            parts.append(soft("Only a covariance matrix was given, without means."))
+            parts.append(Remark("Only a covariance matrix was given, without means."))
     else:
         parts += _holes(fit.patterns)
-    parts.append(soft("Standard deviations have the number of rows as divisor, as maximum likelihood has."))
-    return Section("data", "The data", tuple(parts))
+    parts.append(Remark("Standard deviations have the number of rows as divisor, as maximum likelihood has."))
+    return Chapter("data", "The data", parts)
 
 
 def _sentence(fit: Fit) -> str:
@@ -55,7 +66,7 @@ def _sentence(fit: Fit) -> str:
     return f"{what}, without missing values."
 
 
-def _holes(patterns: Patterns) -> list[Markup]:
+def _holes(patterns: Patterns) -> Document:
     mean, variance = patterns.available
     there = patterns.rows @ patterns.observed
     total = int(patterns.rows.sum())
@@ -69,39 +80,37 @@ def _holes(patterns: Patterns) -> list[Markup]:
     for k in order:
         lacking = [v for v, seen in zip(patterns.names, patterns.observed[k], strict=True) if not seen]
         several.append((", ".join(lacking) or "nothing (complete rows)", int(patterns.rows[k])))
-    parts = [
-        table(headers, rows, digits=5, most=_COLUMNS),
-        soft("Means and standard deviations are of the values that are there."),
+    parts: list[Piece] = [
+        Table(headers, rows, digits=5, most=_COLUMNS),
+        Remark("Means and standard deviations are of the values that are there."),
     ]
-    parts += [heading("Which values are missing together"), table(("missing", "rows"), several, most=_PATTERNS)]
+    parts += [Heading("Which values are missing together"), Table(("missing", "rows"), several, most=_PATTERNS)]
     return [*parts, *_little(patterns)]
 
 
-def _little(patterns: Patterns) -> list[Markup]:
+def _little(patterns: Patterns) -> Document:
     """Are values missing completely at random? Left out where the test has no degrees of freedom."""
     if patterns.apart or not patterns.unrestricted.converged:
         return []
     chi2, df, p = patterns.little()
     if not df:
         return []
-    shown = p_value(p)
-    told = f"p\u00a0{shown}" if str(shown).startswith("<") else f"p\u00a0=\u00a0{shown}"
     means = "speaks against" if p < 0.05 else "does not speak against"
     return [
-        text(
+        Paragraph(
             f"Little's test that values are missing completely at random: χ² = {chi2:.2f} with {df} degrees of "
-            f"freedom, {told}. This {means} it; the estimates need only missing at random."
+            f"freedom, {p_words(p)}. This {means} it; the estimates need only missing at random."
         )
     ]
 
 
-def digests(fit: Fit) -> Markup:
+def digests(fit: Fit) -> Facts:
     """What the data are known by."""
-    pairs = [("digest of the moments", f"<code>{moments_digest(fit)}</code>")]
+    pairs = [("digest of the moments", (Span(moments_digest(fit), "code"),))]
     path = source_file(fit)
     if path is not None:
-        pairs.insert(0, (f"digest of {path.name}", f"<code>{file_digest(path)}</code>"))
-    return facts(pairs)
+        pairs.insert(0, (f"digest of {path.name}", (Span(file_digest(path), "code"),)))
+    return Facts(pairs)
 
 
 def file_name(fit: Fit) -> str | None:

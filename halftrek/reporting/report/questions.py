@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,26 +13,25 @@ from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
 from halftrek.queries import Query, TotalEffect, check_query
 from halftrek.queries.seen import has_crude
+from halftrek.reporting.answers import answer_document
+from halftrek.reporting.document import (
+    Bullets,
+    Chapter,
+    Document,
+    Facts,
+    Formula,
+    Heading,
+    Notice,
+    Paragraph,
+    Piece,
+    Remark,
+    Span,
+    Table,
+)
 from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import densities, paths
-from halftrek.reporting.report.page import (
-    Markup,
-    Section,
-    badge,
-    bullets,
-    code,
-    facts,
-    formula,
-    heading,
-    notice,
-    prose,
-    soft,
-    table,
-    text,
-)
 from halftrek.reporting.tables import Cell, number
-from halftrek.reporting.text import joint_rows
-from halftrek.reporting.verdicts import verdict_line
+from halftrek.reporting.verdicts import verdict_span
 from halftrek.results.answering import answer, crude_of
 from halftrek.results.inputs import read_question
 from halftrek.results.reading import identify
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from halftrek.results.fit import Fit
 
 _MOST = 40  # edges of the two models of a witness that are listed
+_ELSEWHERE = ("question", "answer", "value", "mean", "estimand", "crude is", "warning")  # have places of their own
 _LONG = 90  # characters of a question in a heading
 
 
@@ -72,7 +71,7 @@ def read_questions(questions: Any, graph: Graph) -> tuple[Query, ...]:
 def ask(fit: Fit, query: Query, how: How) -> Asked:
     """The answer, or the refusal: a question that is not identified has no number."""
     try:
-        found = answer(fit, query, **options_of(how))
+        found = answer(fit, query, **asdict(how))
     except NotIdentifiedError as refusal:
         return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.")
     except QueryError as error:  # values that were left out: identification is all that was asked
@@ -84,68 +83,62 @@ def ask(fit: Fit, query: Query, how: How) -> Asked:
 def _crude(fit: Fit, query: Query, how: How) -> Answer | None:
     """What the rows say without the graph, where they say something."""
     try:
-        return crude_of(fit, query, **options_of(how)) if has_crude(query) else None
+        return crude_of(fit, query, **asdict(how)) if has_crude(query) else None
     except DataError:  # no row has all that it takes, or what it takes does not vary
         return None
 
 
-def options_of(how: How) -> dict[str, Any]:
-    """The options of uncertainty as keywords."""
-    return asdict(how)
-
-
-def short(asked: Asked) -> Markup:
+def short(asked: Asked) -> list[str | Span]:
     """The question with its answer in one line."""
-    if asked.answer is None:
-        found = escape(verdict_line(asked.verdict) if not asked.verdict.identified else "identified, no value asked")
-        return f"{code(str(asked.query))}: {badge(found, good=asked.verdict.identified)}"
-    return f"{code(str(asked.query))}: {_headline(asked.answer)}"
+    found = [verdict_span(asked.verdict)] if asked.answer is None else _headline(asked.answer)
+    if asked.answer is None and asked.verdict.identified:
+        found = [Span("identified, no value asked", "good")]
+    return [Span(str(asked.query), "code"), ": ", *found]
 
 
-def question_section(fit: Fit, asked: Asked, k: int, how: How, common: Collection[str] = ()) -> Section:
+def question_chapter(fit: Fit, asked: Asked, k: int, how: How, common: Collection[str] = ()) -> Chapter:
     """Everything on one question, but warnings that are ``common`` to all and stand above."""
-    words = in_words(asked.query)
     canonical = str(asked.query)
     shown = canonical if len(canonical) <= _LONG else canonical[: _LONG - 1] + "…"
-    parts = [
-        "" if shown == canonical else f"<p>{code(canonical)}</p>",
-        text(f"In words: {words}."),
-        f"<p>Can it be known? {badge(verdict_line(asked.verdict), good=asked.verdict.identified)}</p>",
-    ]
-    if asked.answer is None:
-        parts += _refused(asked) if not asked.verdict.identified else [soft(asked.obstacle), *_formula(asked.verdict)]
-    else:
+    parts: list[Piece] = [] if shown == canonical else [Paragraph([Span(canonical, "code")])]
+    parts.append(Paragraph(f"In words: {in_words(asked.query)}."))
+    parts.append(Paragraph(["Can it be known? ", verdict_span(asked.verdict)]))
+    if asked.answer is not None:
         parts += _answered(fit, asked.answer, asked.verdict, k, how, common)
-    return Section(f"question-{k}", f"Question {k}: {shown}", tuple(parts))
+    elif asked.verdict.identified:
+        parts += [Remark(asked.obstacle), *_formula(asked.verdict)]
+    else:
+        parts += _refused(asked)
+    return Chapter(f"question-{k}", f"Question {k}: {shown}", parts)
 
 
 # -- with a number -------------------------------------------------------------------------------
 
 
-def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, common: Collection[str]) -> list[Markup]:
+def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, common: Collection[str]) -> Document:
     warnings = [_sentence(w) for w in found.warnings if w not in common]
-    parts = [f'<p class="answer">{_headline(found)}</p>', notice(warnings)]
-    parts += [soft(_sentence(remark)) for remark in found.remarks]
-    parts.append(_numbers(found))
+    parts: list[Piece] = [Paragraph(_headline(found), "answer")]
+    parts += [Notice(warnings)] if warnings else []
+    parts += _numbers(found)
     parts += _formula(verdict)
-    parts += [heading("In sentences"), prose(_explanation(found))]
+    parts += [Heading("In sentences"), Paragraph(_explanation(found))]
     parts += densities(fit, found, f"q{k}")
     if isinstance(found.query, TotalEffect):
         parts += paths(fit, found.query, f"q{k}", how)
     return parts
 
 
-def _headline(found: Answer, *, strong: bool = True) -> Markup:
+def _headline(found: Answer) -> list[str | Span]:
     """The number with its interval."""
-    distribution, (start, end) = found.distribution, ("<b>", "</b>") if strong else ("", "")
+    distribution = found.distribution
     if distribution is None:
-        return f"{start}{_figure(float(found.value))}{end}{_interval(found, 0)}"
-    pieces = []
+        return [Span(_figure(float(found.value)), "strong"), _interval(found, 0)]
+    words: list[str | Span] = []
     for i, v in enumerate(distribution.names):
-        mean, sd = f"{start}{_figure(distribution.mean[i])}{end}{_interval(found, i)}", float(distribution.sd[i])
-        name = escape(v)
-        pieces.append(f"{name}: mean {mean}, standard deviation {_figure(sd)}" if sd else f"{name} is {mean}")
-    return "; ".join(pieces)
+        sd = float(distribution.sd[i])
+        words += ["; " if i else "", f"{v}: mean " if sd else f"{v} is ", Span(_figure(distribution.mean[i]), "strong")]
+        words += [_interval(found, i), f", standard deviation {_figure(sd)}" if sd else ""]
+    return words
 
 
 def _interval(found: Answer, i: int) -> str:
@@ -156,32 +149,21 @@ def _interval(found: Answer, i: int) -> str:
     return f" ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
 
 
-def _numbers(found: Answer) -> Markup:
-    sure = found.estimate
-    pairs: list[tuple[str, Markup]] = []
-    if sure is not None:
-        if not np.isnan(sure.errors).any():
-            errors = [_figure(e) for e in sure.errors]
-            pairs.append(("standard error" if len(errors) == 1 else "standard errors of the means", ", ".join(errors)))
-        if len(sure.variances) == 1 and sure.variances[0] > 0.0:
-            low, high = sure.variance_intervals[0]
-            value = f"{_figure(sure.variances[0])} ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
-            pairs.append(("variance between units", value))
-        pairs.append(("kind of interval", escape(KINDS[sure.kind].words)))
-    if found.outcome is not None:
-        pairs.append(("single units", f"standard deviation {_figure(float(found.outcome.sd[0]))}, which is noise"))
-    pairs.append(("known by", escape(found.method)))
-    if found.crude is not None:
-        pairs.append(("crude, in the rows without the graph", f"{_headline(found.crude, strong=False)}"))
-    headers, rows = joint_rows(found)
-    return facts(pairs) + (table(headers, rows) if rows else "")
+def _numbers(found: Answer) -> Document:
+    """The answer as everywhere, less what stands in other places of this chapter."""
+    facts, *joint = answer_document(found)
+    assert isinstance(facts, Facts)
+    pairs = [(name, words) for name, words in facts.pairs if name not in _ELSEWHERE]
+    plain = found.estimate is not None and found.estimate.kind == "delta"  # other kinds are named with the error
+    sure = [("kind of interval", KINDS["delta"].words)] if plain else []
+    return [Facts([*pairs, *sure]), *joint]
 
 
-def _formula(verdict: Verdict) -> list[Markup]:
+def _formula(verdict: Verdict) -> Document:
     if not verdict.estimand:
         return []
     ground = "whatever the form of the equations" if verdict.scope == "nonparametric" else "given linear equations"
-    return [soft(f"What it is a function of, {ground}:"), formula(verdict.estimand)]
+    return [Remark(f"What it is a function of, {ground}:"), Formula(verdict.estimand)]
 
 
 def _explanation(found: Answer) -> str:
@@ -193,18 +175,18 @@ def _explanation(found: Answer) -> str:
 # -- without one ---------------------------------------------------------------------------------
 
 
-def _refused(asked: Asked) -> list[Markup]:
+def _refused(asked: Asked) -> Document:
     verdict = asked.verdict
-    parts = [notice([asked.obstacle], "No number is given.")]
-    parts.append(prose("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
+    parts: list[Piece] = [Notice([asked.obstacle], "No number is given.")]
+    parts.append(Paragraph("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
     if verdict.witness is not None:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:
-        parts += [heading("What would help"), soft("Any one of these:"), bullets(verdict.helps)]
+        parts += [Heading("What would help"), Remark("Any one of these:"), Bullets(verdict.helps)]
     return parts
 
 
-def _witness(graph: Graph, witness: Witness) -> list[Markup]:
+def _witness(graph: Graph, witness: Witness) -> Document:
     """The two models side by side; edges that differ first."""
     names, rows = witness.models[0].names, list[tuple[Cell, ...]]()
     weights = [edge_weights(graph, model) for model in witness.models]
@@ -218,12 +200,12 @@ def _witness(graph: Graph, witness: Witness) -> list[Markup]:
     rows.insert(0, (f"answer: {witness.quantity}", float(first), float(second)))
     close = max(witness.largest_difference, 1e-16)
     return [
-        heading("Two models that no data can tell apart"),
-        text(
+        Heading("Two models that no data can tell apart"),
+        Paragraph(
             f"Both have this graph, and the same covariance matrix of the observed variables (to {close:.0e}). Yet "
             f"they disagree on the answer. What differs stands first, in bold."
         ),
-        table(("", "one model", "the other"), rows, most=_MOST, marked=range(1 + sum(apart))),
+        Table(("", "one model", "the other"), rows, most=_MOST, marked=range(1 + sum(apart))),
     ]
 
 
@@ -246,7 +228,7 @@ def warnings_of(asked: Sequence[Asked]) -> list[str]:
     found: list[str] = []
     for one in asked:
         if not one.verdict.identified:
-            found.append(f"{one.query} is not answered: {verdict_line(one.verdict)}.")
+            found.append(f"{one.query} is not answered: {verdict_span(one.verdict).words}.")
         elif one.answer is not None:
             found += [_sentence(w) for w in one.answer.warnings]
     return list(dict.fromkeys(found))

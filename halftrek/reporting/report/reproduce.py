@@ -7,15 +7,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from halftrek.data.categories import bare_names
 from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
+from halftrek.reporting.document import Chapter, Document, Facts, Heading, Listing, Piece, Remark
 from halftrek.reporting.report.data import digests, file_name
-from halftrek.reporting.report.page import Markup, Section, facts, heading, listing, soft
 from halftrek.reporting.report.uncertainty import words_of
 from halftrek.reporting.tables import count
 from halftrek.syntax import format_graph
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 _WIDEST = 24  # variables whose covariances are written out in the code
 _INLINE = 300  # letters of a graph that is an argument of the command
 _WIDTH = 88  # letters of a line of code
-_LIBRARIES = ("numpy", "scipy", "narwhals", "networkx", "matplotlib")
+_LIBRARIES = ("numpy", "scipy", "narwhals", "networkx", "matplotlib", "jinja2")
 _STANDARD = How(interval=None)
 
 
@@ -40,23 +39,23 @@ class Recipe:
     before: str = ""
 
 
-def reproduce_section(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Section:
+def reproduce_chapter(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Chapter:
     """Everything that a second person needs."""
     recipe = python_code(fit, questions, title, name, how)
-    parts: list[Markup] = [
-        heading("Python"),
-        soft(recipe.before) if recipe.before else "",
-        listing(recipe.code),
-        heading("Command line"),
-        _terminal(fit, questions, title, name, how),
-        heading("Options"),
-        facts(_options(fit, how)),
-        heading("Data"),
+    parts: list[Piece] = [
+        Heading("Python"),
+        *([Remark(recipe.before)] if recipe.before else []),
+        Listing(recipe.code),
+        Heading("Command line"),
+        *_terminal(fit, questions, title, name, how),
+        Heading("Options"),
+        Facts(_options(fit, how)),
+        Heading("Data"),
         digests(fit),
-        heading("Versions"),
-        facts(_versions()),
+        Heading("Versions"),
+        Facts(_versions()),
     ]
-    return Section("reproduce", "How to reproduce this", tuple(parts))
+    return Chapter("reproduce", "How to reproduce this", parts)
 
 
 def python_code(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Recipe:
@@ -149,16 +148,16 @@ def _fit_options(fit: Fit) -> list[str]:
     return options
 
 
-def _terminal(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Markup:
+def _terminal(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Document:
     words = command(fit, questions, title, name, how)
     if words is None:
-        return soft("Held intercepts and single noise variances are for Python.")
+        return [Remark("Held intercepts and single noise variances are for Python.")]
     where = ""
     if file_name(fit) is None:
         where = f"With the {'covariances' if fit.rows is None else 'rows'} in a file"
     if " graph.txt" in words:
         where += f"{' and' if where else 'With'} the graph, the lines between the triple quotes above, in graph.txt"
-    return (soft(f"{where}.") if where else "") + listing(words)
+    return [*([Remark(f"{where}.")] if where else []), Listing(words)]
 
 
 def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> str | None:
@@ -183,7 +182,7 @@ def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How)
     return f"{call}\n"
 
 
-def _options(fit: Fit, how: How) -> list[tuple[str, Markup]]:
+def _options(fit: Fit, how: How) -> list[tuple[str, str]]:
     method = {"em": "maximum likelihood, district by district (EM with a second-order finish)", "cgl-go": "CGL-Go"}
     pairs = [
         ("estimation", method.get(fit.method, fit.method)),
@@ -196,18 +195,11 @@ def _options(fit: Fit, how: How) -> list[tuple[str, Markup]]:
     if how.information is not None:
         pairs.append(("information", how.information))
     if how.interval in ("bootstrap", "parametric"):
-        pairs.append(("replicates", f"{how.replicates:,}, {how.ends} ends"))
-    pairs.append(
-        ("seed", f"{how.random_state}" + ("" if _draws(how) else " (nothing in this report is drawn at random)"))
-    )
-    return [(name, escape(value)) for name, value in pairs]
+        return [*pairs, ("replicates", f"{how.replicates:,}, {how.ends} ends"), ("seed", f"{how.random_state}")]
+    return [*pairs, ("seed", f"{how.random_state} (nothing in this report is drawn at random)")]
 
 
-def _draws(how: How) -> bool:
-    return how.interval in ("bootstrap", "parametric")
-
-
-def _versions() -> list[tuple[str, Markup]]:
+def _versions() -> list[tuple[str, str]]:
     from halftrek import __version__
 
     pairs = [("halftrek", __version__), ("Python", platform.python_version())]

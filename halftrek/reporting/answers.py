@@ -1,0 +1,96 @@
+"""An answer, described: the question, the number or the distribution, and what to know before trusting it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.inference.intervals import KINDS
+from halftrek.reporting.document import Described, Facts, Span, Table, Words
+from halftrek.reporting.tables import Cell, count, number
+from halftrek.results.wording import crude_in_words, crude_meaning
+
+if TYPE_CHECKING:
+    from halftrek.models import Floats, Gaussian
+    from halftrek.results.answers import Answer
+
+
+def answer_document(answer: Answer) -> Described:
+    """Names and values of what there is to say; for several outcomes their means and covariances."""
+    distribution = answer.distribution
+    if distribution is None or len(distribution.names) == 1:
+        return (_facts(answer),)
+    return _facts(answer), _joint(answer, distribution)
+
+
+def _facts(answer: Answer) -> Facts:
+    pairs: list[tuple[str, Words]] = [("question", [Span(str(answer.query), "code")])]
+    distribution = answer.distribution
+    if distribution is None:
+        pairs.append(("value", _strong(number(float(answer.value), 6) + _range(answer.interval))))
+        pairs += _error(answer)
+        if answer.outcome is not None:
+            spread = number(float(answer.outcome.sd[0]), 4)
+            pairs.append(("single units", f"standard deviation {spread}; more data do not reduce it"))
+    elif len(distribution.names) == 1:
+        mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
+        if not any(n.code == "not normal" for n in answer.notes):
+            pairs.append(("answer", _strong(f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})")))
+        pairs.append(("mean", _strong(number(mean, 6) + _range(answer.interval))))
+        pairs += _error(answer)
+        pairs.append(("variance", number(variance, 6) + _range(answer.variance_interval)))
+    if answer.method:
+        pairs.append(("known by", str(answer.method)))
+    if answer.estimand:
+        pairs.append(("estimand", str(answer.estimand)))
+    pairs += [("note", remark) for remark in (*answer.remarks, *answer.asides)]
+    pairs += _crude(answer)
+    return Facts([*pairs, *(("warning", [Span(str(w), "warning")]) for w in answer.warnings)])
+
+
+def _joint(answer: Answer, distribution: Gaussian) -> Table:
+    sure, cov, names = answer.estimate, np.asarray(distribution.cov), distribution.names
+    rows: list[list[Cell]] = []
+    for i, v in enumerate(names):
+        ends = [None] * 3 if sure is None else [float(x) for x in (sure.errors[i], *sure.intervals[i])]
+        rows.append([v, float(distribution.mean[i]), *ends, *map(float, cov[i])])
+    wide = ("std. error", "low", "high")
+    return Table(("outcome", "mean", *wide, *(f"cov with {v}" for v in names)), rows, wide=wide)
+
+
+def _crude(answer: Answer) -> list[tuple[str, Words]]:
+    """What the rows say without the graph, if that was asked for."""
+    crude = answer.crude
+    if crude is None or crude.estimate is None or answer.verdict is None:
+        return []
+    if crude.distribution is None:
+        found = number(float(crude.value), 6) + _range(crude.interval)
+    else:
+        found = "; ".join(
+            f"{v}: mean {number(float(crude.distribution.mean[i]), 6)}{_range(crude.estimate.intervals[i])}"
+            for i, v in enumerate(crude.distribution.names)
+        )
+    rows = f" in {count(crude.n)} rows" if crude.n != answer.n and crude.n else ""
+    means = f"{crude_in_words(answer.query)}{rows}. {crude_meaning(answer.query, answer.verdict.graph)}"
+    warnings = [("warning (crude)", w) for w in crude.warnings if w not in answer.warnings]
+    return [("crude", found), ("crude is", means), *warnings]
+
+
+def _strong(words: str) -> Words:
+    return [Span(words, "strong")]
+
+
+def _range(ends: tuple[float, float] | Floats | None) -> str:
+    if ends is None or np.isnan(np.asarray(ends)).any():
+        return ""
+    low, high = float(ends[0]), float(ends[1])
+    return f"   from {number(low, 4)} to {number(high, 4)}"
+
+
+def _error(answer: Answer) -> list[tuple[str, Words]]:
+    if answer.estimate is None or np.isnan(answer.estimate.errors).any():
+        return []
+    level = f"{100 * answer.estimate.level:g}%"
+    kind = "" if answer.estimate.kind == "delta" else f", {KINDS[answer.estimate.kind].words}"
+    return [("standard error", f"{number(float(answer.estimate.errors[0]), 4)} (ranges are {level} intervals{kind})")]
