@@ -135,10 +135,11 @@ class QueryError(InputError):
 
 
 class NotIdentifiedError(HalftrekError):
-    """The question has no answer in this graph, whatever the data; ``verdict`` says why."""
+    """The question has no answer in this graph, whatever the data; ``verdict`` says why, ``answer`` what there is."""
 
-    def __init__(self, message: str, verdict: Any = None) -> None:
+    def __init__(self, message: str, verdict: Any = None, answer: Any = None) -> None:
         self.verdict = verdict
+        self.answer = answer
         HalftrekError.__init__(self, message)
 
 

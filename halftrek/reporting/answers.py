@@ -27,7 +27,9 @@ def answer_document(answer: Answer) -> Described:
 def _facts(answer: Answer) -> Facts:
     pairs: list[tuple[str, Words]] = [("question", [Span(str(answer.query), "code")])]
     distribution = answer.distribution
-    if distribution is None:
+    if answer.form != "point":
+        pairs.append((answer.form, _strong(str(answer.result))))
+    elif distribution is None:
         pairs.append(("value", _strong(number(float(answer.value), 6) + _range(answer.interval))))
         pairs += _error(answer)
         if answer.outcome is not None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.results.answers import Bounds, Refusal, Several
+
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.inference import Parameter
@@ -77,7 +79,10 @@ def answer_record(answer: Answer) -> Record:
     """An answer: the number, or the distribution."""
     record: Record = {"query": str(answer.query), "identified": bool(answer.identified), "method": answer.method}
     record["estimand"] = answer.estimand
-    if answer.distribution is None:
+    record["form"] = answer.form
+    if isinstance(answer.result, Several | Bounds | Refusal):
+        record |= asdict(answer.result)
+    elif answer.distribution is None:
         record["value"] = answer.value
         if answer.outcome is not None:
             record["outcome"] = gaussian_record(answer.outcome)

@@ -37,7 +37,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.gradients import linearize
 from halftrek.queries.seen import as_seen
-from halftrek.results.answers import Answer
+from halftrek.results.answers import Answer, Refusal, Several
 from halftrek.results.inputs import (
     read_question,
 )
@@ -45,6 +45,8 @@ from halftrek.trust import Judged, judge
 
 if TYPE_CHECKING:
     pass
+
+SEARCHED = 10  # variables up to which all values of an answer with finitely many are looked for
 
 
 def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **uncertainty: Any) -> Answer:
@@ -56,7 +58,7 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     query, verdict = asked_of(fitted.graph, question)
     refuse_few_valued(fitted, query)
     if not verdict.identified:
-        raise NotIdentifiedError(verdict.explain(), verdict)
+        raise NotIdentifiedError(verdict.explain(), verdict, refusal(fitted, query, verdict))
     result = evaluate(query, fitted.model)
     judged = judge(fitted, query, result, verdict, how)
     higher = _from_higher_ground(fitted, query, result, judged.notes)
@@ -73,6 +75,17 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
 def better(new: Fitted, old: Fitted) -> bool:
     """A higher likelihood, or the same with a maximum reached."""
     return new.loglik > old.loglik + 1e-9 or (new.converged > old.converged and new.loglik > old.loglik - 1e-6)
+
+
+def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
+    """What there is instead of one number: the values that fit equally well where they are finitely many, else none."""
+    result: Several | Refusal = Refusal()
+    if verdict.status == "finite" and len(fitted.graph) <= SEARCHED:
+        data = fitted.moments
+        found = identification.real_values(fitted.graph, query, data.cov, data.names)
+        if found and all(len(values) == 1 for values in found):
+            result = Several(tuple(value for (value,) in found))
+    return Answer(query, result, verdict, n=fitted.n)
 
 
 def _from_higher_ground(fitted: Fitted, query: Query, result: float | Gaussian, notes: Iterable[Note]) -> Fitted | None:

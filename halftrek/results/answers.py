@@ -6,10 +6,12 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from halftrek import upward
+from halftrek.errors import NotIdentifiedError
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate
 from halftrek.models import Floats, Gaussian
@@ -18,18 +20,48 @@ from halftrek.portable import Portable
 from halftrek.queries import Query
 
 
+@dataclass(frozen=True)
+class Several:
+    """Finitely many values that fit the data equally well."""
+
+    values: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(f"{value:.6g}" for value in self.values)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Between which numbers an answer lies that the graph does not determine."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"from {self.low:.6g} to {self.high:.6g}"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """No number: models that fit the data equally well give any; the verdict has two of them."""
+
+    def __str__(self) -> str:
+        return "no number, see explain()"
+
+
 @dataclass(frozen=True, eq=False)
 class Answer(Portable):
     """What was asked, whether it can be known, and what it is.
 
-    ``result`` is a number, or a distribution for ``P(...)`` of variables. ``outcome`` is the distribution whose mean
+    ``result`` is a number, or a distribution for ``P(...)`` of variables; what the graph does not determine has several
+    values, bounds, or a refusal, and ``form`` says which. ``outcome`` is the distribution whose mean
     was asked for: its spread is noise between units, which more data do not reduce, unlike ``se`` and ``interval``.
     ``n`` is the number of rows behind the estimate; ``notes`` are findings, each with a ``code`` and ``facts``.
     ``crude`` is what the rows say without the graph, if that was asked for: an association, with its own interval.
     """
 
     query: Query
-    result: float | Gaussian
+    result: float | Gaussian | Several | Bounds | Refusal
     verdict: Verdict | None = None
     notes: tuple[Note, ...] = ()
     estimate: Estimate | None = None
@@ -53,6 +85,18 @@ class Answer(Portable):
         return in_words(n for n in self.notes if n.level == "aside")
 
     @property
+    def form(self) -> Literal["point", "several values", "bounds", "refusal"]:
+        """What the answer holds: one number or distribution, several values, bounds, or a refusal."""
+        match self.result:
+            case Several():
+                return "several values"
+            case Bounds():
+                return "bounds"
+            case Refusal():
+                return "refusal"
+        return "point"
+
+    @property
     def distribution(self) -> Gaussian | None:
         """The distribution of the outcomes, if one was asked for."""
         return self.result if isinstance(self.result, Gaussian) else None
@@ -65,9 +109,16 @@ class Answer(Portable):
     @cached_property
     def mean(self) -> float | Floats:
         """Mean of the outcome, an array for several; of an effect, its value."""
-        if not isinstance(self.result, Gaussian):
-            return self.result
-        return float(self.result.mean[0]) if len(self.result.names) == 1 else self.result.mean
+        match self.result:
+            case Gaussian(names=names, mean=mean):
+                return float(mean[0]) if len(names) == 1 else mean
+            case Several(values):
+                return np.array(values)
+            case Bounds() | Refusal():
+                words = f"{self.query} is not one number: {self.result}"
+                raise NotIdentifiedError(words if self.verdict is None else self.verdict.explain(), self.verdict, self)
+            case value:
+                return value
 
     @cached_property
     def variance(self) -> float | Floats | None:
@@ -134,8 +185,10 @@ class Answer(Portable):
                 for i, v in enumerate(self.result.names)
             ]
             text = "; ".join(parts)
-        else:
+        elif isinstance(self.result, float):
             text = f"{self.result:.6g}{self._range(0)}"
+        else:
+            text = str(self.result)
         lines = [f"{self.query} = {text}", *(f"note: {n}" for n in self.remarks)]
         lines += [f"warning: {w}" for w in self.warnings]
         if self.crude is not None:

@@ -21,6 +21,7 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.queries.kinds.terms import leaves
+from halftrek.results.answers import Refusal
 from halftrek.results.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ _NAMED = 8  # hidden causes that are named; the others are counted
 
 def explain(answer: Answer) -> str:
     """One paragraph on each: question, knowability, estimate, formula, crude number, spread, assumptions, warnings."""
+    if answer.form != "point" and answer.verdict is not None:
+        held = "" if isinstance(answer.result, Refusal) else f"\nWith these data it is {answer.result}."
+        return answer.verdict.explain() + held
     parts = [
         f"The question: {answer.query}, that is, {in_words(answer.query)}.",
         _knowable(answer),
@@ -70,7 +74,7 @@ def _found(answer: Answer) -> str:
     if isinstance(answer.result, Gaussian):
         lines = [_outcome_line(answer, answer.result, i) for i in range(len(answer.result.names))]
         return f"{start}: {'; '.join(lines)}. {_coverage(answer)}".rstrip()
-    value = float(answer.result)
+    value = float(answer.value)
     sentences = (meaning(answer.query, value), _zero(answer, value), _coverage(answer))
     return " ".join((f"{start}: {value:.4g}{_range(answer, 0)}.", *(s for s in sentences if s)))
 
@@ -138,7 +142,7 @@ def _crude(answer: Answer) -> list[str]:
     if isinstance(crude.result, Gaussian):
         found = "; ".join(_outcome_line(crude, crude.result, i) for i in range(len(crude.result.names)))
     else:
-        found = f"{float(crude.result):.4g}{_range(crude, 0)}"
+        found = f"{float(crude.value):.4g}{_range(crude, 0)}"
     own = [w for w in crude.warnings if w not in answer.warnings]
     rows = f" (of {crude.n:,.0f} rows that have what it needs)" if crude.n != answer.n and crude.n else ""
     return [

@@ -29,7 +29,7 @@ from halftrek.models import CGLSCM, GLSCM, Gaussian, Rows
 from halftrek.notes import Note
 from halftrek.notes.words import ASKS
 from halftrek.queries import check_query
-from halftrek.results.answers import Answer
+from halftrek.results.answers import Answer, Bounds, Several
 from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
@@ -292,6 +292,11 @@ def _estimate(estimate: Estimate) -> None:
 
 def _answer(answer: Answer) -> None:
     count = len(answer.result.names) if isinstance(answer.result, Gaussian) else 1
+    must(answer.form == "point" or answer.estimate is None, "what is not one number has no estimate")
+    if isinstance(answer.result, Several):
+        must(len(answer.result.values) > 1, "several values are at least two")
+    if isinstance(answer.result, Bounds):
+        must(answer.result.low <= answer.result.high, "the lower bound is above the upper one")
     if answer.estimate is not None:
         must(len(answer.estimate.values) == count, "the estimate has another number of values than the answer")
         must(len(answer.estimate.variances) in (0, 1, count), "the estimate has another number of variances")
