@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import Plan, make_plan
-from halftrek.inference.information.incomplete import incomplete_errors
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.information import DistrictInformation, Kind, district_information
 from halftrek.inference.information.plain import is_plain, plain_spread
 from halftrek.models import Floats
@@ -26,12 +26,8 @@ def standard_errors(fit: Fit, query: Query, *, information: Kind | None = None) 
 
     By default the information is the expected one, with missing values the observed one.
     """
-    if fit.patterns is not None:
-        return incomplete_errors(fit, query, information or "observed")
     found = linearize(query, fit.model)
-    gradients = (*found.values, *found.variances)
-    spread = gradient_variances(fit, gradients, information or "expected")
-    errors = np.sqrt(spread / fit.n)
+    errors = np.sqrt(information_of(fit).variances((*found.values, *found.variances), information) / fit.n)
     return errors[: len(found.values)], errors[len(found.values) :]
 
 

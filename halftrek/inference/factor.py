@@ -14,7 +14,8 @@ from halftrek.estimation.district.block import directions
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
-from halftrek.inference.information.incomplete import pattern_information, row_scores
+from halftrek.inference.information.base import information_of
+from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
 from halftrek.inference.information.robust import cluster_correction, contributions, rows_needed
@@ -122,13 +123,13 @@ Pieces = Slopes | Iterable[Slopes]  # gradients may come in pieces, so that many
 
 def expected_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
     """From the information, with the normal quantile."""
-    found = _columns(fit, list(_pieces(slopes)), how.information, how.level)
+    found = information_of(fit).columns(list(_pieces(slopes)), how.information, how.level)
     return Factor.with_quantile(found.told, how.quantile, found.open)
 
 
 def student_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
     """From the observed information, with residual degrees of freedom and quantiles of Student's t."""
-    found = _columns(fit, list(_pieces(slopes)), "observed", how.level)
+    found = information_of(fit).columns(list(_pieces(slopes)), "observed", how.level)
     return Factor(found.grown, _times(found.grown, found.quantile), found.open)
 
 
@@ -138,7 +139,7 @@ def suited_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool) -> Fact
     ``together``: one and the same for all, for what is made of several answers.
     """
     pieces = list(_pieces(slopes))
-    found = _columns(fit, pieces, how.information, how.level)
+    found = information_of(fit).columns(pieces, how.information, how.level)
     plain = Factor.with_quantile(found.told, how.quantile, found.open)
     with np.errstate(divide="ignore", invalid="ignore"):
         lengths = [
@@ -183,7 +184,7 @@ def _pieces(slopes: Pieces) -> Iterable[Slopes]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class Columns:
     """A factor for large samples, the same with residual degrees of freedom, and the quantiles of its entries."""
 
     told: Floats
@@ -192,13 +193,8 @@ class _Columns:
     open: tuple[tuple[Floats, Floats], ...]
 
 
-def _columns(fit: Fit, pieces: list[Slopes], information: Kind | None, level: float) -> _Columns:
-    if fit.patterns is not None:
-        return _from_patterns(fit, pieces, information or "observed", level)
-    return _from_districts(fit, pieces, information or "expected", level)
-
-
-def _from_districts(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> _Columns:
+def district_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+    """How numbers with these gradients vary, where moments are complete: district by district."""
     blocks = list(district_information(fit, information))
     parts = [_pulled(fit, piece, blocks) for piece in pieces]
     means = np.concatenate([part[0] for part in parts])  # in the errors' means: each belongs to a district
@@ -218,7 +214,7 @@ def _from_districts(fit: Fit, pieces: list[Slopes], information: Kind, level: fl
     told, left = np.concatenate(told_parts, axis=1) / np.sqrt(fit.n), np.concatenate(free)
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.sqrt(np.where(left > 0.0, fit.n / left, np.inf))
-    return _Columns(told, _times(told, growth), student_quantile(level, left), tuple(open_parts))
+    return Columns(told, _times(told, growth), student_quantile(level, left), tuple(open_parts))
 
 
 def _times(lines: Floats, factors: Floats) -> Floats:
@@ -227,7 +223,7 @@ def _times(lines: Floats, factors: Floats) -> Floats:
         return np.where(lines == 0.0, 0.0, lines * factors)
 
 
-def _from_patterns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> _Columns:
+def whole_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> Columns:
     """With missing values districts are not separate: all parameters at once."""
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
@@ -235,18 +231,17 @@ def _from_patterns(fit: Fit, pieces: list[Slopes], information: Kind, level: flo
     values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
     if (values <= 0.0).any():  # not at a maximum
         nothing = np.full((len(pulled), 1), np.nan)
-        return _Columns(nothing, nothing, nothing, ())
+        return Columns(nothing, nothing, nothing, ())
     whole = np.concatenate([along, lost], axis=1)
     open_parts = ((lost, whole),) if _leaks(lost, whole).any() else ()
     told, rests = along @ vectors / np.sqrt(values * fit.n), seen_support(fit, pulled)
-    return _Columns(told, _times(told, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
+    return Columns(told, _times(told, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
 
 
 def row_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
     """The sandwich: what rows (or clusters) contribute to each answer, brought to a triangle block by block."""
     rows_needed(fit, 'interval="robust"')
-    scores = influence if fit.patterns is None else row_scores
-    forms = [scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
+    forms = [information_of(fit).row_scores(tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     size = sum(map(len, forms))
     triangle = np.zeros((0, size))
     lost = np.zeros(size, dtype=bool)

@@ -19,6 +19,7 @@ from halftrek import identification
 from halftrek.errors import HalftrekError
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
+from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
@@ -27,7 +28,7 @@ from halftrek.inference.checks.measures import Measures, measures
 from halftrek.inference.checks.robust_fit import measures_by_units, usual_measures
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
-from halftrek.inference.information.dimension import told_parameters
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.robust import is_clustered
 from halftrek.inference.kept import kept
 from halftrek.models import Gaussian
@@ -81,8 +82,7 @@ def misfit(fit: Fit) -> Misfit | None:
         return None
     if not found.df or found.pvalue is None or not np.isfinite(found.chi2):
         return None
-    rows = fit.n if fit.patterns is None else fit.patterns.used / len(fit.patterns.names)
-    few = few_rows(fit, rows)
+    few = few_rows(fit, information_of(fit).rows)
     if few is None:
         return None
     p = found.pvalue if is_clustered(fit) or needs_rows(fit) else few.tail(found.chi2, found.df)
@@ -97,9 +97,8 @@ def _suited_measures(fit: Fit) -> Measures:
 
 def restrictions(fit: Fit) -> int:
     """How many restrictions the graph puts on the covariances."""
-    p = len(fit.graph)
-    free = 0 if fit.patterns is None else p
-    return p * (p + 1) // 2 + free - told_parameters(fit)
+    data = information_of(fit)
+    return data.covariances + data.means - data.uncounted_means - data.determined()
 
 
 @kept
@@ -117,8 +116,7 @@ def _before(fit: Fit, variables: frozenset[str]) -> Fit | None:
         [e for e in graph.directed if set(e) <= kept_names], [e for e in graph.bidirected if set(e) <= kept_names],
         hidden, inside,
     )  # fmt: skip
-    data = (fit.moments if fit.patterns is None else fit.patterns).select(inside)
-    found = fit_model(part, data)
+    found = fit_model(part, data_of(fit).select(inside))
     return replace(found, rows=None if fit.rows is None else fit.rows.select(tuple(inside)))
 
 

@@ -19,6 +19,7 @@ from halftrek.identification import Verdict
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep
 from halftrek.identification.recipes.recipe_slopes import Sloped, slopes_of
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.robust import is_clustered, mean_squares
 from halftrek.models import Floats
@@ -45,11 +46,8 @@ class Strength:
 
 def seen_moments(fit: Fit) -> Moments | None:
     """What the data alone say of the covariances, no model asked; None where they do not say it."""
-    if fit.patterns is None:
-        return fit.moments
-    if fit.patterns.apart or not fit.patterns.unrestricted.converged:
-        return None
-    return fit.patterns.unrestricted.moments
+    data = information_of(fit)
+    return data.unrestricted if data.known_pairs.all() else None
 
 
 def weakest_step(fit: Fit, query: Query, verdict: Verdict, error: float) -> Strength | None:
@@ -85,7 +83,7 @@ def _strength(fit: Fit, sloped: Sloped, step: Step) -> Strength | None:
     if shared:
         slope = slope - sloped.log_determinant(shared, shared)[1]
     spread = _spread(fit, slope, sloped.sigma) if np.isfinite(value) else np.inf
-    n = rows_having(fit, _named((*step.rows, *step.columns)))
+    n = information_of(fit).rows_having(_named((*step.rows, *step.columns)))
     F = _as_F(spread, n, len(step.rows))
     return Strength(F, tuple(c.variable for c in rows), tuple(c.variable for c in columns))
 
@@ -103,7 +101,7 @@ def _spread(fit: Fit, slope: Floats, sigma: Floats) -> float:
 
     These are looked at where they are in clusters or have sampling weights.
     """
-    if fit.patterns is None and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None):
+    if information_of(fit).moments_suffice and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None):
         forms = Forms(np.arange(len(sigma)), np.zeros((1, len(sigma))), slope[None])
         return float(mean_squares(fit, [forms])[0][0])
     return _normal_spread(slope, sigma)
@@ -121,12 +119,5 @@ def _named(combinations: Sequence[Combination]) -> set[str]:
 def _rows_of(fit: Fit, recipe: Recipe) -> float:
     """The fewest rows that a linear step of the recipe has."""
     steps = [s for s in recipe.steps if isinstance(s, LinearStep)]
-    return min((rows_having(fit, _named((*s.rows, *s.columns, s.target))) for s in steps), default=fit.n)
-
-
-def rows_having(fit: Fit, variables: set[str]) -> float:
-    """How many rows have all of these variables."""
-    if fit.patterns is None:
-        return fit.n
-    at = [fit.patterns.names.index(v) for v in variables]
-    return float(fit.patterns.n @ fit.patterns.observed[:, at].all(axis=1))
+    sets = [_named((*s.rows, *s.columns, s.target)) for s in steps]
+    return min((information_of(fit).rows_having(variables) for variables in sets), default=fit.n)

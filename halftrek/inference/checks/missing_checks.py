@@ -6,16 +6,17 @@ that are not in the graph are directions of a wider model, at whose border the f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from halftrek.data import Moments, Patterns
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Relaxation
+from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation
 from halftrek.inference.information.incomplete import PatternInformation, RowScores, pattern_information, scores_along
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.saturated import (
@@ -27,8 +28,10 @@ from halftrek.inference.information.saturated import (
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
+AT_ONCE = 1500  # edges that are freed at a time: all their information is one matrix
 
-def told_pairs(patterns: Patterns) -> Flags:
+
+def known_pairs(patterns: Patterns) -> Flags:
     """Pairs whose covariance is determined without a model: some row has both; none where there is no maximum."""
     p = len(patterns.names)
     found = np.full((p, p), patterns.unrestricted.converged)
@@ -38,11 +41,11 @@ def told_pairs(patterns: Patterns) -> Flags:
     return found
 
 
-def residual_errors(fit: Fit, patterns: Patterns) -> Floats:
+def residual_errors(fit: Fit) -> Floats:
     """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist."""
-    p = len(patterns.names)
-    errors = np.full((p, p), np.nan)
-    known, moved = saturated_information(patterns), residual_moves(fit, patterns)
+    patterns = patterns_behind(fit)
+    errors = np.full((len(patterns.names), len(patterns.names)), np.nan)
+    known, moved = saturated_information(patterns), residual_moves(fit)
     if known is None or moved is None:
         return errors
     spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
@@ -52,12 +55,22 @@ def residual_errors(fit: Fit, patterns: Patterns) -> Floats:
     return errors
 
 
-def residual_moves(fit: Fit, patterns: Patterns) -> Floats | None:
+def residual_scores(fit: Fit, i: Ints, j: Ints) -> RowScores:
+    """What each row adds to unrestricted less implied covariances of these pairs."""
+    moved, known = residual_moves(fit), saturated_information(patterns_behind(fit))
+    assert moved is not None  # else no pair has an error
+    assert known is not None
+    place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
+    return scores_along(fit, known.space, known.theta, moved[[place[pair] for pair in zip(i, j, strict=True)]])
+
+
+def residual_moves(fit: Fit) -> Floats | None:
     """How scores of the free moments move unrestricted less implied ones; None where these do not exist.
 
     With d the derivatives of the implied moments, A the information about moments at the implied ones and G the inverse
     of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan.
     """
+    patterns = patterns_behind(fit)
     known = saturated_information(patterns)
     if known is None or known.flat.shape[1]:
         return None
@@ -72,23 +85,31 @@ def residual_moves(fit: Fit, patterns: Patterns) -> Floats | None:
         return None
 
 
-def holed_relaxation(
-    fit: Fit, patterns: Patterns, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
-) -> Relaxation:
-    """Each edge freed alone: score and efficient information per row; nan where no such edge can be told.
+def whole_relaxations(fit: Fit, edges: Edges, gradients: Sequence[Gradient], kind: Kind | None) -> Iterator[Relaxation]:
+    """Some edges at a time."""
+    for some in edges.pieces(AT_ONCE):
+        yield whole_relaxation(fit, some, gradients, kind)
 
-    The expected information is that of lavaan, and right only if holes are completely at random: with holes that depend
-    on a cause an index may be half of what it should be. The observed one in the parameters is far off, even negative,
-    where the model fits badly. So it is the observed one in mean and covariance, unless another is asked for, or it
-    says that nothing is known of an edge of which the expected one knows.
+
+def whole_relaxation(
+    fit: Fit, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
+) -> Relaxation:
+    """Each edge freed alone: score and efficient information per row; nan where data do not determine such an edge.
+
+    The expected information is that of lavaan, and right only if values are missing completely at random: where that
+    depends on a cause an index may be half of what it should be. The observed one in the parameters is far off, even
+    negative, where the model fits badly. So it is the observed one in mean and covariance, unless another is asked for,
+    or it says that nothing is known of an edge of which the expected one knows.
     """
+    patterns = patterns_behind(fit)
     own, size = pattern_information(fit, "expected"), len(edges)
     space = _wider(own.space, edges)
     theta = np.concatenate([own.theta, np.zeros(size)])
     point = evaluate(space, patterns, theta)
     nothing = np.full(size, np.nan)
     if point is None:  # a variance of zero
-        rows = RowScores(fit.model.mean - fit.moments.mean, fit.model.cov, np.zeros((size, 0)), np.zeros((size, 0, 0)))
+        shift, empty = fit.model.mean - fit.moments.mean, np.zeros((size, 0, 0))
+        rows = RowScores(patterns, shift, fit.model.cov, empty[:, 0], empty)
         return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), rows)
     expected = information(space, patterns, point, "expected") / patterns.total
     full = np.diag(expected)[own.space.size :]

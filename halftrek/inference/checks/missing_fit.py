@@ -1,4 +1,4 @@
-"""Indices of fit that rows with holes would have, were they complete (Zhang and Savalei 2022).
+"""Indices of fit that rows with missing values would have, were they complete (Zhang and Savalei 2022).
 
 With missing values a likelihood ratio counts a misfit for less than complete rows would, so that an index from it looks
 better the more is missing. Instead the unrestricted and the fitted moments are put into the discrepancy of complete
@@ -10,18 +10,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.data import Patterns
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
+from halftrek.graphs import Graph
 from halftrek.inference.checks.missing_checks import residual_moves
-from halftrek.inference.information.incomplete import scores_along
-from halftrek.inference.information.robust import contributions
+from halftrek.inference.checks.robust_fit import RobustTest
+from halftrek.inference.information.base import information_of
+from halftrek.inference.information.incomplete import scores_along, unit_scores
+from halftrek.inference.information.robust import contributions, mean_squares
 from halftrek.inference.information.saturated import saturated_information
 from halftrek.models import Floats
 
 
-def complete_ratio(fit: Fit, patterns: Patterns) -> tuple[float, float] | None:
+def missing_scaling(fit: Fit, test: RobustTest, df: int) -> float:
+    """What the likelihood ratio is divided by in a scaled test, from the observed information of either model."""
+    if test == "satorra-bentler":
+        raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
+    names, apart = fit.model.names, patterns_behind(fit).apart
+    pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in apart]
+    free = information_of(fit).refit(Graph([], pairs, {}, names))
+    spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
+    return (spread[0] - spread[1]) / df
+
+
+def complete_ratio(fit: Fit) -> tuple[float, float] | None:
     """n times the discrepancy of complete rows, and its mean under the model; None where it does not exist."""
-    known, moved = saturated_information(patterns), residual_moves(fit, patterns)
+    patterns = patterns_behind(fit)
+    known, moved = saturated_information(patterns), residual_moves(fit)
     if known is None or moved is None:
         return None
     model, seen = fit.model, patterns.unrestricted.moments

@@ -21,10 +21,10 @@ from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.checks.scores import Ints, RowForms
-from halftrek.inference.information.dimension import told_parameters
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.incomplete import PatternInformation, scores_along
 from halftrek.inference.information.robust import cluster_correction, contributions
-from halftrek.inference.information.saturated import moved_moments, saturated_information
+from halftrek.inference.information.saturated import moved_moments
 from halftrek.models import Floats
 
 
@@ -59,15 +59,15 @@ def mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
 
     None where nothing is tested, and where the rows do not determine the moments without a model.
     """
-    found = _coordinates(fit)
+    found = information_of(fit).coordinates()
     if found is None:
         return None
     spread, units = _spread(fit, found.rows)
-    own = _basis(found.directions(fit), told_parameters(fit))
+    own = _basis(found.directions(fit), information_of(fit).determined())
     if larger is None:
         beyond, df = np.eye(len(spread)) - own @ own.T, len(spread) - own.shape[1]
     else:
-        wide = _basis(found.directions(_moved(larger, fit)), told_parameters(larger))
+        wide = _basis(found.directions(_moved(larger, fit)), information_of(larger).determined())
         beyond, df = wide @ wide.T - own @ own.T, wide.shape[1] - own.shape[1]
     inside = beyond @ spread @ beyond
     mean = float(np.trace(inside))
@@ -117,14 +117,6 @@ class Coordinates(Protocol):
     def directions(self, fit: Fit) -> Floats: ...
 
 
-def _coordinates(fit: Fit) -> Coordinates | None:
-    if fit.patterns is None:
-        gap = fit.moments.mean - fit.model.mean if fit.options.intercepts else None
-        return Squares(np.linalg.inv(np.linalg.cholesky(fit.model.cov)), gap)
-    known = saturated_information(fit.patterns)
-    return None if known is None else Observed.of(fit, fit.patterns, known)
-
-
 @dataclass(frozen=True, eq=False)
 class Squares:
     """Of complete rows: products of whitened variables and, where intercepts are held, the variables themselves.
@@ -134,6 +126,12 @@ class Squares:
 
     white: Floats
     gap: Floats | None
+
+    @staticmethod
+    def of(fit: Fit) -> Squares:
+        """Where the fit's implied covariance is the unit matrix."""
+        gap = fit.moments.mean - fit.model.mean if fit.options.intercepts else None
+        return Squares(np.linalg.inv(np.linalg.cholesky(fit.model.cov)), gap)
 
     def __len__(self) -> int:
         p = len(self.white)

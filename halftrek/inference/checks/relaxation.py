@@ -18,40 +18,42 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.checks.missing_checks import holed_relaxation
 from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.tangent import Part, Tangent, tangent
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
-HOLED = 1500  # edges that are freed at a time where values are missing: all their information is one matrix
-NUMBERS = 4_000_000  # entries of edges that are held at a time
+NUMBERS = 4_000_000  # entries of edges that are held at a time ...
+LEAST = 1500  # ... and of so many edges in any case
 
 
 def relaxations(
     fit: Fit, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
 ) -> Iterator[Relaxation]:
     """Each edge freed alone, at the fitted parameters; some edges at a time. ``kind`` is for missing values."""
-    if fit.patterns is not None:
-        for some in edges.pieces(HOLED):
-            yield holed_relaxation(fit, fit.patterns, some, gradients, kind)
-        return
-    if kind == "observed":
-        raise InputError("the observed information is for modification indices with missing values; leave it out")
-    base = tangent(fit)
-    for some in edges.pieces(max(HOLED, NUMBERS // len(base.K))):
-        yield _complete(fit, base, some, gradients)
+    return information_of(fit).relaxations(edges, gradients, kind)
 
 
 def relaxation(fit: Fit, edges: Edges, gradients: Sequence[Gradient] = ()) -> Relaxation:
     """Some edges, all at a time."""
-    if fit.patterns is not None:
-        return holed_relaxation(fit, fit.patterns, edges, gradients)
-    return _complete(fit, tangent(fit), edges, gradients)
+    return information_of(fit).relaxation(edges, gradients)
 
 
-def _complete(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
+def district_relaxations(
+    fit: Fit, edges: Edges, gradients: Sequence[Gradient], kind: Kind | None
+) -> Iterator[Relaxation]:
+    """Some edges at a time, where moments are complete."""
+    if kind == "observed":
+        raise InputError("the observed information is for modification indices with missing values; leave it out")
+    base = tangent(fit)
+    for some in edges.pieces(max(LEAST, NUMBERS // len(base.K))):
+        yield district_relaxation(fit, base, some, gradients)
+
+
+def district_relaxation(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
+    """All at a time, where moments are complete."""
     X, weight = _entries(base, edges)
     inside, slopes = _answers(fit, base, gradients, edges)
     full = np.where(edges.arrow, np.diag(base.cov)[edges.first], np.diag(base.K)[edges.first]) + weight**2

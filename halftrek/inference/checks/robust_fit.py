@@ -13,15 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from halftrek import estimation
-from halftrek.data import Moments, Patterns, RowReader
-from halftrek.errors import InputError
+from halftrek.data import Moments, RowReader
 from halftrek.estimation import Fit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
-from halftrek.inference.checks.missing_fit import complete_ratio
 from halftrek.inference.checks.mixture import Mixture, mixture
-from halftrek.inference.information.incomplete import unit_scores
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.influence import Forms, informed, score_forms
 from halftrek.inference.information.information import district_information
 from halftrek.inference.information.robust import (
@@ -160,12 +157,11 @@ class _Indices:
 def _indices(fit: Fit, baseline: Fit, plain: Measures, c: float, b: float) -> _Indices:
     """From ratios and their means under the models: those of the likelihood, or of what complete rows would have."""
     df, base_df, n = plain.df, plain.baseline_df, plain.n
-    ratio, mean, base, base_mean = plain.chi2, c * df, plain.baseline_chi2, b * base_df
-    if fit.patterns is not None:
-        found, worst = complete_ratio(fit, fit.patterns), complete_ratio(baseline, fit.patterns)
-        if found is None or worst is None or found[1] <= 0.0:
-            return _Indices()
-        (ratio, mean), (base, base_mean) = found, worst
+    found = information_of(fit).as_complete(plain.chi2, c * df)
+    worst = information_of(baseline).as_complete(plain.baseline_chi2, b * base_df)
+    if found is None or worst is None or found[1] <= 0.0:
+        return _Indices()
+    (ratio, mean), (base, base_mean) = found, worst
     excess, scale = ratio - mean, mean / df
     low, high = rmsea_range(ratio / scale, df, n)
     return _Indices(
@@ -185,8 +181,7 @@ def ratio_mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
     size = len(fit.graph) * (len(fit.graph) + 3) // 2
     if fit.n * size**2 <= WORK:
         return mixture(fit, larger)
-    test: RobustTest = "satorra-bentler" if fit.patterns is None else "yuan-bentler"
-    df = measures(fit).df
+    test, df = information_of(fit).scaled_test, measures(fit).df
     mean = df * (scaling_factor(fit, test, df) or 0.0)
     if larger is not None:
         wide = measures(larger).df
@@ -199,26 +194,17 @@ def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
     """The number that the likelihood-ratio statistic is divided by; None without degrees of freedom."""
     if not df:
         return None
-    if fit.patterns is not None:
-        return _incomplete_scaling(fit, fit.patterns, test, df)
+    factor = information_of(fit).scaling(test, df)
+    return factor if factor > 0.0 else None
+
+
+def district_scaling(fit: Fit, test: RobustTest, df: int) -> float:
+    """The same where moments are complete, whatever its sign."""
     expected = test == "satorra-bentler"
     means, covariances = _unrestricted(fit, fit.model.cov if expected else fit.moments.cov)
     restricted = sum(float(part.sum()) for part in mean_squares(fit, _model_forms(fit, expected)))
     free = 0.0 if fit.options.intercepts else _unrestricted(fit, fit.model.cov)[0]  # means that both models have
-    factor = (means + covariances - free - restricted) / df
-    return factor if factor > 0.0 else None
-
-
-def _incomplete_scaling(fit: Fit, patterns: Patterns, test: RobustTest, df: int) -> float | None:
-    """The same where values are missing, with the observed information of either model."""
-    if test == "satorra-bentler":
-        raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
-    names = fit.model.names
-    pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in patterns.apart]
-    free = replace(estimation.fit(Graph([], pairs, {}, names), patterns), rows=fit.rows)
-    spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
-    factor = (spread[0] - spread[1]) / df
-    return factor if factor > 0.0 else None
+    return (means + covariances - free - restricted) / df
 
 
 def _model_forms(fit: Fit, expected: bool) -> list[Forms]:
@@ -277,6 +263,4 @@ def _baseline(fit: Fit) -> Fit:
     graph = fit.graph
     roots = {v for v in graph.observed if not graph.parents(v)}
     arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
-    data = fit.moments if fit.patterns is None else fit.patterns
-    found = estimation.fit(Graph([], arcs, {}, graph.observed), data)
-    return replace(found, rows=fit.rows)
+    return information_of(fit).refit(Graph([], arcs, {}, graph.observed))

@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from halftrek.data import Patterns
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fit, fit_batch
 from halftrek.estimation.missing.fiml import refit_incomplete
@@ -20,8 +19,7 @@ from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
 from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
-from halftrek.inference.information.incomplete import RowScores, row_scores
-from halftrek.inference.information.influence import Forms, influence
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.robust import contributions, count_clusters
 from halftrek.models import Floats
 from halftrek.notes import Note, note
@@ -93,8 +91,11 @@ def replicates_of(
 def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     if fit.method != "em":
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
-    if fit.patterns is not None:
-        return _refitted(fit, kind, replicates, random_state, progress)
+    return information_of(fit).replicates(kind, replicates, random_state, progress)
+
+
+def together(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    """Replicates of complete moments, all in one array program."""
     drawn = _drawn(fit, kind, replicates, random_state, progress)
     replicates = len(drawn.n)
     plan = make_plan(fit.graph, fit.model.names, fit.options)
@@ -129,8 +130,8 @@ def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: P
             return leave_clusters_out(fit)
 
 
-def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
-    """The same where values are missing: one by one, each from where the fit of all data ended."""
+def one_by_one(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    """Replicates of rows with missing values, each from where the fit of all data ended."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     models, values = [], []
     if kind == "jackknife":
@@ -196,34 +197,16 @@ def bootstrap_spread(
 def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
     """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
     found = linearize(query, fit.model)
-    gradients = (*found.values, *found.variances)
-    if fit.patterns is not None:
-        scores = row_scores(fit, gradients)
-        return _normal_skewness(scores, fit.patterns) if kind == "parametric" else _skewness(fit, scores)
-    forms = influence(fit, gradients)
-    if kind == "parametric":
-        variance, third = forms.normal_moments(fit.model.cov)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(variance == 0.0, 0.0, third / (6.0 * variance**1.5 * np.sqrt(fit.n)))
-    return _skewness(fit, forms)
-
-
-def _normal_skewness(scores: RowScores, patterns: Patterns) -> Floats:
-    """The acceleration where rows are normal and have these holes."""
+    scores = information_of(fit).row_scores((*found.values, *found.variances))
     second, third = np.zeros(len(scores)), np.zeros(len(scores))
-    for observed, n in zip(patterns.observed, patterns.n, strict=True):
-        variance, skew = scores.form(observed).normal_moments(scores.cov)
-        second, third = second + n * variance, third + n * skew
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
-
-
-def _skewness(fit: Fit, forms: Forms | RowScores) -> Floats:
-    second, third = np.zeros(len(forms)), np.zeros(len(forms))
-    for values, weights in contributions(fit, [forms]):
-        times = np.ones(len(values)) if weights is None else weights
-        second += times @ values**2
-        third += times @ values**3
+    if kind == "parametric":
+        for share, form in scores.parts(fit.model.mean - fit.moments.mean):
+            variance, skew = form.normal_moments(fit.model.cov)
+            second, third = second + fit.n * share * variance, third + fit.n * share * skew
+    else:
+        for values, weights in contributions(fit, [scores]):
+            times = np.ones(len(values)) if weights is None else weights
+            second, third = second + times @ values**2, third + times @ values**3
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
 

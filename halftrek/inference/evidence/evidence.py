@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from halftrek.data import Patterns
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate as evaluate_patterns
 from halftrek.estimation.missing.incomplete import information as pattern_hessian
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.delta import district_variances
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.incomplete import PatternInformation, pattern_information
 from halftrek.inference.information.information import Kind
 from halftrek.inference.kept import kept
@@ -90,14 +92,15 @@ class Support:
         return replace(self, variance=self.variance[places], rows=self.rows[places])
 
 
-def support(fit: Fit, gradients: Sequence[Gradient], information: Kind | None = None) -> Support:
+def support(fit: Fit, gradients: Sequence[Gradient]) -> Support:
     """What numbers with these gradients rest on."""
-    if fit.patterns is not None:
-        known = pattern_information(fit, "expected")
-        pulled = np.array([known.pull(g) for g in gradients]).reshape(len(gradients), known.space.size)
-        return seen_support(fit, pulled)
+    return information_of(fit).support(gradients)
+
+
+def district_support(fit: Fit, gradients: Sequence[Gradient], information: Kind) -> Support:
+    """The same where moments are complete."""
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
-    parts = district_variances(fit, gradients, information or "expected")
+    parts = district_variances(fit, gradients, information)
     variance = np.array([spread for _, spread in parts]).reshape(len(parts), len(gradients)).T / fit.n
     parameters = np.array([sizes[variables] for variables, _ in parts], dtype=float)
     return Support(variance, np.full(variance.shape, fit.n), parameters)
@@ -191,10 +194,10 @@ def _around(fit: Fit, variables: tuple[int, ...]) -> tuple[int, ...]:
 
 def _rows_with(fit: Fit, sets: Sequence[tuple[int, ...]]) -> Floats:
     """How many rows have all variables of each set."""
-    assert fit.patterns is not None
-    place = {v: i for i, v in enumerate(fit.patterns.names)}
+    patterns = patterns_behind(fit)
+    place = {v: i for i, v in enumerate(patterns.names)}
     at = [[place[fit.model.names[j]] for j in chosen] for chosen in sets]
-    return np.array([fit.patterns.n @ fit.patterns.observed[:, chosen].all(axis=1) for chosen in at])
+    return np.array([patterns.n @ patterns.observed[:, chosen].all(axis=1) for chosen in at])
 
 
 def _belongs(known: PatternInformation) -> NDArray[np.bool_]:

@@ -1,12 +1,13 @@
 """How sure, with missing values: information of the observed values about all parameters at once, scores of rows.
 
-Districts are no longer separate where rows have holes, so the information is that of the whole vector of parameters.
+Districts are no longer separate where values are missing, so the information is that of all parameters together.
 The rule for what data do not determine is the same: an answer whose gradient needs a direction without information has
 no interval, and others keep theirs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +16,14 @@ from numpy.typing import NDArray
 from halftrek.data import Patterns
 from halftrek.data.missing.gather import grouped
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.information import FLAT, LEAK, Kind
 from halftrek.inference.kept import kept
 from halftrek.models import Floats
-from halftrek.queries import Query
-from halftrek.queries.gradients import Gradient, linearize
+from halftrek.queries.gradients import Gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +68,8 @@ class PatternInformation:
 @kept
 def pattern_information(fit: Fit, kind: Kind = "observed") -> PatternInformation:
     """The information at the fitted parameters, given which values were observed."""
-    patterns = _patterns(fit)
     space = make_space(fit.graph, fit.model.names, fit.options)
-    return information_at(space, patterns, space.vector(fit.model), kind)
+    return information_at(space, patterns_behind(fit), space.vector(fit.model), kind)
 
 
 def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> PatternInformation:
@@ -88,23 +88,15 @@ def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) 
     )
 
 
-def incomplete_errors(fit: Fit, query: Query, kind: Kind = "observed") -> tuple[Floats, Floats]:
-    """Standard errors of an answer's values and of its variances; nan where the data do not determine them."""
-    found = linearize(query, fit.model)
-    known = pattern_information(fit, kind)
-    spread = np.array([known.spread(known.pull(g)) for g in (*found.values, *found.variances)])
-    errors = np.sqrt(spread / fit.n)
-    return errors[: len(found.values)], errors[len(found.values) :]
-
-
 @dataclass(frozen=True, eq=False)
 class RowScores:
     """How each row, times n, moves some numbers: ``g' I^-1`` times the derivative of the row's log-likelihood.
 
     ``means`` and ``covs`` are how mean and covariance of the model move along ``I^-1 g``. ``shift`` and ``cov`` are its
-    mean, less that of the expected complete moments, and its covariance.
+    mean, less that of the expected complete moments, and its covariance; ``patterns`` the rows that it is about.
     """
 
+    patterns: Patterns
     shift: Floats
     cov: Floats
     means: Floats
@@ -119,7 +111,7 @@ class RowScores:
         return np.arange(len(self.shift))
 
     def values(self, centred: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as all of its kind are called)
-        """One column for each number; rows less the fit's mean, nan for a hole. No value at all moves nothing."""
+        """One column for each number; rows less the fit's mean, nan for a missing value. No value moves nothing."""
         found = np.zeros((len(centred), len(self)))
         for observed, which in grouped(~np.isnan(centred)):
             at = np.flatnonzero(observed)
@@ -132,11 +124,14 @@ class RowScores:
             found[which] = scaled @ self.means[:, at].T + 0.5 * bent
         return found
 
-    def form(self, observed: NDArray[np.bool_]) -> Forms:
-        """The same for rows with these values, as functions of the row less the model's mean."""
-        at = np.flatnonzero(observed)
-        K = np.linalg.inv(self.cov[np.ix_(at, at)])
-        return Forms(at, self.means[:, at] @ K, 0.5 * K @ self.covs[:, at[:, None], at] @ K)
+    def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:
+        """The same for the rows of each pattern, as functions of the row less its mean."""
+        for observed, n in zip(self.patterns.observed, self.patterns.n, strict=True):
+            at = np.flatnonzero(observed)
+            K = np.linalg.inv(self.cov[np.ix_(at, at)])
+            square = 0.5 * K @ self.covs[:, at[:, None], at] @ K
+            linear = self.means[:, at] @ K + 2.0 * square @ (mean - self.shift)[at]
+            yield float(n) / self.patterns.total, Forms(at, linear, square)
 
 
 def row_scores(fit: Fit, gradients: tuple[Gradient, ...]) -> RowScores:
@@ -169,15 +164,11 @@ def scores_along(fit: Fit, space: Space, theta: Floats, along: Floats) -> RowSco
     """Derivatives of a row's log-likelihood along directions of a space, one a line."""
     dmean, dcov = space.jacobian(theta)
     mean, cov = space.moments(theta)
-    return RowScores(mean - fit.moments.mean, cov, along @ dmean, np.tensordot(along, dcov, axes=1))
+    moved = np.tensordot(along, dcov, axes=1)
+    return RowScores(patterns_behind(fit), mean - fit.moments.mean, cov, along @ dmean, moved)
 
 
 def parameter_errors(fit: Fit, kind: Kind = "observed") -> Floats:
     """Standard errors of the free parameters, in the order of the space."""
     known = pattern_information(fit, kind)
     return np.array([np.sqrt(known.spread(probe) / fit.n) for probe in np.eye(known.space.size)])
-
-
-def _patterns(fit: Fit) -> Patterns:
-    assert fit.patterns is not None  # asked for only where values are missing
-    return fit.patterns

@@ -8,8 +8,9 @@ maximum by ``-H^-1`` times the gradient of ``F(theta; z z')``. Along a direction
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,19 @@ from numpy.typing import NDArray
 from halftrek.estimation import Fit
 from halftrek.estimation.district.block import directions, fisher
 from halftrek.estimation.plan import PAD, make_plan
+from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, district_information
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 Ints = NDArray[np.intp]
+
+
+class Scores(RowForms, Protocol):
+    """Functions of a row whose moments are known where rows are normal."""
+
+    def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:
+        """Shares of the rows, and the forms of each, for rows with this mean, less that of the fit's moments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,10 @@ class Forms:
         found = (X[:, i] * X[:, j]) @ weights.T
         found += X @ self.linear.T - weights @ S[i, j]
         return np.asarray(found)
+
+    def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:  # noqa: ARG002 (complete rows are about their own)
+        """All rows are alike."""
+        yield 1.0, self
 
     def normal_moments(self, cov: Floats) -> tuple[Floats, Floats]:
         """Variance and third moment of each form under normal rows with this covariance."""

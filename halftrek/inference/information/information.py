@@ -22,6 +22,7 @@ from halftrek.estimation.district.em import parameters_of
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
+from halftrek.inference.information.base import information_of
 from halftrek.models import CGLSCM, Floats
 from halftrek.queries.gradients import Gradient
 
@@ -85,7 +86,7 @@ def district_information(
     fit: Fit, kind: Kind = "expected", *, touching: NDArray[np.bool_] | None = None
 ) -> Iterator[DistrictInformation]:
     """The information of every district (or of those with a variable in ``touching``) at the fitted parameters."""
-    refuse_holes(fit, "this")
+    refuse_missing(fit)
     model = fit.model
     plan = make_plan(fit.graph, model.names, fit.options, raw=bool(fit.options.intercepts))
     cov, mean = (model.cov, model.mean) if kind == "expected" else (fit.moments.cov, fit.moments.mean)
@@ -100,10 +101,10 @@ def district_information(
         yield DistrictInformation(task, state, scale[0], 0.5 * matrix[0], plan.constant)
 
 
-def refuse_holes(fit: Fit, what: str) -> None:
-    """Raise InputError if the fit has missing values: its moments are expected ones, and promise more than was seen."""
-    if fit.patterns is not None:
-        raise InputError(f'{what} is not available with missing values; fit complete rows with missing="drop"')
+def refuse_missing(fit: Fit) -> None:
+    """Raise InputError if districts are not separate: moments are then expected ones, which promise too much."""
+    if not information_of(fit).by_district:
+        raise InputError('this is not available with missing values; fit complete rows with missing="drop"')
 
 
 def fitted_parameters(plan: Plan, task: Task, problem: Problem, model: CGLSCM, scale: Floats) -> Floats:

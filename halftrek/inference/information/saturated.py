@@ -1,4 +1,4 @@
-"""What rows with holes tell about means and covariances themselves, restricted by no model."""
+"""What rows with missing values tell about means and covariances themselves, restricted by no model."""
 
 from __future__ import annotations
 

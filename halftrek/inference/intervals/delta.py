@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.delta import gradient_variances
 from halftrek.inference.factor import Factor, Pieces, expected_factor
 from halftrek.inference.how import How
-from halftrek.inference.information.incomplete import pattern_information
+from halftrek.inference.information.base import information_of
 from halftrek.inference.intervals.base import IntervalKind, Spread
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 
@@ -27,18 +25,8 @@ class Delta(IntervalKind):
     )
 
     def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
-        errors = information_errors(fit, gradients, how)
+        errors = np.sqrt(information_of(fit).variances(gradients, how.information) / fit.n)
         return Spread(errors, how.quantile * errors)
 
     def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
         return expected_factor(fit, slopes, how)
-
-
-def information_errors(fit: Fit, gradients: Sequence[Gradient], how: How) -> Floats:
-    """Standard errors from the information; by default expected, with missing values observed."""
-    if fit.patterns is None:
-        variances = gradient_variances(fit, gradients, how.information or "expected")
-    else:
-        known = pattern_information(fit, how.information or "observed")
-        variances = np.array([known.spread(known.pull(g)) for g in gradients])
-    return np.sqrt(variances / fit.n)

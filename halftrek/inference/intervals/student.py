@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.evidence.evidence import support
 from halftrek.inference.factor import Factor, Pieces, student_factor
 from halftrek.inference.how import How
+from halftrek.inference.information.base import information_of
 from halftrek.inference.intervals.base import IntervalKind, Spread
-from halftrek.inference.intervals.delta import information_errors
 from halftrek.queries.gradients import Gradient
 
 
@@ -23,11 +22,8 @@ class Student(IntervalKind):
     rests_on = "Intervals are from normal theory: with few rows they hold for errors that are close to normal."
 
     def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
-        rests = support(fit, gradients, "observed")
-        if fit.patterns is None:
-            errors = np.sqrt(rests.variance.sum(axis=1))
-        else:
-            errors = information_errors(fit, gradients, how)
+        rests = information_of(fit).support(gradients, "observed")
+        errors = information_of(fit).few_rows_errors(gradients, rests, how.information)
         growth = rests.growth()
         with np.errstate(invalid="ignore"):
             grown = np.where(errors == 0.0, 0.0, errors * growth)

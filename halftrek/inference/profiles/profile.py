@@ -13,9 +13,8 @@ import numpy as np
 
 from halftrek.errors import ConvergenceError, InputError
 from halftrek.estimation import Fit
-from halftrek.inference.information.districts import district_landscape
+from halftrek.inference.information.base import information_of
 from halftrek.inference.information.landscape import Landscape, Target
-from halftrek.inference.information.missing_likelihood import holed_landscape
 from halftrek.inference.profiles.walk import (
     LOWER,
     End,
@@ -199,6 +198,4 @@ def _deviances(walk: Walk, values: Floats) -> Floats:
 
 def make_landscape(fit: Fit, target: Target, *, explicit: bool = False) -> Landscape:
     """The landscape of a target; ``explicit``: hidden causes of two children get loadings of their own."""
-    if fit.patterns is not None:
-        return holed_landscape(fit, target)
-    return district_landscape(fit, target, explicit=explicit)
+    return information_of(fit).landscape(target, explicit=explicit)

@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.inference.checks.missing_checks import told_pairs
+from halftrek.inference.information.base import information_of
 from halftrek.reporting.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 
@@ -63,14 +63,11 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     """Observed less implied correlation of every pair: where the model misses what the data say."""
     names = fit.moments.names
     model = fit.model.reorder(names)
-    if fit.patterns is None:
-        gap = _correlations(fit.moments.cov) - _correlations(model.cov)
-    else:
-        best = fit.patterns.unrestricted.moments.select(names)
-        gap = _correlations(best.cov) - _correlations(model.cov)
-        gap[~told_pairs(fit.patterns)] = np.nan
-        if np.isnan(gap).all():
-            raise InputError("plot_residuals: the rows do not determine the correlations without the model")
+    data = information_of(fit)
+    gap = _correlations(data.unrestricted.select(names).cov) - _correlations(model.cov)
+    gap[~data.known_pairs] = np.nan
+    if np.isnan(gap).all():
+        raise InputError("plot_residuals: the rows do not determine the correlations without the model")
     p = len(names)
     size = min(11.0, 2.2 + 0.42 * p)
     ax = axes_or_new(ax, (size + 0.8, size))

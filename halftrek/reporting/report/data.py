@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.data import Patterns
 from halftrek.data.weights import Counted
+from halftrek.estimation.data_kind import data_of
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
+from halftrek.inference.information.base import information_of
 from halftrek.reporting.report.page import Markup, Section, facts, heading, p_value, soft, table, text
 from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
-    from halftrek.data import Patterns
     from halftrek.estimation.fit import Fit
     from halftrek.models import Floats
 
@@ -26,28 +28,28 @@ _PATTERNS = 12
 
 
 def data_section(fit: Fit) -> Section:
-    """Rows, columns, holes."""
+    """Rows, columns, missing values."""
     parts = [text(_sentence(fit))]
     notes = [str(note) for note in (*data_notes(fit), *kind_notes(fit))]
     if notes:
         parts.append(text("; ".join(notes) + "."))
-    if fit.patterns is None:
-        moments = fit.moments
-        sd = np.sqrt(np.diag(moments.cov))
-        means: list[Cell] = [float(m) if moments.has_mean else None for m in moments.mean]
-        rows = [(v, count(moments.n), m, float(s)) for v, m, s in zip(moments.names, means, sd, strict=True)]
-        parts.append(table(("variable", "rows", "mean", "standard deviation"), rows, digits=5, most=_COLUMNS))
-        if not moments.has_mean:
-            parts.append(soft("Only a covariance matrix was given, without means."))
+    data = data_of(fit)
+    if isinstance(data, Patterns):
+        parts += _missing(data)
     else:
-        parts += _holes(fit.patterns)
+        sd = np.sqrt(np.diag(data.cov))
+        means: list[Cell] = [float(m) if data.has_mean else None for m in data.mean]
+        rows = [(v, count(data.n), m, float(s)) for v, m, s in zip(data.names, means, sd, strict=True)]
+        parts.append(table(("variable", "rows", "mean", "standard deviation"), rows, digits=5, most=_COLUMNS))
+        if not data.has_mean:
+            parts.append(soft("Only a covariance matrix was given, without means."))
     parts.append(soft("Standard deviations have the number of rows as divisor, as maximum likelihood has."))
     return Section("data", "The data", tuple(parts))
 
 
 def _sentence(fit: Fit) -> str:
-    if fit.patterns is not None:
-        return f"{fit.patterns.sentence}."
+    if information_of(fit).sentence:
+        return f"{information_of(fit).sentence}."
     counted = isinstance(fit.moments.weighting, Counted)
     what = f"{count(fit.n)} {'rows by the sum of their weights' if counted else 'rows'}"
     if fit.moments.dropped:
@@ -55,7 +57,7 @@ def _sentence(fit: Fit) -> str:
     return f"{what}, without missing values."
 
 
-def _holes(patterns: Patterns) -> list[Markup]:
+def _missing(patterns: Patterns) -> list[Markup]:
     mean, variance = patterns.available
     there = patterns.rows @ patterns.observed
     total = int(patterns.rows.sum())
@@ -128,18 +130,17 @@ def file_digest(path: Path) -> str:
 
 def moments_digest(fit: Fit) -> str:
     """A digest of what the fit used of the data, variables by name; rounding in the tenth digit does not change it."""
-    data = fit.moments if fit.patterns is None else fit.patterns
+    data = data_of(fit)
     order = np.argsort(np.array(data.names))
     hashed = hashlib.sha256("\n".join(data.names[i] for i in order).encode())
-    if fit.patterns is None:
-        _add_moments(hashed.update, fit.moments.n, fit.moments.mean[order], fit.moments.cov[np.ix_(order, order)])
+    if not isinstance(data, Patterns):
+        _add_moments(hashed.update, data.n, data.mean[order], data.cov[np.ix_(order, order)])
     else:
-        patterns = fit.patterns
-        keys = [patterns.observed[k, order].tobytes() for k in range(len(patterns))]
-        for k in sorted(range(len(patterns)), key=lambda k: keys[k]):
+        keys = [data.observed[k, order].tobytes() for k in range(len(data))]
+        for k in sorted(range(len(data)), key=lambda k: keys[k]):
             hashed.update(keys[k])
-            cov = patterns.cov[k][np.ix_(order, order)] if k < len(patterns.cov) else np.zeros((len(order),) * 2)
-            _add_moments(hashed.update, float(patterns.n[k]), patterns.mean[k, order], cov)
+            cov = data.cov[k][np.ix_(order, order)] if k < len(data.cov) else np.zeros((len(order),) * 2)
+            _add_moments(hashed.update, float(data.n[k]), data.mean[k, order], cov)
     return f"sha256:{hashed.hexdigest()}"
 
 
