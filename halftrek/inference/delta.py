@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import Plan, make_plan
-from halftrek.inference.information.base import information_of
-from halftrek.inference.information.information import DistrictInformation, Kind, district_information
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.information import Kind, district_information
 from halftrek.inference.information.plain import is_plain, plain_spread
 from halftrek.models import Floats
 from halftrek.queries import Query
@@ -27,7 +27,7 @@ def standard_errors(fit: Fit, query: Query, *, information: Kind | None = None) 
     By default the information is the expected one, with missing values the observed one.
     """
     found = linearize(query, fit.model)
-    errors = np.sqrt(information_of(fit).variances((*found.values, *found.variances), information) / fit.n)
+    errors = np.sqrt(kind_of_data(fit).variances(fit, (*found.values, *found.variances), information) / fit.n)
     return errors[: len(found.values)], errors[len(found.values) :]
 
 
@@ -57,7 +57,8 @@ def district_variances(
         left[list(variables)] = False
     blocks = list(district_information(fit, information, touching=left)) if left.any() else []
     for block in blocks:
-        found[block.task.variables] = np.array([_block_variance(fit, g, block) for g in gradients])
+        pulled = np.array([block.pull(*with_intercepts(fit, g)) for g in gradients])
+        found[block.task.variables] = block.spreads(pulled)
     if not fit.options.intercepts:
         for variables, spread in found.items():
             at = np.array(variables, dtype=np.intp)
@@ -85,11 +86,6 @@ def _plain_variances(
             if spread is not None:
                 found[task.variables] = spread
     return found
-
-
-def _block_variance(fit: Fit, gradient: Gradient, block: DistrictInformation) -> float:
-    moved, intercepts = with_intercepts(fit, gradient)
-    return block.spread(block.pull(moved, intercepts))
 
 
 def with_intercepts(fit: Fit, gradient: Gradient) -> tuple[Gradient, Floats]:

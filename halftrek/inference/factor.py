@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.estimation.district.block import directions
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
@@ -123,13 +122,13 @@ Pieces = Slopes | Iterable[Slopes]  # gradients may come in pieces, so that many
 
 def expected_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
     """From the information, with the normal quantile."""
-    found = information_of(fit).columns(list(_pieces(slopes)), how.information, how.level)
+    found = kind_of_data(fit).columns(fit, list(_pieces(slopes)), how.information, how.level)
     return Factor.with_quantile(found.told, how.quantile, found.open)
 
 
 def student_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
     """From the observed information, with residual degrees of freedom and quantiles of Student's t."""
-    found = information_of(fit).columns(list(_pieces(slopes)), "observed", how.level)
+    found = kind_of_data(fit).columns(fit, list(_pieces(slopes)), "observed", how.level)
     return Factor(found.grown, _times(found.grown, found.quantile), found.open)
 
 
@@ -139,7 +138,7 @@ def suited_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool) -> Fact
     ``together``: one and the same for all, for what is made of several answers.
     """
     pieces = list(_pieces(slopes))
-    found = information_of(fit).columns(pieces, how.information, how.level)
+    found = kind_of_data(fit).columns(fit, pieces, how.information, how.level)
     plain = Factor.with_quantile(found.told, how.quantile, found.open)
     with np.errstate(divide="ignore", invalid="ignore"):
         lengths = [
@@ -241,7 +240,7 @@ def whole_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: floa
 def row_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
     """The sandwich: what rows (or clusters) contribute to each answer, brought to a triangle block by block."""
     rows_needed(fit, 'interval="robust"')
-    forms = [information_of(fit).row_scores(tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
+    forms = [kind_of_data(fit).row_scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     size = sum(map(len, forms))
     triangle = np.zeros((0, size))
     lost = np.zeros(size, dtype=bool)
@@ -279,30 +278,12 @@ def _pulled(fit: Fit, slopes: Slopes, blocks: list[DistrictInformation]) -> tupl
     if fit.options.intercepts:  # means are no longer free: they move with the intercepts, and T moves them too
         T = T + fit.model.mean[:, None] * errors[:, None, :]
         intercepts, errors = errors, np.zeros_like(errors)
-    return errors, [pull_all(block, T, slopes.omega, intercepts) for block in blocks]
-
-
-def pull_all(block: DistrictInformation, T: Floats, omega: Floats, intercepts: Floats) -> Floats:
-    """Gradients of several answers in the free parameters of one district (see ``DistrictInformation.pull``)."""
-    task, shape, m = block.task, block.task.shape, block.task.shape.slots
-    own, at = block.scale[m:], shape.at
-    full = np.zeros((len(T), shape.parameters))
-    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
-        v = task.variables[j]
-        slope = intercepts[:, v] if slot == block.constant else T[:, slot, v]
-        full[:, a] = slope * own[j] / block.scale[a]
-    if omega.any():
-        grid = np.ix_(range(len(T)), task.variables, task.variables)
-        inside = directions(block.state)[0] @ (omega[grid] * np.outer(own, own))
-        full[:, m:] = 2.0 * inside[:, np.arange(shape.parameters - m), at.target[m:]]
-    link = block.state.problem.link
-    return full if link is None else np.asarray(full @ link[0])
+    return errors, [block.pull_all(T, slopes.omega, intercepts) for block in blocks]
 
 
 def _resolved(block: DistrictInformation, pulled: Floats) -> tuple[Floats, Floats, Floats]:
     """The factor that a district adds, the parts of the gradients without information, and all parts."""
-    scale = np.sqrt(np.maximum(np.diag(block.matrix), 1e-300))
-    values, vectors = np.linalg.eigh(block.matrix / np.outer(scale, scale))
+    values, vectors, scale = block.spectrum
     along = (pulled / scale) @ vectors
     told = values > FLAT * values[-1]
     return along[:, told] / np.sqrt(values[told]), along[:, ~told], along

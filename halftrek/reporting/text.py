@@ -12,7 +12,7 @@ from halftrek.inference import Parameter
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
 from halftrek.inference.how import Interval, asked
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.tables import Cell, count, facts, number, paragraph, table
 from halftrek.results.wording import crude_in_words, crude_meaning
@@ -53,7 +53,7 @@ def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
         [
             ("rows", count(fit.n) + (f" ({fit.moments.dropped:,} more left out)" if fit.moments.dropped else "")),
             ("variables", count(len(graph.observed)) + (f", hidden: {len(graph.latents)}" if graph.latents else "")),
-            *([("missing values", sentence)] if (sentence := information_of(fit).sentence) else []),
+            *([("missing values", sentence)] if (sentence := kind_of_data(fit).sentence(fit)) else []),
             *(("note", str(note)) for note in (*data_notes(fit), *kind_notes(fit))),
             ("log-likelihood", number(fit.loglik, 9)),
             ("status", str(fit.status)),

@@ -14,6 +14,7 @@ from halftrek import estimation, identification
 from halftrek.data import Moments, read_moments
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import BatchFit, DistrictReport, Fit
+from halftrek.estimation.data_kind import refit
 from halftrek.estimation.options import Intercepts, Noise
 from halftrek.estimation.status import troubles
 from halftrek.frames import library_of
@@ -25,7 +26,7 @@ from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued
 from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.evidence.seen import seen_fit, seen_note
 from halftrek.inference.how import asked
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.profiles.profile import higher_start
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes import Note, note
@@ -265,9 +266,7 @@ def _from_higher_ground(fitted: Fit, query: Query, result: float | Gaussian, not
     if start is None:
         return None
     held = fitted.options
-    again = information_of(fitted).refit(
-        fitted.graph, noise=dict(held.noise), intercepts=dict(held.intercepts), start=start
-    )
+    again = refit(fitted, fitted.graph, noise=dict(held.noise), intercepts=dict(held.intercepts), start=start)
     return again if _better(again, fitted) else None
 
 
@@ -299,8 +298,8 @@ def how_of(**uncertainty: Any) -> How:
 def _about_the_fit(fitted: Fit, query: Query) -> list[Note]:
     """What to know of the fit and its data before trusting an answer."""
     notes = list(troubles(fitted.status, fitted.districts, fitted.graph.ancestors(variables_of(query))))
-    if information_of(fitted).sentence:
-        notes.append(note("missing values", text=information_of(fitted).sentence))
+    if kind_of_data(fitted).sentence(fitted):
+        notes.append(note("missing values", text=kind_of_data(fitted).sentence(fitted)))
     if fitted.moments.dropped:
         notes.append(note("rows left out", rows=fitted.moments.dropped))
     if not fitted.moments.has_mean and _needs_means(query, fitted.model):

@@ -24,11 +24,11 @@ from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed
-from halftrek.inference.checks.measures import Measures, measures
+from halftrek.inference.checks.measures import Measures, counted, measures
 from halftrek.inference.checks.robust_fit import measures_by_units, usual_measures
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import is_clustered
 from halftrek.inference.kept import kept
 from halftrek.models import Gaussian
@@ -72,7 +72,7 @@ def rejected(fit: Fit, query: Query | None = None) -> Misfit | None:
 @kept
 def misfit(fit: Fit) -> Misfit | None:
     """The overall test of a fit; None where there is nothing to test, or too few rows to test it."""
-    if not fit.converged or fit.method != "em" or not restrictions(fit):
+    if not fit.converged or fit.method != "em" or not counted(fit)[1]:
         return None
     if sampled(fit) is not None and not has_rows(fit):  # what the weights do to the test, only rows can say
         return None
@@ -82,7 +82,7 @@ def misfit(fit: Fit) -> Misfit | None:
         return None
     if not found.df or found.pvalue is None or not np.isfinite(found.chi2):
         return None
-    few = few_rows(fit, information_of(fit).rows)
+    few = few_rows(fit, kind_of_data(fit).rows(fit))
     if few is None:
         return None
     p = found.pvalue if is_clustered(fit) or needs_rows(fit) else few.tail(found.chi2, found.df)
@@ -93,12 +93,6 @@ def _suited_measures(fit: Fit) -> Measures:
     if is_clustered(fit):
         return usual_measures(fit)[0]
     return measures_by_units(fit)[0] if needs_rows(fit) else measures(fit)
-
-
-def restrictions(fit: Fit) -> int:
-    """How many restrictions the graph puts on the covariances."""
-    data = information_of(fit)
-    return data.covariances + data.means - data.uncounted_means - data.determined()
 
 
 @kept

@@ -17,8 +17,9 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import measures
 from halftrek.inference.checks.missing_checks import partial_correlation, partial_residuals
@@ -27,7 +28,7 @@ from halftrek.inference.checks.robust_fit import ratio_mixture
 from halftrek.inference.checks.scores import Edges
 from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import counts_units
 from halftrek.inference.information.saturated import saturated_information
 from halftrek.models import Floats
@@ -63,18 +64,18 @@ def constraint_tests(fit: Fit, robust: bool | None = None) -> list[Constraint]:
     """
     by_units = counts_units(fit, robust, "tests()")
     independences = fit.graph.implied_independences()
-    data = information_of(fit)
-    rows = [data.independence(x, y, given) for x, y, given in independences]
+    data = kind_of_data(fit)
+    rows = [data.independence(fit, x, y, given) for x, y, given in independences]
     if by_units:
-        rows = _by_units(fit, rows, [_partial_slope(data.unrestricted, one) for one in independences])
-    if fit.n <= len(fit.graph) or not data.has_errors:
+        rows = _by_units(fit, rows, [_partial_slope(data.unrestricted(fit), one) for one in independences])
+    if fit.n <= len(fit.graph) or not data.has_errors(fit):
         return rows  # no saturated model to compare with
     everything = measures(fit)
     remaining = everything.df - sum(not np.isnan(row.p) for row in rows)
     if remaining <= 0:
         return rows
     graph = ancestral(fit.graph, independences)
-    wider = data.refit(graph) if independences else None
+    wider = refit(fit, graph) if independences else None
     found = beyond_independences(fit.graph, graph, fit.model, independences)
     single = _tetrads(fit, found, by_units)
     if len(single) < remaining:
@@ -90,7 +91,7 @@ def _by_units(fit: Fit, rows: list[Constraint], slopes: list[Floats]) -> list[Co
     some = [k for k, row in enumerate(rows) if not np.isnan(row.p)]
     if not some:
         return rows
-    forms = information_of(fit).covariance_scores(np.array([slopes[k] for k in some]))
+    forms = kind_of_data(fit).covariance_scores(fit, np.array([slopes[k] for k in some]))
     found = unit_tests(fit, np.array([rows[k].estimate for k in some]), forms)
     rows = list(rows)
     for k, t, p in zip(some, found.t, found.p, strict=True):
@@ -126,11 +127,12 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
     return Constraint("independence", text, r, "t", float(t), df, 2.0 * float(stdtr(df, -abs(t))))
 
 
-def missing_independence(patterns: Patterns, x: str, y: str, given: tuple[str, ...]) -> Constraint:
+def missing_independence(fit: Fit, x: str, y: str, given: tuple[str, ...]) -> Constraint:
     """The same where values are missing: a Wald test on Fisher's scale, from the unrestricted maximum."""
     from scipy.special import ndtr
 
-    known, nan = saturated_information(patterns), float("nan")
+    patterns, nan = patterns_behind(fit), float("nan")
+    known = saturated_information(patterns)
     text = _independent(x, y, given)
     if known is None:
         why = "no test: the rows do not determine the covariances without the model"
@@ -182,12 +184,12 @@ def _other(fit: Fit, chi2: float, wider: Fit | None, df: int, by_units: bool) ->
 def _tetrads(fit: Fit, tetrads: list[Tetrad], by_units: bool) -> list[Constraint]:
     from scipy.special import ndtr
 
-    rows, data = [], information_of(fit)
-    found = [tetrad_slope(data.unrestricted, one) for one in tetrads]
+    rows, data = [], kind_of_data(fit)
+    found = [tetrad_slope(data.unrestricted(fit), one) for one in tetrads]
     for one, (value, slope) in zip(tetrads, found, strict=True):
         (a, b), (c, d) = one.rows, one.columns
         text = f"cov({a}, {c}) cov({b}, {d}) = cov({a}, {d}) cov({b}, {c})"
-        z = value / data.covariance_error(slope)
+        z = value / data.covariance_error(fit, slope)
         rows.append(Constraint("tetrad", text, value, "z", z, float("nan"), 2.0 * float(ndtr(-abs(z)))))
     if by_units:
         rows = _by_units(fit, rows, [slope for _, slope in found])

@@ -17,7 +17,7 @@ from halftrek.estimation import Fit
 from halftrek.graphs import parse_edge_key
 from halftrek.identification.recipes.recipe import Recipe
 from halftrek.identification.recipes.slopes import solve_with_slope
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, Scores, forms_covariance
 from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
 from halftrek.models import Floats
@@ -74,22 +74,23 @@ def difference(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = 
 
     ``robust`` takes the spread from the rows, by cluster where they have clusters.
     """
-    effect, data = None if recipe is None else effect_of(query, recipe), information_of(fit)
-    if recipe is None or effect is None or not (data.known_pairs.all() and data.has_errors):
+    effect, data = None if recipe is None else effect_of(query, recipe), kind_of_data(fit)
+    if recipe is None or effect is None or not (data.known_pairs(fit).all() and data.has_errors(fit)):
         return None
-    seen = data.unrestricted
+    seen = data.unrestricted(fit)
     found = solve_with_slope(recipe, seen.cov, seen.names)
     model = evaluate(effect, fit.model)
     assert isinstance(model, float)  # an effect is a number
     if found is None or abs(found[0] - model) <= SAME * max(abs(model), abs(found[0])):
         return None
-    moves = _Moves(data.covariance_scores(found[1][None]), data.row_scores(linearize(effect, fit.model).values))
+    gradients = linearize(effect, fit.model).values
+    moves = _Moves(data.covariance_scores(fit, found[1][None]), data.row_scores(fit, gradients))
     spread = mean_squares(fit, [moves])[0] if robust else moves.normal_spread(seen.mean - fit.moments.mean, seen.cov)
     if robust and is_clustered(fit):
         free, widened = count_clusters(fit) - 1.0, 1.0
     else:
-        free = data.rows - len(moves.at)
-        widened = data.rows / max(free, 1.0)
+        free = data.rows(fit) - len(moves.at)
+        widened = data.rows(fit) / max(free, 1.0)
     if free < 1.0:
         return None
     own, both = np.sqrt(np.maximum(spread, 0.0) / fit.n * widened)

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from halftrek.data import Moments
+from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.estimation import Fit
-from halftrek.inference.information.base import information_of
+from halftrek.estimation.data_kind import data_of
+from halftrek.inference.information.base import kind_of_data
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,24 @@ def measures(fit: Fit) -> Measures:
     nan for what needs an unrestricted maximum where none exists. Covariances of pairs that no row has both of are no
     data, so they do not count among the degrees of freedom.
     """
-    data, p = information_of(fit), len(fit.graph)
-    saturated, parameters = data.best_loglik(), data.determined() + data.uncounted_means
-    chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
-    df = data.covariances + data.means - parameters
+    kind, best, p = kind_of_data(fit), best_loglik(data_of(fit)), len(fit.graph)
+    parameters, df = counted(fit)
+    chi2 = max(0.0, 2.0 * (best - fit.loglik))
     free, pairs = _free_roots(fit)
-    baseline = sum(data.best_loglik((v,)) for v in fit.model.names if v not in free)
-    baseline += data.best_loglik(free) if free else 0.0
-    worst = max(0.0, 2.0 * (saturated - baseline)), data.covariances - p - pairs
-    found = _measured(fit, parameters, saturated, chi2, df, worst, _srmr(fit, data.unrestricted))
-    return found if data.has_unrestricted else _without_unrestricted(found)
+    apart = [(v,) for v in fit.model.names if v not in free] + ([tuple(free)] if free else [])
+    baseline = sum(best_loglik(data_of(fit).select(names)) for names in apart)
+    worst = max(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - kind.pairs_apart(fit) - pairs
+    found = _measured(fit, parameters, best, chi2, df, worst, _srmr(fit, kind.unrestricted(fit)))
+    return found if kind.has_unrestricted(fit) else _without_unrestricted(found)
+
+
+def counted(fit: Fit) -> tuple[int, int]:
+    """Parameters that data determine, and degrees of freedom: the moments that data have, less these."""
+    kind, p = kind_of_data(fit), len(fit.graph)
+    means = p if fit.moments.has_mean else 0
+    free = means if kind.by_district and not fit.options.intercepts else 0
+    parameters = kind.determined(fit) + free
+    return parameters, p * (p + 1) // 2 + means - kind.pairs_apart(fit) - parameters
 
 
 def _without_unrestricted(found: Measures) -> Measures:

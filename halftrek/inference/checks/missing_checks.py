@@ -6,17 +6,18 @@ that are not in the graph are directions of a wider model, at whose border the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation
+from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation, Relaxer
 from halftrek.inference.information.incomplete import PatternInformation, RowScores, pattern_information, scores_along
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.saturated import (
@@ -28,13 +29,11 @@ from halftrek.inference.information.saturated import (
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
-AT_ONCE = 1500  # edges that are freed at a time: all their information is one matrix
 
-
-def known_pairs(patterns: Patterns) -> Flags:
+def known_pairs(fit: Fit) -> Flags:
     """Pairs whose covariance is determined without a model: some row has both; none where there is no maximum."""
-    p = len(patterns.names)
-    found = np.full((p, p), patterns.unrestricted.converged)
+    patterns = patterns_behind(fit)
+    found = np.full((len(patterns.names), len(patterns.names)), patterns.unrestricted.converged)
     for v, w in patterns.apart:
         i, j = patterns.names.index(v), patterns.names.index(w)
         found[i, j] = found[j, i] = False
@@ -85,15 +84,12 @@ def residual_moves(fit: Fit) -> Floats | None:
         return None
 
 
-def whole_relaxations(fit: Fit, edges: Edges, gradients: Sequence[Gradient], kind: Kind | None) -> Iterator[Relaxation]:
-    """Some edges at a time."""
-    for some in edges.pieces(AT_ONCE):
-        yield whole_relaxation(fit, some, gradients, kind)
+def whole_relaxer(fit: Fit, kind: Kind | None) -> Relaxer:
+    """What frees edges where values are missing."""
+    return partial(_freed, fit, kind)
 
 
-def whole_relaxation(
-    fit: Fit, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
-) -> Relaxation:
+def _freed(fit: Fit, kind: Kind | None, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
     """Each edge freed alone: score and efficient information per row; nan where data do not determine such an edge.
 
     The expected information is that of lavaan, and right only if values are missing completely at random: where that

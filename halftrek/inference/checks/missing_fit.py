@@ -12,11 +12,10 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.estimation.data_kind import patterns_behind
+from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.missing_checks import residual_moves
 from halftrek.inference.checks.robust_fit import RobustTest
-from halftrek.inference.information.base import information_of
 from halftrek.inference.information.incomplete import scores_along, unit_scores
 from halftrek.inference.information.robust import contributions, mean_squares
 from halftrek.inference.information.saturated import saturated_information
@@ -29,7 +28,7 @@ def missing_scaling(fit: Fit, test: RobustTest, df: int) -> float:
         raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
     names, apart = fit.model.names, patterns_behind(fit).apart
     pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in apart]
-    free = information_of(fit).refit(Graph([], pairs, {}, names))
+    free = refit(fit, Graph([], pairs, {}, names))
     spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
     return (spread[0] - spread[1]) / df
 

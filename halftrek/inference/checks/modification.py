@@ -18,7 +18,7 @@ from halftrek.graphs import Graph
 from halftrek.inference.checks.relaxation import relaxations
 from halftrek.inference.checks.scores import Edge, Edges, Flags, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
 from halftrek.inference.information.information import Kind, district_information
 from halftrek.inference.information.robust import counts_units
@@ -85,7 +85,7 @@ def _rows(fit: Fit, freed: Relaxation, kind: Kind | None, by_units: bool, doubtf
 
     if not len(freed.edges):
         return
-    test: Test = information_of(fit).score_test if kind is None else "score"
+    test: Test = kind_of_data(fit).score_test if kind is None else "score"
     mi = freed.index(fit.n)
     p = chdtrc(1.0, mi)
     if by_units:

@@ -12,48 +12,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation
-from halftrek.inference.information.base import information_of
+from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation, Relaxer
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.tangent import Part, Tangent, tangent
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
-NUMBERS = 4_000_000  # entries of edges that are held at a time ...
-LEAST = 1500  # ... and of so many edges in any case
+LEAST = 1500  # edges that are freed at a time: where districts are not separate all their information is one matrix
+NUMBERS = 4_000_000  # entries of edges that are held at a time
 
 
 def relaxations(
     fit: Fit, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
 ) -> Iterator[Relaxation]:
     """Each edge freed alone, at the fitted parameters; some edges at a time. ``kind`` is for missing values."""
-    return information_of(fit).relaxations(edges, gradients, kind)
+    data = kind_of_data(fit)
+    freed = data.relaxer(fit, kind)
+    for some in edges.pieces(max(LEAST, NUMBERS // len(fit.model.names)) if data.by_district else LEAST):
+        yield freed(some, gradients)
 
 
 def relaxation(fit: Fit, edges: Edges, gradients: Sequence[Gradient] = ()) -> Relaxation:
     """Some edges, all at a time."""
-    return information_of(fit).relaxation(edges, gradients)
+    return kind_of_data(fit).relaxer(fit, None)(edges, gradients)
 
 
-def district_relaxations(
-    fit: Fit, edges: Edges, gradients: Sequence[Gradient], kind: Kind | None
-) -> Iterator[Relaxation]:
-    """Some edges at a time, where moments are complete."""
+def district_relaxer(fit: Fit, kind: Kind | None) -> Relaxer:
+    """What frees edges where moments are complete."""
     if kind == "observed":
         raise InputError("the observed information is for modification indices with missing values; leave it out")
-    base = tangent(fit)
-    for some in edges.pieces(max(LEAST, NUMBERS // len(base.K))):
-        yield district_relaxation(fit, base, some, gradients)
+    return partial(_freed, fit, tangent(fit))
 
 
-def district_relaxation(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
-    """All at a time, where moments are complete."""
+def _freed(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
     X, weight = _entries(base, edges)
     inside, slopes = _answers(fit, base, gradients, edges)
     full = np.where(edges.arrow, np.diag(base.cov)[edges.first], np.diag(base.K)[edges.first]) + weight**2

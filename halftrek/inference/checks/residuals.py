@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.information import DistrictInformation, district_information
@@ -113,10 +113,10 @@ def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
     from scipy.special import ndtr, stdtr
 
     by_units = counts_units(fit, robust, "residuals()")
-    model, data = fit.model, information_of(fit)
-    S = data.unrestricted.cov
-    observed, implied = np.where(data.known_pairs, _correlations(S), np.nan), _correlations(model.cov)
-    errors = data.residual_errors()
+    model, data = fit.model, kind_of_data(fit)
+    S = data.unrestricted(fit).cov
+    observed, implied = np.where(data.known_pairs(fit), _correlations(S), np.nan), _correlations(model.cov)
+    errors = data.residual_errors(fit)
     with np.errstate(invalid="ignore", divide="ignore"):
         restricted = errors > np.sqrt(data.residual_zero / fit.n * _size(S))
         errors, df = _unit_errors(fit, S, restricted) if by_units else (errors, np.inf)
@@ -142,7 +142,7 @@ def _unit_errors(fit: Fit, S: Floats, restricted: NDArray[np.bool_]) -> tuple[Fl
     errors = np.full_like(S, np.nan)
     if not len(i):
         return errors, np.inf
-    (squares,), units = unit_squares(fit, [information_of(fit).residual_scores(i, j)])
+    (squares,), units = unit_squares(fit, [kind_of_data(fit).residual_scores(fit, i, j)])
     errors[i, j] = errors[j, i] = np.sqrt(squares * cluster_correction(int(units)) / fit.n)
     return errors, units - 1.0
 

@@ -13,23 +13,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from halftrek.data import Moments, RowReader
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
-from halftrek.inference.checks.mixture import Mixture, mixture
-from halftrek.inference.information.base import information_of
+from halftrek.inference.checks.mixture import Mixture, Squares, mixture
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, informed, score_forms
 from halftrek.inference.information.information import district_information
 from halftrek.inference.information.robust import (
-    NUMBERS,
-    cluster_correction,
     count_units,
     counts_units,
     is_clustered,
     mean_squares,
     rows_needed,
-    sums_by,
 )
 from halftrek.models import Floats
 
@@ -157,8 +154,8 @@ class _Indices:
 def _indices(fit: Fit, baseline: Fit, plain: Measures, c: float, b: float) -> _Indices:
     """From ratios and their means under the models: those of the likelihood, or of what complete rows would have."""
     df, base_df, n = plain.df, plain.baseline_df, plain.n
-    found = information_of(fit).as_complete(plain.chi2, c * df)
-    worst = information_of(baseline).as_complete(plain.baseline_chi2, b * base_df)
+    found = kind_of_data(fit).as_complete(fit, plain.chi2, c * df)
+    worst = kind_of_data(baseline).as_complete(baseline, plain.baseline_chi2, b * base_df)
     if found is None or worst is None or found[1] <= 0.0:
         return _Indices()
     (ratio, mean), (base, base_mean) = found, worst
@@ -181,7 +178,7 @@ def ratio_mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
     size = len(fit.graph) * (len(fit.graph) + 3) // 2
     if fit.n * size**2 <= WORK:
         return mixture(fit, larger)
-    test, df = information_of(fit).scaled_test, measures(fit).df
+    test, df = kind_of_data(fit).scaled_test, measures(fit).df
     mean = df * (scaling_factor(fit, test, df) or 0.0)
     if larger is not None:
         wide = measures(larger).df
@@ -194,7 +191,7 @@ def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
     """The number that the likelihood-ratio statistic is divided by; None without degrees of freedom."""
     if not df:
         return None
-    factor = information_of(fit).scaling(test, df)
+    factor = kind_of_data(fit).scaling(fit, test, df)
     return factor if factor > 0.0 else None
 
 
@@ -225,7 +222,8 @@ def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
     about = white @ fit.moments.cov @ white.T
     rows = rows_needed(fit, "measures(robust=True)")
     if rows.cluster is not None:
-        return _unrestricted_by_cluster(rows, fit.moments, white, about)
+        (squares,), p = mean_squares(fit, [Squares(white, np.zeros(len(white)))]), len(white)
+        return float(squares[-p:].sum()), float(squares[:-p].sum())
     means = covariances = 0.0
     for block in rows.blocks(like=fit.moments):
         Y = (block.values - fit.moments.mean) @ white.T
@@ -240,27 +238,9 @@ def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
     return means / fit.n, covariances / fit.n
 
 
-def _unrestricted_by_cluster(rows: RowReader, moments: Moments, white: Floats, about: Floats) -> tuple[float, float]:
-    p = len(white)
-    i, j = np.triu_indices(p)
-    share = np.where(i == j, 0.5, 1.0)
-    sums = np.zeros((0, 1 + p + len(i)))
-    size = max(64, NUMBERS // len(i))
-    for block in rows.blocks(like=moments):
-        assert block.cluster is not None
-        for start in range(0, len(block), size):
-            part = slice(start, start + size)
-            Y = (block.values[part] - moments.mean) @ white.T
-            scores = np.concatenate([np.ones((len(Y), 1)), Y, Y[:, i] * Y[:, j] - about[i, j]], axis=1)
-            weighted = scores if block.weights is None else scores * block.weights[part, None]
-            sums = sums_by(block.cluster[part], weighted, sums)
-    squares = (sums**2).sum(axis=0) * cluster_correction(int((sums[:, 0] > 0.0).sum())) / moments.n
-    return float(squares[1 : p + 1].sum()), float(squares[p + 1 :] @ share)
-
-
 def _baseline(fit: Fit) -> Fit:
     """The fit of the baseline model to the same rows: no edges but the covariances among exogenous variables."""
     graph = fit.graph
     roots = {v for v in graph.observed if not graph.parents(v)}
     arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
-    return information_of(fit).refit(Graph([], arcs, {}, graph.observed))
+    return refit(fit, Graph([], arcs, {}, graph.observed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from threading import Lock
@@ -19,7 +20,7 @@ from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
 from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import contributions, count_clusters
 from halftrek.models import Floats
 from halftrek.notes import Note, note
@@ -28,6 +29,7 @@ from halftrek.queries.gradients import linearize
 
 Kind = Literal["bootstrap", "parametric", "jackknife"]
 Key = tuple[Kind, int, int]
+Maker = Callable[[Fit, Kind, int, int, Progress | None], "Replicates"]  # from how many, a seed, and what is told of it
 
 AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
 KEPT = 4  # sets of replicates that are kept for each fit
@@ -91,7 +93,7 @@ def replicates_of(
 def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     if fit.method != "em":
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
-    return information_of(fit).replicates(kind, replicates, random_state, progress)
+    return kind_of_data(fit).replicates(fit, kind, replicates, random_state, progress)
 
 
 def together(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
@@ -197,7 +199,7 @@ def bootstrap_spread(
 def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
     """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
     found = linearize(query, fit.model)
-    scores = information_of(fit).row_scores((*found.values, *found.variances))
+    scores = kind_of_data(fit).row_scores(fit, (*found.values, *found.variances))
     second, third = np.zeros(len(scores)), np.zeros(len(scores))
     if kind == "parametric":
         for share, form in scores.parts(fit.model.mean - fit.moments.mean):

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from halftrek.data import Patterns
 from halftrek.estimation import Fit
-from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate as evaluate_patterns
 from halftrek.estimation.missing.incomplete import information as pattern_hessian
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.delta import district_variances
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import PatternInformation, pattern_information
 from halftrek.inference.information.information import Kind
 from halftrek.inference.kept import kept
@@ -94,7 +93,7 @@ class Support:
 
 def support(fit: Fit, gradients: Sequence[Gradient]) -> Support:
     """What numbers with these gradients rest on."""
-    return information_of(fit).support(gradients)
+    return kind_of_data(fit).support(fit, gradients, None)
 
 
 def district_support(fit: Fit, gradients: Sequence[Gradient], information: Kind) -> Support:
@@ -169,8 +168,9 @@ def seen_support(fit: Fit, pulled: Floats) -> Support:
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
     known, whole = pattern_information(fit, "expected"), complete_information(fit)
     belongs = _belongs(known)
-    have = _rows_with(fit, [(j,) for j in range(len(fit.model.names))])
-    entire = _rows_with(fit, [_around(fit, variables) for variables in sizes])
+    rows_having = kind_of_data(fit).rows_having
+    have = np.array([rows_having(fit, (v,)) for v in fit.model.names])
+    entire = [rows_having(fit, _around(fit, variables)) for variables in sizes]
     variance, rows = np.zeros((len(pulled), len(sizes))), np.full((len(pulled), len(sizes)), fit.n)
     for d, variables in enumerate(sizes):
         own = np.where(belongs[:, list(variables)].any(axis=1), pulled, 0.0)
@@ -185,19 +185,10 @@ def seen_support(fit: Fit, pulled: Floats) -> Support:
     return Support(variance, rows, np.array(list(sizes.values()), dtype=float))
 
 
-def _around(fit: Fit, variables: tuple[int, ...]) -> tuple[int, ...]:
+def _around(fit: Fit, variables: tuple[int, ...]) -> set[str]:
     """The variables of a district and of its equations."""
-    names, place = fit.model.names, {v: i for i, v in enumerate(fit.model.names)}
-    found = {*variables, *(place[u] for j in variables for u in fit.graph.parents(names[j]))}
-    return tuple(sorted(found))
-
-
-def _rows_with(fit: Fit, sets: Sequence[tuple[int, ...]]) -> Floats:
-    """How many rows have all variables of each set."""
-    patterns = patterns_behind(fit)
-    place = {v: i for i, v in enumerate(patterns.names)}
-    at = [[place[fit.model.names[j]] for j in chosen] for chosen in sets]
-    return np.array([patterns.n @ patterns.observed[:, chosen].all(axis=1) for chosen in at])
+    inside = [fit.model.names[j] for j in variables]
+    return {*inside, *(u for v in inside for u in fit.graph.parents(v))}
 
 
 def _belongs(known: PatternInformation) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from halftrek.data.weights import Sampled
 from halftrek.errors import HalftrekError
 from halftrek.estimation import Fit
 from halftrek.graphs import Graph
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.models import Gaussian
 from halftrek.notes import Note
 from halftrek.queries import Query, evaluate, variables_of
@@ -20,7 +20,7 @@ from halftrek.queries import Query, evaluate, variables_of
 
 def seen_moments(fit: Fit, names: Sequence[str]) -> Moments:
     """The moments of the rows that have all of these variables; no model has filled in any of their values."""
-    return information_of(fit).seen_moments(names)
+    return kind_of_data(fit).seen_moments(fit, names)
 
 
 def seen_rows(fit: Fit, like: Moments) -> RowReader | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from halftrek.estimation import Fit
 from halftrek.inference.delta import with_intercepts
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import DistrictInformation, district_information
 from halftrek.models import Floats
@@ -26,7 +26,7 @@ SHARE = 0.01  # of an answer's variance that a district has to have to count
 
 def strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
     """For each number with these gradients the strength of the weakest district that it rests on."""
-    return information_of(fit).strengths(gradients) if len(gradients) else np.zeros(0)
+    return kind_of_data(fit).strengths(fit, gradients) if len(gradients) else np.zeros(0)
 
 
 def district_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:

@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.status import Status
@@ -55,8 +56,9 @@ def _plain_covariances(fit: Fit) -> tuple[int, NDArray[np.bool_]]:
     return count, others
 
 
-def whole_dimension(fit: Fit, patterns: Patterns) -> int:
+def whole_dimension(fit: Fit) -> int:
     """How many parameters rows with missing values determine, means among them."""
+    patterns = patterns_behind(fit)
     own = pattern_information(fit, "expected")
     if not patterns.apart and not fit.options.noise and not fit.options.intercepts:
         return exact_dimension(fit.graph) + len(fit.graph)

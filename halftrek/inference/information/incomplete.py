@@ -20,7 +20,7 @@ from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.information.influence import Forms
-from halftrek.inference.information.information import FLAT, LEAK, Kind
+from halftrek.inference.information.information import FLAT, Kind, solved
 from halftrek.inference.kept import kept
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
@@ -45,15 +45,8 @@ class PatternInformation:
         return self.space.pull(gradient, self.theta)
 
     def direction(self, pulled: Floats) -> Floats:
-        """``I^+ g``; nan if g needs what data do not tell."""
-        if not pulled.any():
-            return np.zeros_like(pulled)
-        along, lost = self.told.T @ pulled, self.flat.T @ pulled
-        largest = max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0))
-        inner = self.told.T @ self.matrix @ self.told
-        if np.abs(lost).max(initial=0.0) > LEAK * largest or np.linalg.eigvalsh(inner)[0] <= 0.0:
-            return np.full_like(pulled, np.nan)
-        return np.asarray(self.told @ np.linalg.solve(inner, along))
+        """``I^+ g``; nan if g needs what data do not determine."""
+        return solved(self.matrix, self.told, self.flat, pulled) if pulled.any() else np.zeros_like(pulled)
 
     def spread(self, pulled: Floats) -> float:
         """Asymptotic variance, times the number of rows, of a number with this gradient in the parameters."""

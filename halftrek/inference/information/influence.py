@@ -19,7 +19,8 @@ from halftrek.estimation import Fit
 from halftrek.estimation.district.block import directions, fisher
 from halftrek.estimation.plan import PAD, make_plan
 from halftrek.inference.checks.scores import RowForms
-from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, district_information
+from halftrek.inference.delta import with_intercepts
+from halftrek.inference.information.information import FLAT, DistrictInformation, district_information, solved
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
@@ -86,13 +87,13 @@ def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:
     """How a row, times n, moves numbers with these gradients; nan where data do not determine them."""
     p = len(fit.model.names)
     linear, square = np.zeros((len(gradients), p)), np.zeros((len(gradients), p, p))
-    pulled = [_parts(fit, g) for g in gradients]
+    pulled = [with_intercepts(fit, g) for g in gradients]
     used = np.zeros(p, dtype=bool)
-    for k, (g, intercepts, means) in enumerate(pulled):
-        linear[k] = means
+    for k, (g, intercepts) in enumerate(pulled):
+        linear[k] = g.mean
         used |= g.T.any(axis=0) | g.omega.any(axis=0) | (intercepts != 0.0)
     for block in district_information(fit, "observed", touching=used):
-        along = np.stack([direction(block, block.pull(g, intercepts)) for g, intercepts, _ in pulled])
+        along = np.stack([direction(block, block.pull(g, intercepts)) for g, intercepts in pulled])
         forms = score_forms(fit, block, -along)
         linear[:, forms.at] += forms.linear
         square[:, forms.at[:, None], forms.at] += forms.square
@@ -100,27 +101,9 @@ def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:
     return Forms(at, linear[:, at], square[:, at][:, :, at])
 
 
-def _parts(fit: Fit, gradient: Gradient) -> tuple[Gradient, Floats, Floats]:
-    """A gradient in parameters, its part in the intercepts (where some are fixed), its part in the means (else)."""
-    if not fit.options.intercepts:
-        return gradient, np.zeros(len(gradient.mean)), gradient.mean
-    intercepts = fit.model.B @ gradient.mean
-    none = np.zeros_like(gradient.mean)
-    return Gradient(gradient.T + np.outer(fit.model.mean, intercepts), gradient.omega, none), intercepts, none
-
-
 def direction(block: DistrictInformation, pulled: Floats) -> Floats:
-    """``I^-1 g`` for the information of a district; nan if g needs what data do not tell."""
-    if not pulled.any():
-        return np.zeros_like(pulled)
-    told, flat = informed(block)
-    along, lost = told.T @ pulled, flat.T @ pulled
-    inner = told.T @ block.matrix @ told
-    if np.abs(lost).max(initial=0.0) > LEAK * max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0)):
-        return np.full_like(pulled, np.nan)
-    if np.linalg.eigvalsh(inner)[0] <= 0.0:  # not at a maximum
-        return np.full_like(pulled, np.nan)
-    return np.asarray(told @ np.linalg.solve(inner, along))
+    """``I^-1 g`` for the information of a district; nan if g needs what data do not determine."""
+    return solved(block.matrix, *informed(block), pulled) if pulled.any() else np.zeros_like(pulled)
 
 
 def informed(block: DistrictInformation) -> tuple[Floats, Floats]:

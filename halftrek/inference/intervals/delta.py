@@ -9,7 +9,7 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.inference.factor import Factor, Pieces, expected_factor
 from halftrek.inference.how import How
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals.base import IntervalKind, Spread
 from halftrek.queries.gradients import Gradient
 
@@ -25,7 +25,7 @@ class Delta(IntervalKind):
     )
 
     def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
-        errors = np.sqrt(information_of(fit).variances(gradients, how.information) / fit.n)
+        errors = np.sqrt(kind_of_data(fit).variances(fit, gradients, how.information) / fit.n)
         return Spread(errors, how.quantile * errors)
 
     def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:

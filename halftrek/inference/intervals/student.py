@@ -9,7 +9,7 @@ import numpy as np
 from halftrek.estimation import Fit
 from halftrek.inference.factor import Factor, Pieces, student_factor
 from halftrek.inference.how import How
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals.base import IntervalKind, Spread
 from halftrek.queries.gradients import Gradient
 
@@ -22,8 +22,12 @@ class Student(IntervalKind):
     rests_on = "Intervals are from normal theory: with few rows they hold for errors that are close to normal."
 
     def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
-        rests = information_of(fit).support(gradients, "observed")
-        errors = information_of(fit).few_rows_errors(gradients, rests, how.information)
+        kind = kind_of_data(fit)
+        rests = kind.support(fit, gradients, "observed")
+        if kind.by_district:  # what it rests on is all there is
+            errors = np.sqrt(rests.variance.sum(axis=1))
+        else:
+            errors = np.sqrt(kind.variances(fit, gradients, how.information) / fit.n)
         growth = rests.growth()
         with np.errstate(invalid="ignore"):
             grown = np.where(errors == 0.0, 0.0, errors * growth)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.districts import district_landscape
 from halftrek.inference.information.landscape import Landscape, Point, Target
 from halftrek.inference.profiles.constrained import Held, line_search, local_model, moved_to
@@ -50,7 +50,7 @@ def curvature(fit: Fit, query: Query, k: int, ends: Floats, nominal: float) -> C
 
     Fits whose districts are not separate, and answers with very many parameters, are not looked at.
     """
-    if not information_of(fit).by_district or not np.isfinite(ends).all() or not ends[0] < ends[1]:
+    if not kind_of_data(fit).by_district or not np.isfinite(ends).all() or not ends[0] < ends[1]:
         return None
     land = district_landscape(fit, Target(query, "value", k))
     if not len(land.relevant) or len(land.start) > LARGEST:

@@ -18,7 +18,7 @@ from halftrek.graphs import Graph, parse_edge_key
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
 from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
 from halftrek.inference.how import How
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank, random_fit
 from halftrek.inference.information.incomplete import parameter_errors, parameter_scores
 from halftrek.inference.information.influence import Forms, direction, influence, score_forms
@@ -119,7 +119,7 @@ def _rows(fit: Fit, how: How) -> list[Parameter]:
     drawn = kind.replicates(fit, how)
     if drawn is not None:
         return draws_of_parameters(parameter_rows(fit, interval="delta", level=how.level), drawn, fit, how)
-    rows, intercepts, reaches, doubtful = information_of(fit).parameters(how)
+    rows, intercepts, reaches, doubtful = kind_of_data(fit).parameters(fit, how)
     pairs = enumerate(zip(intercepts, reaches, strict=True))
     rows += [_intercept(fit, j, error, reach) for j, (error, reach) in pairs]
     unknown = undetermined_parameters(fit.graph, fit.options) if doubtful else frozenset()
@@ -137,13 +137,10 @@ def district_parameters(fit: Fit, how: How) -> ParameterRows:
     if how.interval is None and any(few):
         observed = district_information(fit, "observed")
         blocks = [careful if so else block for block, careful, so in zip(blocks, observed, few, strict=True)]
-    match kind.name:
-        case "robust":
-            inside, intercepts = _robust(fit, blocks)
-        case "sandwich":
-            inside, intercepts = _from_moments(fit, blocks)
-        case _:
-            inside, intercepts = _by_information(fit, blocks)
+    if kind.name in ("robust", "sandwich"):
+        inside, intercepts = _by_sandwich(fit, blocks, from_rows=kind.needs_rows)
+    else:
+        inside, intercepts = _by_information(fit, blocks)
     reaches = [_block_reach(fit, block, how, few=so) for block, so in zip(blocks, few, strict=True)]
     of_variable = {v: reach for block, reach in zip(blocks, reaches, strict=True) for v in block.task.variables}
     each = [of_variable[j] for j in range(len(intercepts))]
@@ -158,7 +155,7 @@ def district_parameters(fit: Fit, how: How) -> ParameterRows:
 
 def rows_are_plenty(fit: Fit, level: float) -> bool:
     """True if an interval for large samples is right for every parameter."""
-    if not information_of(fit).by_district:
+    if not kind_of_data(fit).by_district:
         return False  # it takes a closer look
     most = max(equation_sizes(make_plan(fit.graph, fit.model.names, fit.options)).values(), default=1)
     return bool(one_equation(fit.n, most).plenty(level)[0])
@@ -213,16 +210,14 @@ def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[F
     return [np.sqrt(s / fit.n) for s in spread], np.sqrt(np.array(intercepts) / fit.n)
 
 
-def _robust(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
-    """The same from the sandwich, in one pass over the rows."""
-    rows_needed(fit, 'interval="robust"')
-    errors = [np.sqrt(s / fit.n) for s in mean_squares(fit, _forms(fit, blocks))]
-    return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
-
-
-def _from_moments(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
-    """The same from moments alone, whatever the model says of them."""
-    errors = [np.sqrt(form.normal_moments(fit.moments.cov)[0] / fit.n) for form in _forms(fit, blocks)]
+def _by_sandwich(fit: Fit, blocks: list[DistrictInformation], *, from_rows: bool) -> tuple[list[Floats], Floats]:
+    """The same from one pass over the rows, or from moments alone, whatever the model says of them."""
+    if from_rows:
+        rows_needed(fit, 'interval="robust"')
+        squares = mean_squares(fit, _forms(fit, blocks))
+    else:
+        squares = [form.normal_moments(fit.moments.cov)[0] for form in _forms(fit, blocks)]
+    errors = [np.sqrt(square / fit.n) for square in squares]
     return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
 
 

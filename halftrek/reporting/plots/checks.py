@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.reporting.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 
@@ -63,9 +63,9 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     """Observed less implied correlation of every pair: where the model misses what the data say."""
     names = fit.moments.names
     model = fit.model.reorder(names)
-    data = information_of(fit)
-    gap = _correlations(data.unrestricted.select(names).cov) - _correlations(model.cov)
-    gap[~data.known_pairs] = np.nan
+    data = kind_of_data(fit)
+    gap = _correlations(data.unrestricted(fit).select(names).cov) - _correlations(model.cov)
+    gap[~data.known_pairs(fit)] = np.nan
     if np.isnan(gap).all():
         raise InputError("plot_residuals: the rows do not determine the correlations without the model")
     p = len(names)

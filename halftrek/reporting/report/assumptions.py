@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.graphs import parse_edge_key
 from halftrek.inference import How
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import kind_of
 from halftrek.reporting.report.uncertainty import for_tables
 from halftrek.reporting.tables import count, number
@@ -115,8 +115,8 @@ def _rows(fit: Fit) -> str:
 
 
 def _missing(fit: Fit) -> list[str]:
-    if information_of(fit).assumption:
-        return [information_of(fit).assumption]
+    if kind_of_data(fit).assumption:
+        return [kind_of_data(fit).assumption]
     if fit.moments.dropped:
         rows = "One row" if fit.moments.dropped == 1 else f"{count(fit.moments.dropped)} rows"
         return [f"{rows} with missing values are left out: the rest must be like them in what the graph describes."]

@@ -15,7 +15,7 @@ from halftrek.data.weights import Counted
 from halftrek.estimation.data_kind import data_of
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.reporting.report.page import Markup, Section, facts, heading, p_value, soft, table, text
 from halftrek.reporting.tables import Cell, count
 
@@ -48,8 +48,8 @@ def data_section(fit: Fit) -> Section:
 
 
 def _sentence(fit: Fit) -> str:
-    if information_of(fit).sentence:
-        return f"{information_of(fit).sentence}."
+    if kind_of_data(fit).sentence(fit):
+        return f"{kind_of_data(fit).sentence(fit)}."
     counted = isinstance(fit.moments.weighting, Counted)
     what = f"{count(fit.n)} {'rows by the sum of their weights' if counted else 'rows'}"
     if fit.moments.dropped:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.data.categories import bare_names
 from halftrek.inference import How
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.page import Markup, Section, facts, heading, listing, soft
@@ -104,7 +104,7 @@ def _data(fit: Fit, how: How) -> tuple[list[str], str]:
     if name is not None:
         return [repr(name)], ""
     needs_rows = how.interval is not None and KINDS[how.interval].needs_rows
-    if needs_rows or not information_of(fit).moments_suffice or len(fit.moments.names) > _WIDEST:
+    if needs_rows or not kind_of_data(fit).moments_suffice or len(fit.moments.names) > _WIDEST:
         names = bare_names(fit.moments.names, () if fit.rows is None else fit.rows.categories) or ()
         columns = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         what = f"{count(fit.n)} rows" + (f" of a {fit.frame} frame" if fit.frame else "")

@@ -19,7 +19,7 @@ from halftrek.inference.checks.measures import measures
 from halftrek.inference.checks.multiplicity import benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import explained, residuals
 from halftrek.inference.checks.tetrads import Tetrad, tetrad_slope
-from halftrek.inference.information.base import information_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model
 from tests.inference.checks.test_modification import CHAIN_GRAPH, FACTOR_GRAPH, HOLZINGER, political
@@ -156,9 +156,9 @@ def test_p_values_of_tetrads_are_uniform():
     tetrad = Tetrad(("a", "b"), ("c", "d"))
     z = []
     for seed in range(1000):
-        data = information_of(fit(Graph([], observed=model.names), moments_of(model, 1000, seed)))
-        value, slope = tetrad_slope(data.unrestricted, tetrad)
-        z.append(value / data.covariance_error(slope))
+        found = fit(Graph([], observed=model.names), moments_of(model, 1000, seed))
+        value, slope = tetrad_slope(found.moments, tetrad)
+        z.append(value / kind_of_data(found).covariance_error(found, slope))
     assert uniform(2.0 * np.array([NormalDist().cdf(-abs(x)) for x in z]))
 
 
