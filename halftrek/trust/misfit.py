@@ -24,7 +24,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed
-from halftrek.inference.checks.measures import Measures, counted, measures
+from halftrek.inference.checks.measures import counted
 from halftrek.inference.checks.robust_fit import measures_by_units, usual_measures
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
@@ -77,7 +77,8 @@ def misfit(fit: Fit) -> Misfit | None:
     if sampled(fit) is not None and not has_rows(fit):  # what the weights do to the test, only rows can say
         return None
     try:
-        found = _suited_measures(fit)
+        by_units = not is_clustered(fit) and needs_rows(fit)
+        found = measures_by_units(fit)[0] if by_units else usual_measures(fit)[0]
     except HalftrekError:  # rows that are gone, clusters that are too few
         return None
     if not found.df or found.pvalue is None or not np.isfinite(found.chi2):
@@ -87,12 +88,6 @@ def misfit(fit: Fit) -> Misfit | None:
         return None
     p = found.pvalue if is_clustered(fit) or needs_rows(fit) else few.tail(found.chi2, found.df)
     return Misfit(found.chi2, found.df, p, few.factor)
-
-
-def _suited_measures(fit: Fit) -> Measures:
-    if is_clustered(fit):
-        return usual_measures(fit)[0]
-    return measures_by_units(fit)[0] if needs_rows(fit) else measures(fit)
 
 
 @kept

@@ -19,7 +19,6 @@ from halftrek.identification.recipes.recipe import Combination, LinearStep, Reci
 from halftrek.identification.recipes.recipe_slopes import Sloped, slopes_of
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.robust import is_clustered, mean_squares
 from halftrek.models import Floats
 from halftrek.notes import Note, note
@@ -96,8 +95,7 @@ def _spread(fit: Fit, slope: Floats, sigma: Floats) -> float:
     These are looked at where they are in clusters or have sampling weights.
     """
     if kind_of_data(fit).moments_suffice and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None):
-        forms = Forms(np.arange(len(sigma)), np.zeros((1, len(sigma))), slope[None])
-        return float(mean_squares(fit, [forms])[0][0])
+        return float(mean_squares(fit, [kind_of_data(fit).covariance_scores(fit, slope[None])])[0][0])
     return _normal_spread(slope, sigma)
 
 

@@ -29,8 +29,8 @@ from halftrek.inference.checks.scores import Edges
 from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.incomplete import saturated_information
 from halftrek.inference.information.robust import counts_units
-from halftrek.inference.information.saturated import saturated_information
 from halftrek.models import Floats
 
 Kind = Literal["independence", "other constraints", "tetrad", "missing edge"]
@@ -112,13 +112,7 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
 
     text = _independent(x, y, given)
     at = [moments.names.index(v) for v in (x, y, *given)]
-    cov = moments.cov[np.ix_(at, at)]
-    sd = np.sqrt(np.diag(cov))
-    cov = cov / np.outer(sd, sd)  # what counts as dependent must not depend on units
-    left = cov[:2, :2]
-    if given:
-        left = left - cov[:2, 2:] @ np.linalg.lstsq(cov[2:, 2:], cov[2:, :2], rcond=None)[0]
-    r = float(np.clip(left[0, 1] / np.sqrt(left[0, 0] * left[1, 1]), -1.0, 1.0))
+    r = float(np.clip(partial_residuals(moments, at)[0], -1.0, 1.0))
     df = moments.n - 2.0 - len(given)
     if df <= 0:
         nan = float("nan")

@@ -57,13 +57,11 @@ def measures(fit: Fit) -> Measures:
     data, so they do not count among the degrees of freedom.
     """
     kind, best, p = kind_of_data(fit), best_loglik(data_of(fit)), len(fit.graph)
-    parameters, df = counted(fit)
-    chi2 = max(0.0, 2.0 * (best - fit.loglik))
     free, pairs = _free_roots(fit)
     apart = [(v,) for v in fit.model.names if v not in free] + ([tuple(free)] if free else [])
     baseline = sum(best_loglik(data_of(fit).select(names)) for names in apart)
     worst = max(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - kind.pairs_apart(fit) - pairs
-    found = _measured(fit, parameters, best, chi2, df, worst, _srmr(fit, kind.unrestricted(fit)))
+    found = _measured(fit, counted(fit), best, worst, _srmr(fit, kind.unrestricted(fit)))
     return found if kind.has_unrestricted(fit) else _without_unrestricted(found)
 
 
@@ -86,16 +84,10 @@ def _without_unrestricted(found: Measures) -> Measures:
 
 
 def _measured(
-    fit: Fit,
-    parameters: int,
-    saturated: float,
-    chi2: float,
-    df: int,
-    baseline: tuple[float, int],
-    srmr: tuple[float, float],
+    fit: Fit, counts: tuple[int, int], saturated: float, baseline: tuple[float, int], srmr: tuple[float, float]
 ) -> Measures:
-    n = fit.n
-    baseline_chi2, baseline_df = baseline
+    n, chi2 = fit.n, max(0.0, 2.0 * (saturated - fit.loglik))
+    (parameters, df), (baseline_chi2, baseline_df) = counts, baseline
     low, high = rmsea_range(chi2, df, n)
     return Measures(
         n=n,

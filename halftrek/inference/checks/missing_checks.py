@@ -8,24 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from halftrek.data import Moments
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.estimation.data_kind import patterns_behind
+from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation, Relaxer
-from halftrek.inference.information.incomplete import PatternInformation, RowScores, pattern_information, scores_along
-from halftrek.inference.information.information import Kind
-from halftrek.inference.information.saturated import (
+from halftrek.graphs import Graph
+from halftrek.inference.checks.robust_fit import RobustTest
+from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation
+from halftrek.inference.information.incomplete import (
+    PatternInformation,
+    RowScores,
     covariance_error,
     moment_information,
     moved_moments,
+    pattern_information,
     saturated_information,
+    scores_along,
+    unit_scores,
 )
+from halftrek.inference.information.information import Kind
+from halftrek.inference.information.robust import contributions, mean_squares
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
@@ -84,12 +91,7 @@ def residual_moves(fit: Fit) -> Floats | None:
         return None
 
 
-def whole_relaxer(fit: Fit, kind: Kind | None) -> Relaxer:
-    """What frees edges where values are missing."""
-    return partial(_freed, fit, kind)
-
-
-def _freed(fit: Fit, kind: Kind | None, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
+def freed(fit: Fit, kind: Kind | None, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
     """Each edge freed alone: score and efficient information per row; nan where data do not determine such an edge.
 
     The expected information is that of lavaan, and right only if values are missing completely at random: where that
@@ -164,12 +166,55 @@ def partial_residuals(moments: Moments, at: list[int]) -> tuple[float, Floats, F
     Both have unit variance. Their covariance has the slope ``u v'``: how u and v themselves move does not matter, as
     they make what is left least.
     """
-    given = at[2:]
-    left = np.zeros((2, len(moments.names)))
+    given, sd = at[2:], np.sqrt(np.diag(moments.cov))
+    R = moments.cov / np.outer(sd, sd)  # what counts as dependent must not depend on units
+    left = np.zeros((2, len(sd)))
     for line, i in zip(left, at[:2], strict=True):
         line[i] = 1.0
         if given:
-            line[given] = -np.linalg.lstsq(moments.cov[np.ix_(given, given)], moments.cov[given, i], rcond=None)[0]
-    spread = left @ moments.cov @ left.T
-    u, v = left / np.sqrt(np.diag(spread))[:, None]
-    return float(u @ moments.cov @ v), u, v
+            line[given] = -np.linalg.lstsq(R[np.ix_(given, given)], R[given, i], rcond=None)[0]
+    u, v = left / np.sqrt(np.diag(left @ R @ left.T))[:, None]
+    return float(u @ R @ v), u / sd, v / sd
+
+
+def missing_scaling(fit: Fit, test: RobustTest, df: int) -> float:
+    """What the likelihood ratio is divided by in a scaled test, from the observed information of either model."""
+    if test == "satorra-bentler":
+        raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
+    names, apart = fit.model.names, patterns_behind(fit).apart
+    pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in apart]
+    free = refit(fit, Graph([], pairs, {}, names))
+    spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
+    return (spread[0] - spread[1]) / df
+
+
+def complete_ratio(fit: Fit) -> tuple[float, float] | None:
+    """n times the discrepancy of complete rows, and its mean under the model; None where it does not exist.
+
+    With missing values a likelihood ratio counts a misfit for less than complete rows would, so that an index from it
+    looks better the more is missing. Instead the unrestricted and the fitted moments are put into the discrepancy of
+    complete rows, ``F = log|Sigma| - log|S| + tr(S Sigma^-1) - p + d' Sigma^-1 d``, less what it has by chance: with W
+    the information of a complete row about the moments and V the spread of their residuals, ``tr(W V) / n`` (Zhang and
+    Savalei 2022).
+    """
+    patterns = patterns_behind(fit)
+    known, moved = saturated_information(patterns), residual_moves(fit)
+    if known is None or moved is None:
+        return None
+    model, seen = fit.model, patterns.unrestricted.moments
+    K, gap = np.linalg.inv(model.cov), seen.mean - model.mean
+    logs = np.linalg.slogdet(model.cov)[1] - np.linalg.slogdet(seen.cov)[1]
+    discrepancy = float(logs + np.trace(seen.cov @ K) - len(gap) + gap @ K @ gap)
+    residuals = scores_along(fit, known.space, known.theta, moved)
+    spread = np.zeros((known.space.size, known.space.size))
+    for values, weights in contributions(fit, [residuals]):
+        spread += values.T @ (values if weights is None else values * weights[:, None])
+    dmean, dcov = known.space.jacobian(known.theta)
+    return fit.n * discrepancy, float((_complete_information(K, dmean, dcov) * spread).sum()) / fit.n
+
+
+def _complete_information(K: Floats, dmean: Floats, dcov: Floats) -> Floats:
+    """The information of a complete row about parameters that move mean and covariance so."""
+    size, white = len(dmean), np.linalg.cholesky(K)
+    moved = (white.T @ dcov @ white).reshape(size, -1)
+    return np.asarray(0.5 * moved @ moved.T + dmean @ K @ dmean.T)

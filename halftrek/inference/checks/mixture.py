@@ -23,9 +23,8 @@ from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.checks.scores import Ints, RowForms
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.incomplete import scores_along
+from halftrek.inference.information.incomplete import moved_moments, saturated_information, scores_along
 from halftrek.inference.information.robust import cluster_correction, contributions
-from halftrek.inference.information.saturated import moved_moments, saturated_information
 from halftrek.models import Floats
 
 

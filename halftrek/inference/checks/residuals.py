@@ -115,24 +115,20 @@ def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
     by_units = counts_units(fit, robust, "residuals()")
     model, data = fit.model, kind_of_data(fit)
     S = data.unrestricted(fit).cov
-    observed, implied = np.where(data.known_pairs(fit), _correlations(S), np.nan), _correlations(model.cov)
+    observed, implied = np.where(data.known_pairs(fit), correlations(S), np.nan), correlations(model.cov)
     errors = data.residual_errors(fit)
     with np.errstate(invalid="ignore", divide="ignore"):
         restricted = errors > np.sqrt(data.residual_zero / fit.n * _size(S))
         errors, df = _unit_errors(fit, S, restricted) if by_units else (errors, np.inf)
         z = np.where(restricted, (S - model.cov) / errors, np.nan)
-    rows = []
+    rows: list[Residual] = []
     for i, lhs in enumerate(model.names):
         for j in range(i + 1, len(model.names)):
             here = float(z[i, j])
             gap = float(observed[i, j] - implied[i, j])
             p = 2.0 * float(stdtr(df, -abs(here)) if by_units else ndtr(-abs(here)))
-            rows.append(
-                Residual(
-                    lhs, model.names[j], float(observed[i, j]), float(implied[i, j]), gap, here, p,
-                    "robust t" if by_units else "z",
-                )
-            )  # fmt: skip
+            pair = float(observed[i, j]), float(implied[i, j])
+            rows.append(Residual(lhs, model.names[j], *pair, gap, here, p, "robust t" if by_units else "z"))
     return sorted(rows, key=lambda r: -abs(r.residual) if r.residual == r.residual else 0.0)
 
 
@@ -205,6 +201,7 @@ def _orthonormal(base: Tangent, part: Part, reach: Floats) -> Floats:
     return np.asarray(moved + moved.transpose(0, 2, 1))
 
 
-def _correlations(cov: Floats) -> Floats:
+def correlations(cov: Floats) -> Floats:
+    """A covariance matrix on the scale of correlations."""
     sd = np.sqrt(np.diag(cov))
     return np.asarray(cov / np.outer(sd, sd))

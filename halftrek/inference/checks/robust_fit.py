@@ -21,13 +21,7 @@ from halftrek.inference.checks.mixture import Mixture, Squares, mixture
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, informed, score_forms
 from halftrek.inference.information.information import district_information
-from halftrek.inference.information.robust import (
-    count_units,
-    counts_units,
-    is_clustered,
-    mean_squares,
-    rows_needed,
-)
+from halftrek.inference.information.robust import count_units, counts_units, is_clustered, mean_squares, rows_needed
 from halftrek.models import Floats
 
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]

@@ -16,10 +16,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.data import Patterns
 from halftrek.estimation import Fit
-from halftrek.estimation.missing.incomplete import evaluate as evaluate_patterns
-from halftrek.estimation.missing.incomplete import information as pattern_hessian
+from halftrek.estimation.data_kind import patterns_behind
+from halftrek.estimation.missing.incomplete import complete_information, evaluate
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.delta import district_variances
 from halftrek.inference.information.base import kind_of_data
@@ -166,7 +165,7 @@ def seen_support(fit: Fit, pulled: Floats) -> Support:
     in the parameters of the whole model, one a line.
     """
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
-    known, whole = pattern_information(fit, "expected"), complete_information(fit)
+    known, whole = pattern_information(fit, "expected"), information_if_complete(fit)
     belongs = _belongs(known)
     rows_having = kind_of_data(fit).rows_having
     have = np.array([rows_having(fit, (v,)) for v in fit.model.names])
@@ -208,15 +207,10 @@ def _variances(known: PatternInformation, matrix: Floats, pulled: Floats) -> Flo
 
 
 @kept
-def complete_information(fit: Fit) -> Floats:
+def information_if_complete(fit: Fit) -> Floats:
     """The expected information per row, had no value been missing, in the parameters of the whole model."""
     known = pattern_information(fit, "expected")
-    model, n = fit.model, fit.n
-    complete = Patterns(
-        model.names, np.ones((1, len(model.names)), dtype=bool), np.array([max(2, round(n))]), np.array([n]),
-        np.array(model.mean)[None], np.array(model.cov)[None],
-    )  # fmt: skip
-    point = evaluate_patterns(known.space, complete, known.theta)
+    point = evaluate(known.space, patterns_behind(fit), known.theta)
     if point is None:  # a variance of zero
         return known.matrix
-    return np.asarray(pattern_hessian(known.space, complete, point, "expected") / n)
+    return np.asarray(complete_information(known.space, fit.n, point) / fit.n)

@@ -76,9 +76,9 @@ class DataKind:
     parameters: Callable[[Fit, How], ParameterRows]
     landscape: Callable[[Fit, Target, bool], Landscape]
 
-    # -- checks: what frees missing edges, each alone, by an information that is asked for; standard errors of unrestricted less implied
-    # covariances, and what rows add to some; coordinates of the moments in which their information is the unit matrix;
-    # what a likelihood ratio is divided by; that ratio and its mean under the model, had no value been missing
+    # -- checks: what frees missing edges; errors of unrestricted less implied covariances, and what rows add to some of
+    # them; coordinates of the moments in which their information is the unit matrix; what a likelihood ratio is divided
+    # by; that ratio and its mean under the model, had no value been missing
     relaxer: Callable[[Fit, Kind | None], Relaxer]
     residual_errors: Callable[[Fit], Floats]
     residual_scores: Callable[[Fit, Ints, Ints], RowForms]

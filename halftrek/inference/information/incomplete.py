@@ -7,23 +7,31 @@ no interval, and others keep theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.data import Patterns
+from halftrek.data import Moments, Patterns
 from halftrek.data.missing.gather import grouped
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
+from halftrek.estimation.options import Options
 from halftrek.estimation.space import Space, make_space
+from halftrek.graphs import Graph
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.information import FLAT, Kind, solved
 from halftrek.inference.kept import kept
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
+
+LARGE = 2500  # means and covariances whose information would be too much work
+
+_kept: WeakKeyDictionary[Patterns, PatternInformation] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +138,13 @@ class RowScores:
 def row_scores(fit: Fit, gradients: tuple[Gradient, ...]) -> RowScores:
     """How rows move numbers with these gradients; nan for those that the data do not determine."""
     known = pattern_information(fit, "observed")
-    return _scores(fit, known, np.stack([known.pull(g) for g in gradients]))
+    return scores_of(fit, known, [known.pull(g) for g in gradients])
 
 
 def parameter_scores(fit: Fit) -> RowScores:
     """How rows move each free parameter."""
     known = pattern_information(fit, "observed")
-    return _scores(fit, known, np.eye(known.space.size))
+    return scores_of(fit, known, np.eye(known.space.size))
 
 
 def unit_scores(fit: Fit) -> RowScores:
@@ -148,9 +156,9 @@ def unit_scores(fit: Fit) -> RowScores:
     return scores_along(fit, known.space, known.theta, along.T)
 
 
-def _scores(fit: Fit, known: PatternInformation, pulled: Floats) -> RowScores:
-    along = np.stack([known.direction(g) for g in pulled])
-    return scores_along(fit, known.space, known.theta, along)
+def scores_of(fit: Fit, known: PatternInformation, pulled: Iterable[Floats]) -> RowScores:
+    """How rows move numbers with these gradients in the parameters that the information is about."""
+    return scores_along(fit, known.space, known.theta, np.stack([known.direction(g) for g in pulled]))
 
 
 def scores_along(fit: Fit, space: Space, theta: Floats, along: Floats) -> RowScores:
@@ -165,3 +173,48 @@ def parameter_errors(fit: Fit, kind: Kind = "observed") -> Floats:
     """Standard errors of the free parameters, in the order of the space."""
     known = pattern_information(fit, kind)
     return np.array([np.sqrt(known.spread(probe) / fit.n) for probe in np.eye(known.space.size)])
+
+
+# -- means and covariances themselves, restricted by no model ----------------------------------------
+
+
+def saturated_information(patterns: Patterns) -> PatternInformation | None:
+    """The observed information about the unrestricted moments; None if they do not exist, or are too many."""
+    p = len(patterns.names)
+    if p + p * (p + 1) // 2 > LARGE or not patterns.unrestricted.converged:
+        return None
+    if patterns not in _kept:
+        _kept[patterns] = moment_information(patterns, patterns.unrestricted.moments, "observed")
+    return _kept[patterns]
+
+
+def moment_information(patterns: Patterns, at: Moments, kind: Kind) -> PatternInformation:
+    """The information about the free mean and covariance at a point."""
+    names = patterns.names
+    space = make_space(Graph([], list(combinations(names, 2)), observed=names), names, Options())
+    theta = np.zeros(space.size)
+    theta[space.W_at[:, 2]] = at.cov[space.W_at[:, 0], space.W_at[:, 1]]
+    theta[space.mu_at[:, 2]] = at.mean[space.mu_at[:, 0]]
+    return information_at(space, patterns, theta, kind)
+
+
+def moved_moments(free: Space, space: Space, theta: Floats) -> Floats:
+    """Derivatives of the free moments (lines) in the parameters of a model (columns)."""
+    dmean, dcov = space.jacobian(theta)
+    moved = np.zeros((free.size, space.size))
+    i, j, a = free.W_at.T
+    moved[a] = dcov[:, i, j].T
+    k, _, b = free.mu_at.T
+    moved[b] = dmean[:, k].T
+    return moved
+
+
+def covariance_error(known: PatternInformation, slope: Floats, n: float) -> float:
+    """Standard error of a number whose derivative in the covariance is ``slope``, symmetric; nan if undetermined."""
+    return float(np.sqrt(known.spread(covariance_slope(known, slope)) / n))
+
+
+def covariance_slope(known: PatternInformation, slope: Floats) -> Floats:
+    """A symmetric derivative in the covariance as one in the free moments."""
+    p = len(slope)
+    return np.asarray(known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p))))

@@ -70,7 +70,7 @@ class DistrictInformation:
         return values, vectors, scale
 
     def spread(self, pulled: Floats) -> float:
-        """Asymptotic variance (times n) that this district adds; nan if the gradient needs what data do not determine."""
+        """Asymptotic variance (times n) that this district adds; nan if it needs what data do not determine."""
         return float(self.spreads(pulled[None])[0])
 
     def spreads(self, pulled: Floats) -> Floats:

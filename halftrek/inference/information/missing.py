@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -12,17 +13,23 @@ from halftrek.errors import DataError
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.inference.checks import constraints, missing_checks, mixture
-from halftrek.inference.checks.missing_fit import complete_ratio, missing_scaling
 from halftrek.inference.draws.bootstrap import one_by_one
 from halftrek.inference.evidence.evidence import Support, seen_support
 from halftrek.inference.evidence.strength import whole_strengths
 from halftrek.inference.factor import whole_columns
 from halftrek.inference.information.base import DataKind
 from halftrek.inference.information.dimension import whole_dimension
-from halftrek.inference.information.incomplete import RowScores, pattern_information, row_scores, scores_along
+from halftrek.inference.information.incomplete import (
+    RowScores,
+    covariance_error,
+    covariance_slope,
+    pattern_information,
+    row_scores,
+    saturated_information,
+    scores_of,
+)
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.missing_likelihood import missing_landscape
-from halftrek.inference.information.saturated import covariance_error, covariance_slope, saturated_information
 from halftrek.inference.tables.parameters import whole_parameters
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
@@ -58,8 +65,7 @@ def _covariance_error(fit: Fit, slope: Floats) -> float:
 def _covariance_scores(fit: Fit, slopes: Floats) -> RowScores:
     known = saturated_information(patterns_behind(fit))
     assert known is not None  # asked for only where the rows determine the covariances
-    along = np.stack([known.direction(covariance_slope(known, slope)) for slope in slopes])
-    return scores_along(fit, known.space, known.theta, along)
+    return scores_of(fit, known, [covariance_slope(known, slope) for slope in slopes])
 
 
 def _variances(fit: Fit, gradients: Sequence[Gradient], kind: Kind | None) -> Floats:
@@ -104,11 +110,11 @@ MISSING = DataKind(
     row_scores=row_scores,
     parameters=whole_parameters,
     landscape=lambda fit, target, _: missing_landscape(fit, target),
-    relaxer=missing_checks.whole_relaxer,
+    relaxer=lambda fit, kind: partial(missing_checks.freed, fit, kind),
     residual_errors=missing_checks.residual_errors,
     residual_scores=missing_checks.residual_scores,
     coordinates=mixture.Observed.of,
-    scaling=missing_scaling,
-    as_complete=lambda fit, _ratio, _mean: complete_ratio(fit),
+    scaling=missing_checks.missing_scaling,
+    as_complete=lambda fit, _ratio, _mean: missing_checks.complete_ratio(fit),
     replicates=one_by_one,
 )

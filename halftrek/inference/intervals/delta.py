@@ -1,4 +1,4 @@
-"""From the information: the delta method, for large samples."""
+"""From the information: the delta method for large samples; for few rows Student's t, equation by equation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.factor import Factor, Pieces, expected_factor
+from halftrek.inference.factor import Factor, Pieces, expected_factor, student_factor
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals.base import IntervalKind, Spread
@@ -30,3 +30,26 @@ class Delta(IntervalKind):
 
     def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
         return expected_factor(fit, slopes, how)
+
+
+class Student(IntervalKind):
+    """The observed information, variances divided by rows less parameters, Student's t: exact for a regression."""
+
+    name = "t"
+    words = "normal theory for few rows: residual degrees of freedom and Student's t in each equation"
+    rests_on = "Intervals are from normal theory: with few rows they hold for errors that are close to normal."
+
+    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+        data = kind_of_data(fit)
+        rests = data.support(fit, gradients, "observed")
+        spread = (
+            fit.n * rests.variance.sum(axis=1) if data.by_district else data.variances(fit, gradients, how.information)
+        )
+        errors, growth = np.sqrt(spread / fit.n), rests.growth()
+        with np.errstate(invalid="ignore"):
+            grown = np.where(errors == 0.0, 0.0, errors * growth)
+            reach = np.where(grown == 0.0, 0.0, grown * rests.quantiles(how.level))
+        return Spread(grown, reach, growth**2)
+
+    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+        return student_factor(fit, slopes, how)

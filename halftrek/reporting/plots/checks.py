@@ -9,6 +9,7 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.inference.checks.residuals import correlations
 from halftrek.inference.information.base import kind_of_data
 from halftrek.reporting.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
@@ -64,7 +65,7 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     names = fit.moments.names
     model = fit.model.reorder(names)
     data = kind_of_data(fit)
-    gap = _correlations(data.unrestricted(fit).select(names).cov) - _correlations(model.cov)
+    gap = correlations(data.unrestricted(fit).select(names).cov) - correlations(model.cov)
     gap[~data.known_pairs(fit)] = np.nan
     if np.isnan(gap).all():
         raise InputError("plot_residuals: the rows do not determine the correlations without the model")
@@ -170,8 +171,3 @@ def plot_profile(
 def _constraint(label: str, found: float) -> str:
     text = wrapped(label, 44)
     return text if np.isnan(found) else f"{text}  ({found:+.2f})".replace("-", "−")
-
-
-def _correlations(cov: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    sd = np.sqrt(np.diag(cov))
-    return np.asarray(cov / np.outer(sd, sd))
