@@ -25,9 +25,9 @@ from halftrek.notes import Note
 from halftrek.queries import DirectEffect, ErrorCovariance, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 
-LEVEL = 0.001  # chance of being told of a disagreement where the graph is right
+LEVEL = 0.001  # chance of a warning of a disagreement where the graph is right
 SAME = 1e-8  # share by which two numbers that are one differ by rounding
-TINY = 1e-16  # the least chance that is told
+TINY = 1e-16  # the least chance that is named
 LEAST = 1e-3  # of the formula's standard error: what an optimiser may leave, and what matters to nobody
 
 Effect = TotalEffect | DirectEffect | PathEffect | ThroughEffect | ErrorCovariance

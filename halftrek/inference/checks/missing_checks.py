@@ -19,7 +19,7 @@ from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.robust_fit import RobustTest
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation
+from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Flags, Ints, Relaxation
 from halftrek.inference.information.incomplete import (
     PatternInformation,
     RowScores,
@@ -83,9 +83,9 @@ def residual_moves(fit: Fit) -> Floats | None:
     model, own = fit.model, pattern_information(fit, "expected")
     implied = Moments(model.names, patterns.total, np.array(model.mean), np.array(model.cov))
     A = moment_information(patterns, implied, "observed").matrix
-    told = moved_moments(known.space, own.space, own.theta) @ own.told
+    moved = moved_moments(known.space, own.space, own.theta) @ own.determined
     try:
-        Q = np.eye(len(A)) - told @ np.linalg.solve(told.T @ A @ told, told.T @ A)
+        Q = np.eye(len(A)) - moved @ np.linalg.solve(moved.T @ A @ moved, moved.T @ A)
         return np.asarray(Q @ np.linalg.inv(known.matrix))
     except np.linalg.LinAlgError:
         return None
@@ -112,17 +112,17 @@ def freed(fit: Fit, kind: Kind | None, edges: Edges, gradients: Sequence[Gradien
     expected = information(space, patterns, point, "expected") / patterns.total
     full = np.diag(expected)[own.space.size :]
     reply, left = _efficient(expected, own)
-    told = left > UNTOLD * full
+    clear = left > LEAST_LEFT * full
     if kind != "expected":
         asked = information(space, patterns, point, kind or "moments") / patterns.total
         other_reply, other = _efficient(asked, own)
-        known = other > UNTOLD * full
+        known = other > LEAST_LEFT * full
         reply, left = np.where(known, other_reply, reply), np.where(known, other, left)
     along = np.concatenate([-reply, np.eye(size)]).T
     slopes = np.array([along @ space.pull(g, theta) for g in gradients]).reshape(len(gradients), size)
     score = point.gradient[own.space.size :] / patterns.total
     rows = scores_along(fit, space, theta, along)
-    return Relaxation(edges, np.where(told, score, np.nan), np.where(told, left, np.nan), slopes, rows)
+    return Relaxation(edges, np.where(clear, score, np.nan), np.where(clear, left, np.nan), slopes, rows)
 
 
 def _efficient(matrix: Floats, own: PatternInformation) -> tuple[Floats, Floats]:
@@ -131,11 +131,11 @@ def _efficient(matrix: Floats, own: PatternInformation) -> tuple[Floats, Floats]
     nan if its own are at no maximum.
     """
     size = own.space.size
-    inner = own.told.T @ matrix[:size, :size] @ own.told
+    inner = own.determined.T @ matrix[:size, :size] @ own.determined
     if size and np.linalg.eigvalsh(inner)[0] <= 0.0:
         return np.full((size, len(matrix) - size), np.nan), np.full(len(matrix) - size, np.nan)
     cross = matrix[:size, size:]
-    reply = own.told @ np.linalg.solve(inner, own.told.T @ cross)
+    reply = own.determined @ np.linalg.solve(inner, own.determined.T @ cross)
     return reply, np.asarray(np.diag(matrix)[size:] - (cross * reply).sum(axis=0))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation, Relaxer
+from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Flags, Ints, Relaxation, Relaxer
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.tangent import Part, Tangent, tangent
@@ -69,11 +69,11 @@ def _freed(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient])
         slopes[:, met] -= inside[:, part.parameters] @ reply
         along.append((part, met, reply))
     left = full - used
-    told = left > UNTOLD * full
+    clear = left > LEAST_LEFT * full
     gap = fit.moments.mean @ np.linalg.inv(base.B) - fit.model.mu if base.means else np.zeros(len(base.K))
     rows = EfficientScores(base, gap, X, weight, edges.second, tuple(along))
-    score = np.where(told, rows.mean(fit.moments.cov), np.nan)
-    return Relaxation(edges, score, np.where(told, left, np.nan), slopes, rows)
+    score = np.where(clear, rows.mean(fit.moments.cov), np.nan)
+    return Relaxation(edges, score, np.where(clear, left, np.nan), slopes, rows)
 
 
 def _meets(part: Part, edges: Edges, p: int) -> Flags:

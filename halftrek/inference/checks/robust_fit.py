@@ -202,10 +202,10 @@ def _model_forms(fit: Fit, expected: bool) -> list[Forms]:
     """Scores of each district along directions in which the information is the unit matrix."""
     forms = []
     for block in district_information(fit, "expected" if expected else "observed"):
-        told, _ = informed(block)
-        values, vectors = np.linalg.eigh(told.T @ block.matrix @ told)
+        determined, _ = informed(block)
+        values, vectors = np.linalg.eigh(determined.T @ block.matrix @ determined)
         upward = values > 0.0
-        along = (told @ vectors[:, upward]) / np.sqrt(values[upward])
+        along = (determined @ vectors[:, upward]) / np.sqrt(values[upward])
         forms.append(score_forms(fit, block, along.T, fit.model.mean if expected else None))
     return forms
 

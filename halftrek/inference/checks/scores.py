@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
-UNTOLD = 1e-7  # share of a new parameter's information that must be left when all others are free
+LEAST_LEFT = 1e-7  # share of a new parameter's information that must be left when all others are free
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.intp]

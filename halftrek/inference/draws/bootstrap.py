@@ -30,7 +30,7 @@ from halftrek.queries.gradients import linearize
 
 Kind = Literal["bootstrap", "parametric", "jackknife"]
 Key = tuple[Kind, int, int]
-Maker = Callable[[Fit, Kind, int, int, Progress | None], "Replicates"]  # from how many, a seed, and what is told of it
+Maker = Callable[[Fit, Kind, int, int, Progress | None], "Replicates"]  # how many, and from which seed
 
 AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
 KEPT = 4  # sets of replicates that are kept for each fit

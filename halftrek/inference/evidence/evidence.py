@@ -201,8 +201,8 @@ def _belongs(known: PatternInformation) -> NDArray[np.bool_]:
 
 def _variances(known: PatternInformation, matrix: Floats, pulled: Floats) -> Floats:
     """Asymptotic variances along what data tell."""
-    along = pulled @ known.told
-    inner = known.told.T @ matrix @ known.told
+    along = pulled @ known.determined
+    inner = known.determined.T @ matrix @ known.determined
     return np.asarray((along * np.linalg.solve(inner, along.T).T).sum(axis=1))
 
 

@@ -47,10 +47,10 @@ def seen_note(fit: Fit, query: Query, result: float | Gaussian) -> Note | None:
         alone = evaluate(query, seen_fit(fit, sorted(variables_of(query))).model)
     except HalftrekError:  # too few rows, or variables that determine each other
         return None
-    told, rows = (_number(found) for found in (result, alone))
-    if told is None or rows is None or f"{told:.4g}" == f"{rows:.4g}":
+    model, rows = (_number(found) for found in (result, alone))
+    if model is None or rows is None or f"{model:.4g}" == f"{rows:.4g}":
         return None
-    return Note("model, not rows", {"model": told, "rows": rows})
+    return Note("model, not rows", {"model": model, "rows": rows})
 
 
 def _number(found: float | Gaussian) -> float | None:

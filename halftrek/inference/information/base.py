@@ -1,7 +1,7 @@
 """What inference asks of the data behind a fit, whatever kind of data they are.
 
 A ``DataKind`` is a value that holds a function for each question; ``complete`` and ``missing`` have one each. A further
-kind of data is one more such value, and one more line in ``kind_of_data``: its maker is told which answers it lacks.
+kind of data is one more such value, and one more line in ``kind_of_data``: one that lacks an answer cannot be made.
 """
 
 from __future__ import annotations

@@ -38,14 +38,14 @@ _kept: WeakKeyDictionary[Patterns, PatternInformation] = WeakKeyDictionary()
 class PatternInformation:
     """Information per row about the free parameters of a whole model.
 
-    ``told`` are the directions about which the observed values tell something, ``flat`` the others (both as columns);
+    ``determined`` are the directions of which the observed values say something, ``flat`` the others (both as columns);
     they are read from the expected information, which along a curve of equal likelihood is zero exactly.
     """
 
     space: Space
     theta: Floats
     matrix: Floats
-    told: Floats
+    determined: Floats
     flat: Floats
 
     def pull(self, gradient: Gradient) -> Floats:
@@ -54,7 +54,7 @@ class PatternInformation:
 
     def direction(self, pulled: Floats) -> Floats:
         """``I^+ g``; nan if g needs what data do not determine."""
-        return solved(self.matrix, self.told, self.flat, pulled) if pulled.any() else np.zeros_like(pulled)
+        return solved(self.matrix, self.determined, self.flat, pulled) if pulled.any() else np.zeros_like(pulled)
 
     def spread(self, pulled: Floats) -> float:
         """Asymptotic variance, times the number of rows, of a number with this gradient in the parameters."""
@@ -63,7 +63,7 @@ class PatternInformation:
     @property
     def rank(self) -> int:
         """Number of parameters that data determine."""
-        return int(self.told.shape[1])
+        return int(self.determined.shape[1])
 
 
 @kept
@@ -150,9 +150,9 @@ def parameter_scores(fit: Fit) -> RowScores:
 def unit_scores(fit: Fit) -> RowScores:
     """Scores along directions in which the observed information is the unit matrix."""
     known = pattern_information(fit, "observed")
-    values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
+    values, vectors = np.linalg.eigh(known.determined.T @ known.matrix @ known.determined)
     upward = values > 0.0
-    along = (known.told @ vectors[:, upward]) / np.sqrt(values[upward])
+    along = (known.determined @ vectors[:, upward]) / np.sqrt(values[upward])
     return scores_along(fit, known.space, known.theta, along.T)
 
 

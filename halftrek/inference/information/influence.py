@@ -107,15 +107,15 @@ def direction(block: DistrictInformation, pulled: Floats) -> Floats:
 
 
 def informed(block: DistrictInformation) -> tuple[Floats, Floats]:
-    """Directions of the free parameters about which data tell something, and those about which they do not.
+    """Directions of the free parameters that data say something of, and those of which they say nothing.
 
     Read from the Fisher information: along a curve of equal likelihood the Hessian is zero only to rounding.
     """
     matrix = 0.5 * fisher(block.state)[0]
     scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-    told = values > FLAT * values[-1]
-    return vectors[:, told] / scale[:, None], vectors[:, ~told] / scale[:, None]
+    informative = values > FLAT * values[-1]
+    return vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
 
 
 def score_forms(fit: Fit, block: DistrictInformation, along: Floats, mean: Floats | None = None) -> Forms:

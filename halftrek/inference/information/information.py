@@ -81,9 +81,9 @@ class DistrictInformation:
             return found
         values, vectors, scale = self.spectrum
         along = (pulled[some] / scale) @ vectors
-        told = values > FLAT * values[-1]
-        lost = np.abs(along[:, ~told]).max(axis=1, initial=0.0) > LEAK * np.abs(along).max(axis=1)
-        found[some] = np.where(lost, np.nan, (along[:, told] ** 2 / values[told]).sum(axis=1))
+        informative = values > FLAT * values[-1]
+        lost = np.abs(along[:, ~informative]).max(axis=1, initial=0.0) > LEAK * np.abs(along).max(axis=1)
+        found[some] = np.where(lost, np.nan, (along[:, informative] ** 2 / values[informative]).sum(axis=1))
         return found
 
 

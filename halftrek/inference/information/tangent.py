@@ -51,8 +51,8 @@ class Part:
         """Combinations of the free parameters that data tell about, and the information on each."""
         scale = np.sqrt(np.maximum(np.diag(self.information), 1e-300))
         values, vectors = np.linalg.eigh(self.information / np.outer(scale, scale))
-        told = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
-        return vectors[:, told] / scale[:, None], values[told]
+        informative = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
+        return vectors[:, informative] / scale[:, None], values[informative]
 
 
 @dataclass(frozen=True, eq=False)

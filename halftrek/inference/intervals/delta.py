@@ -42,10 +42,9 @@ class Student(IntervalKind):
     def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
         data = kind_of_data(fit)
         rests = data.support(fit, gradients, "observed")
-        spread = (
-            fit.n * rests.variance.sum(axis=1) if data.by_district else data.variances(fit, gradients, how.information)
-        )
-        errors, growth = np.sqrt(spread / fit.n), rests.growth()
+        errors, growth = np.sqrt(rests.variance.sum(axis=1)), rests.growth()
+        if not data.by_district:  # then it is not the sum over districts
+            errors = np.sqrt(data.variances(fit, gradients, how.information) / fit.n)
         with np.errstate(invalid="ignore"):
             grown = np.where(errors == 0.0, 0.0, errors * growth)
             reach = np.where(grown == 0.0, 0.0, grown * rests.quantiles(how.level))

@@ -102,13 +102,13 @@ def _plain_columns(fit: Fit, how: How) -> dict[str, Any] | None:
     low, high = values - reach, values + reach
     noise = slice(len(places.T_at[0]) + places.pairs, count - p)
     low[noise], high[noise] = ends_on("log", values[noise], reach[noise]).T
-    told = [values, errors, z, two_sided(z, how.quantile, how.level), low, high, standardized]
+    numbers = [values, errors, z, two_sided(z, how.quantile, how.level), low, high, standardized]
     notes = [""] * count
     if not fit.moments.has_mean:
-        for column in told:
+        for column in numbers:
             column[-p:] = nan
         notes[-p:] = [NO_MEANS] * p
-    return dict(zip(FIELDS, (*places.sides, *told, notes), strict=True))
+    return dict(zip(FIELDS, (*places.sides, *numbers, notes), strict=True))
 
 
 def _rows(fit: Fit, how: How) -> list[Parameter]:
