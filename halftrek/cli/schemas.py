@@ -69,6 +69,7 @@ _ANSWER_KEYS = {
     "identified": {"enum": [True]},
     "method": _TEXT,
     "estimand": _TEXT,
+    "form": {"enum": ["point"]},
     "warnings": _TEXTS,
     "notes": _list(
         _object(

@@ -12,6 +12,7 @@ import numpy as np
 from halftrek.comparison.nesting import contained
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
+from halftrek.estimation.data_kind import data_of
 from halftrek.frames import as_frame
 from halftrek.inference import Measures, measures
 from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture
@@ -208,9 +209,9 @@ def _different_data(fits: Mapping[str, Fit]) -> tuple[str, ...]:
 
 
 def _same_data(first: Fit, second: Fit) -> bool:
-    """Up to rounding and the order of variables; with holes by pattern, for each fit completes rows in its own way."""
+    """Up to rounding and the order of variables; with missing values by pattern, which no fit has filled in."""
     names = first.graph.observed
-    a, b = ((f.moments if f.patterns is None else f.patterns).select(names) for f in (first, second))
+    a, b = (data_of(f).select(names) for f in (first, second))
     if isinstance(a, Patterns) and isinstance(b, Patterns):
         if not (np.array_equal(a.observed, b.observed) and np.array_equal(a.rows, b.rows)):
             return False

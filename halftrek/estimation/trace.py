@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from halftrek.data import Moments
 from halftrek.errors import InputError
+from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.district.block import evaluate
 from halftrek.estimation.district.district import EM_SETTLED, make_problem
 from halftrek.estimation.district.em import em_step, has_em_step
@@ -20,7 +22,7 @@ def likelihood_trace(fitted: Fit, *, steps: int = 200) -> list[float]:
     """Log-likelihoods of EM alone after 1, 2, ... steps from the first start, until every district has settled."""
     if steps < 1:
         raise InputError(f"steps must be at least 1, not {steps}")
-    if fitted.method != "em" or fitted.patterns is not None:
+    if fitted.method != "em" or not isinstance(data_of(fitted), Moments):
         raise InputError("likelihood_trace is for fits by method='em' to complete rows")
     data = fitted.moments
     plan = make_plan(fitted.graph, data.names, fitted.options)

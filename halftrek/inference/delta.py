@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import Plan, make_plan
-from halftrek.inference.information.incomplete import incomplete_errors
-from halftrek.inference.information.information import DistrictInformation, Kind, district_information
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.information import Kind, district_information
 from halftrek.inference.information.plain import is_plain, plain_spread
 from halftrek.models import Floats
 from halftrek.queries import Query
@@ -26,12 +26,8 @@ def standard_errors(fit: Fit, query: Query, *, information: Kind | None = None) 
 
     By default the information is the expected one, with missing values the observed one.
     """
-    if fit.patterns is not None:
-        return incomplete_errors(fit, query, information or "observed")
     found = linearize(query, fit.model)
-    gradients = (*found.values, *found.variances)
-    spread = gradient_variances(fit, gradients, information or "expected")
-    errors = np.sqrt(spread / fit.n)
+    errors = np.sqrt(kind_of_data(fit).variances(fit, (*found.values, *found.variances), information) / fit.n)
     return errors[: len(found.values)], errors[len(found.values) :]
 
 
@@ -61,7 +57,8 @@ def district_variances(
         left[list(variables)] = False
     blocks = list(district_information(fit, information, touching=left)) if left.any() else []
     for block in blocks:
-        found[block.task.variables] = np.array([_block_variance(fit, g, block) for g in gradients])
+        pulled = np.array([block.pull(*with_intercepts(fit, g)) for g in gradients])
+        found[block.task.variables] = block.spreads(pulled)
     if not fit.options.intercepts:
         for variables, spread in found.items():
             at = np.array(variables, dtype=np.intp)
@@ -89,11 +86,6 @@ def _plain_variances(
             if spread is not None:
                 found[task.variables] = spread
     return found
-
-
-def _block_variance(fit: Fit, gradient: Gradient, block: DistrictInformation) -> float:
-    moved, intercepts = with_intercepts(fit, gradient)
-    return block.spread(block.pull(moved, intercepts))
 
 
 def with_intercepts(fit: Fit, gradient: Gradient) -> tuple[Gradient, Floats]:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.estimation.district.block import directions
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
-from halftrek.inference.information.incomplete import pattern_information, row_scores
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
 from halftrek.inference.information.robust import cluster_correction, contributions, rows_needed
@@ -48,30 +48,30 @@ class Slopes:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """``told @ told.T`` is the covariance of the answers; ``open`` are their parts that no data determine.
+    """``spread @ spread.T`` is the covariance of the answers; ``open`` are their parts that no data determine.
 
-    ``reach`` has each part of ``told`` multiplied by the quantile that goes with it: lengths of its lines are how far
+    ``reach`` has each part of ``spread`` multiplied by the quantile that goes with it: lengths of its lines are how far
     intervals reach.
     """
 
-    told: Floats
+    spread: Floats
     reach: Floats
     open: tuple[tuple[Floats, Floats], ...] = ()
 
     @staticmethod
-    def with_quantile(told: Floats, quantile: float | Floats, open_: tuple[tuple[Floats, Floats], ...] = ()) -> Factor:
+    def with_quantile(lines: Floats, quantile: float | Floats, open_: tuple[tuple[Floats, Floats], ...] = ()) -> Factor:
         """The same quantile for everything, or one for each answer."""
         each = np.asarray(quantile)
         with np.errstate(invalid="ignore"):  # an infinite quantile of what has no spread
-            reach = np.where(told == 0.0, 0.0, told * (each[:, None] if each.ndim else each))
-        return Factor(told, reach, open_)
+            reach = np.where(lines == 0.0, 0.0, lines * (each[:, None] if each.ndim else each))
+        return Factor(lines, reach, open_)
 
     def errors(self, weights: Floats | None = None) -> Floats:
         """Standard errors of the answers, or of weighted sums of them (one row of weights each); nan if undetermined.
 
         Weighted sums cancel before they are squared, so that what is certain has no error.
         """
-        return self._lengths(self.told, weights)
+        return self._lengths(self.spread, weights)
 
     def reaches(self, weights: Floats | None = None) -> Floats:
         """How far intervals reach to each side."""
@@ -80,24 +80,24 @@ class Factor:
     def _lengths(self, lines: Floats, weights: Floats | None) -> Floats:
         chosen = lines if weights is None else _weighted(weights, lines)
         lengths = np.sqrt(np.einsum("ij,ij->i", chosen, chosen))
-        for untold, whole in self.open:
-            leak, size = (untold, whole) if weights is None else (weights @ untold, weights @ whole)
+        for unknown, whole in self.open:
+            leak, size = (unknown, whole) if weights is None else (weights @ unknown, weights @ whole)
             lengths[_leaks(leak, size)] = np.nan
         return np.asarray(lengths)
 
     def covariance(self, weights: Floats | None = None) -> Floats:
         """Covariance of the answers, or of weighted sums of them."""
-        told = self.told if weights is None else weights @ self.told
-        return np.asarray(told @ told.T)
+        spread = self.spread if weights is None else weights @ self.spread
+        return np.asarray(spread @ spread.T)
 
     def part(self, rows: slice) -> Factor:
         """The factor of some of the answers."""
-        open_parts = tuple((untold[rows], whole[rows]) for untold, whole in self.open)
-        return Factor(self.told[rows], self.reach[rows], open_parts)
+        open_parts = tuple((unknown[rows], whole[rows]) for unknown, whole in self.open)
+        return Factor(self.spread[rows], self.reach[rows], open_parts)
 
     def small(self) -> Factor:
         """The same with as many columns as there are independent answers; what is only rounding is left out."""
-        return Factor(_compressed(self.told), _compressed(self.reach), self.open)
+        return Factor(_compressed(self.spread), _compressed(self.reach), self.open)
 
 
 def _compressed(lines: Floats) -> Floats:
@@ -122,13 +122,13 @@ Pieces = Slopes | Iterable[Slopes]  # gradients may come in pieces, so that many
 
 def expected_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
     """From the information, with the normal quantile."""
-    found = _columns(fit, list(_pieces(slopes)), how.information, how.level)
-    return Factor.with_quantile(found.told, how.quantile, found.open)
+    found = kind_of_data(fit).columns(fit, list(_pieces(slopes)), how.information, how.level)
+    return Factor.with_quantile(found.spread, how.quantile, found.open)
 
 
 def student_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
     """From the observed information, with residual degrees of freedom and quantiles of Student's t."""
-    found = _columns(fit, list(_pieces(slopes)), "observed", how.level)
+    found = kind_of_data(fit).columns(fit, list(_pieces(slopes)), "observed", how.level)
     return Factor(found.grown, _times(found.grown, found.quantile), found.open)
 
 
@@ -138,11 +138,11 @@ def suited_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool) -> Fact
     ``together``: one and the same for all, for what is made of several answers.
     """
     pieces = list(_pieces(slopes))
-    found = _columns(fit, pieces, how.information, how.level)
-    plain = Factor.with_quantile(found.told, how.quantile, found.open)
+    found = kind_of_data(fit).columns(fit, pieces, how.information, how.level)
+    plain = Factor.with_quantile(found.spread, how.quantile, found.open)
     with np.errstate(divide="ignore", invalid="ignore"):
         lengths = [
-            np.sqrt((x**2).sum(axis=1)) for x in (_times(found.grown, found.quantile), found.told * how.quantile)
+            np.sqrt((x**2).sum(axis=1)) for x in (_times(found.grown, found.quantile), found.spread * how.quantile)
         ]
         few = np.asarray(np.where(lengths[1] > 0.0, lengths[0] / lengths[1], 1.0) >= PLENTY)
     if together:
@@ -156,13 +156,13 @@ def suited_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool) -> Fact
 def _chosen(first: NDArray[np.bool_], one: Factor, other: Factor) -> Factor:
     """Lines of one factor where ``first`` says so, else of the other; how they vary together is lost."""
     own = first[:, None]
-    told, reach = (
+    spread, reach = (
         np.concatenate([np.where(own, a, 0.0), np.where(own, 0.0, b)], axis=1)
-        for a, b in ((one.told, other.told), (one.reach, other.reach))
+        for a, b in ((one.spread, other.spread), (one.reach, other.reach))
     )
-    open_parts = [(np.where(own, untold, 0.0), whole) for untold, whole in one.open]
-    open_parts += [(np.where(own, 0.0, untold), whole) for untold, whole in other.open]
-    return Factor(told, reach, tuple(open_parts))
+    open_parts = [(np.where(own, unknown, 0.0), whole) for unknown, whole in one.open]
+    open_parts += [(np.where(own, 0.0, unknown), whole) for unknown, whole in other.open]
+    return Factor(spread, reach, tuple(open_parts))
 
 
 def joint_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool = True) -> Factor:
@@ -183,42 +183,37 @@ def _pieces(slopes: Pieces) -> Iterable[Slopes]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class Columns:
     """A factor for large samples, the same with residual degrees of freedom, and the quantiles of its entries."""
 
-    told: Floats
+    spread: Floats
     grown: Floats
     quantile: Floats
     open: tuple[tuple[Floats, Floats], ...]
 
 
-def _columns(fit: Fit, pieces: list[Slopes], information: Kind | None, level: float) -> _Columns:
-    if fit.patterns is not None:
-        return _from_patterns(fit, pieces, information or "observed", level)
-    return _from_districts(fit, pieces, information or "expected", level)
-
-
-def _from_districts(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> _Columns:
+def district_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+    """How numbers with these gradients vary, where moments are complete: district by district."""
     blocks = list(district_information(fit, information))
     parts = [_pulled(fit, piece, blocks) for piece in pieces]
     means = np.concatenate([part[0] for part in parts])  # in the errors' means: each belongs to a district
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
-    told_parts, free, open_parts = [np.zeros((len(means), 0))], [np.zeros(0)], []
+    spread_parts, free, open_parts = [np.zeros((len(means), 0))], [np.zeros(0)], []
     for k, block in enumerate(blocks):
         pulled, own = np.concatenate([part[1][k] for part in parts]), list(block.task.variables)
-        told = means[:, own] @ covariance_root(fit.model.omega[np.ix_(own, own)]).T
+        spread = means[:, own] @ covariance_root(fit.model.omega[np.ix_(own, own)]).T
         if pulled.any():
-            inside, untold, whole = _resolved(block, pulled)
-            told = np.concatenate([told, inside], axis=1)
-            if _leaks(untold, whole).any():
-                open_parts.append((untold, whole))
-        if told.any():
-            told_parts.append(told)
-            free.append(np.full(told.shape[1], fit.n - sizes[block.task.variables]))
-    told, left = np.concatenate(told_parts, axis=1) / np.sqrt(fit.n), np.concatenate(free)
+            inside, unknown, whole = _resolved(block, pulled)
+            spread = np.concatenate([spread, inside], axis=1)
+            if _leaks(unknown, whole).any():
+                open_parts.append((unknown, whole))
+        if spread.any():
+            spread_parts.append(spread)
+            free.append(np.full(spread.shape[1], fit.n - sizes[block.task.variables]))
+    spread, left = np.concatenate(spread_parts, axis=1) / np.sqrt(fit.n), np.concatenate(free)
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.sqrt(np.where(left > 0.0, fit.n / left, np.inf))
-    return _Columns(told, _times(told, growth), student_quantile(level, left), tuple(open_parts))
+    return Columns(spread, _times(spread, growth), student_quantile(level, left), tuple(open_parts))
 
 
 def _times(lines: Floats, factors: Floats) -> Floats:
@@ -227,26 +222,25 @@ def _times(lines: Floats, factors: Floats) -> Floats:
         return np.where(lines == 0.0, 0.0, lines * factors)
 
 
-def _from_patterns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> _Columns:
+def whole_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> Columns:
     """With missing values districts are not separate: all parameters at once."""
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
-    along, lost = pulled @ known.told, pulled @ known.flat
-    values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
+    along, lost = pulled @ known.determined, pulled @ known.flat
+    values, vectors = np.linalg.eigh(known.determined.T @ known.matrix @ known.determined)
     if (values <= 0.0).any():  # not at a maximum
         nothing = np.full((len(pulled), 1), np.nan)
-        return _Columns(nothing, nothing, nothing, ())
+        return Columns(nothing, nothing, nothing, ())
     whole = np.concatenate([along, lost], axis=1)
     open_parts = ((lost, whole),) if _leaks(lost, whole).any() else ()
-    told, rests = along @ vectors / np.sqrt(values * fit.n), seen_support(fit, pulled)
-    return _Columns(told, _times(told, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
+    spread, rests = along @ vectors / np.sqrt(values * fit.n), seen_support(fit, pulled)
+    return Columns(spread, _times(spread, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
 
 
 def row_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
     """The sandwich: what rows (or clusters) contribute to each answer, brought to a triangle block by block."""
     rows_needed(fit, 'interval="robust"')
-    scores = influence if fit.patterns is None else row_scores
-    forms = [scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
+    forms = [kind_of_data(fit).row_scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     size = sum(map(len, forms))
     triangle = np.zeros((0, size))
     lost = np.zeros(size, dtype=bool)
@@ -266,15 +260,15 @@ def moment_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats,
     forms = [influence(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     covariance = forms_covariance(forms, fit.moments.cov)
     lost = np.isnan(np.diag(covariance))
-    told = covariance_root(np.where(lost[:, None] | lost, 0.0, covariance)).T / np.sqrt(fit.n)
-    whole = np.eye(len(told))
-    return told, ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
+    spread = covariance_root(np.where(lost[:, None] | lost, 0.0, covariance)).T / np.sqrt(fit.n)
+    whole = np.eye(len(spread))
+    return spread, ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
 
 
-def _leaks(untold: Floats, whole: Floats) -> Floats:
-    """Which answers need what data do not tell."""
+def _leaks(unknown: Floats, whole: Floats) -> Floats:
+    """Which answers need what data do not determine."""
     size = np.abs(whole).max(axis=1, initial=0.0)
-    return np.asarray(np.abs(untold).max(axis=1, initial=0.0) > LEAK * size)
+    return np.asarray(np.abs(unknown).max(axis=1, initial=0.0) > LEAK * size)
 
 
 def _pulled(fit: Fit, slopes: Slopes, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
@@ -284,30 +278,12 @@ def _pulled(fit: Fit, slopes: Slopes, blocks: list[DistrictInformation]) -> tupl
     if fit.options.intercepts:  # means are no longer free: they move with the intercepts, and T moves them too
         T = T + fit.model.mean[:, None] * errors[:, None, :]
         intercepts, errors = errors, np.zeros_like(errors)
-    return errors, [pull_all(block, T, slopes.omega, intercepts) for block in blocks]
-
-
-def pull_all(block: DistrictInformation, T: Floats, omega: Floats, intercepts: Floats) -> Floats:
-    """Gradients of several answers in the free parameters of one district (see ``DistrictInformation.pull``)."""
-    task, shape, m = block.task, block.task.shape, block.task.shape.slots
-    own, at = block.scale[m:], shape.at
-    full = np.zeros((len(T), shape.parameters))
-    for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
-        v = task.variables[j]
-        slope = intercepts[:, v] if slot == block.constant else T[:, slot, v]
-        full[:, a] = slope * own[j] / block.scale[a]
-    if omega.any():
-        grid = np.ix_(range(len(T)), task.variables, task.variables)
-        inside = directions(block.state)[0] @ (omega[grid] * np.outer(own, own))
-        full[:, m:] = 2.0 * inside[:, np.arange(shape.parameters - m), at.target[m:]]
-    link = block.state.problem.link
-    return full if link is None else np.asarray(full @ link[0])
+    return errors, [block.pull_all(T, slopes.omega, intercepts) for block in blocks]
 
 
 def _resolved(block: DistrictInformation, pulled: Floats) -> tuple[Floats, Floats, Floats]:
     """The factor that a district adds, the parts of the gradients without information, and all parts."""
-    scale = np.sqrt(np.maximum(np.diag(block.matrix), 1e-300))
-    values, vectors = np.linalg.eigh(block.matrix / np.outer(scale, scale))
+    values, vectors, scale = block.spectrum
     along = (pulled / scale) @ vectors
-    told = values > FLAT * values[-1]
-    return along[:, told] / np.sqrt(values[told]), along[:, ~told], along
+    informative = values > FLAT * values[-1]
+    return along[:, informative] / np.sqrt(values[informative]), along[:, ~informative], along

@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from halftrek import estimation, identification
+from halftrek import identification
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
+from halftrek.estimation.data_kind import refit
 from halftrek.estimation.status import troubles
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
@@ -19,6 +20,7 @@ from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued
 from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.evidence.seen import seen_fit, seen_note
 from halftrek.inference.how import asked
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.profiles.profile import higher_start
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes import Note, note
@@ -95,11 +97,8 @@ def _from_higher_ground(fitted: Fitted, query: Query, result: float | Gaussian, 
     start = higher_start(fitted, query, len(result.mean) if isinstance(result, Gaussian) else 1)
     if start is None:
         return None
-    again = estimation.fit(
-        fitted.graph, fitted.patterns or fitted.moments, noise=dict(fitted.options.noise),
-        intercepts=dict(fitted.options.intercepts), start=start,
-    )  # fmt: skip
-    again = replace(again, rows=fitted.rows, frame=fitted.frame)
+    held = fitted.options
+    again = refit(fitted, fitted.graph, noise=dict(held.noise), intercepts=dict(held.intercepts), start=start)
     return again if better(again, fitted) else None
 
 
@@ -133,8 +132,8 @@ def how_of(**uncertainty: Any) -> How:
 def _about_the_fit(fitted: Fitted, query: Query) -> list[Note]:
     """What to know of the fit and its data before trusting an answer."""
     notes = list(troubles(fitted.status, fitted.districts, fitted.graph.ancestors(variables_of(query))))
-    if fitted.patterns is not None:
-        notes.append(note("missing values", text=fitted.patterns.sentence))
+    if missing := kind_of_data(fitted).sentence(fitted):
+        notes.append(note("missing values", text=missing))
     if fitted.moments.dropped:
         notes.append(note("rows left out", rows=fitted.moments.dropped))
     if not fitted.moments.has_mean and _needs_means(query, fitted.model):

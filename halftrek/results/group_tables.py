@@ -96,8 +96,7 @@ def group_notes(fits: GroupFits, i: int) -> list[Note]:
     """What to know of a group before trusting any answer of it."""
     found = []
     if i in fits.holed:
-        patterns = fits.holed[i].patterns
-        assert patterns is not None
+        patterns = fits.groups.patterns[i]
         found.append(note("group with holes", incomplete=patterns.incomplete, rows=int(patterns.rows.sum())))
         found += [note("group pair apart", first=u, second=v) for u, v in patterns.apart[:1]]
     if fits.groups.dropped[i]:

@@ -18,7 +18,7 @@ from halftrek.estimation import Fit
 from halftrek.estimation.many.groups import PIECE, GroupFits
 from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
-from halftrek.inference.checks.measures import measures
+from halftrek.inference.checks.measures import counted
 from halftrek.inference.evidence.evidence import Support, equation_sizes
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.strength import as_strength, strengths
@@ -28,7 +28,7 @@ from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate
 from halftrek.queries.gradients import linearize
 from halftrek.trust.judge import SURE, few_rows, judge_line, rests_of
-from halftrek.trust.misfit import REJECTED, misfit, restrictions
+from halftrek.trust.misfit import REJECTED, misfit
 from halftrek.trust.misfit import few_rows as few_rows_of
 from halftrek.trust.strength import STRONG
 
@@ -145,7 +145,7 @@ def _chances(fits: GroupFits, rows: NDArray[np.intp]) -> Floats:
     if fits.groups.sampled or not usable.any():
         return chance
     first = fits.one(fits.keys[int(rows[usable][0])])
-    df = measures(first).df if restrictions(first) else 0  # held intercepts count
+    _, df = counted(first)
     if df < 1 or needs_rows(first):
         return chance
     n, p = fits.groups.n[rows], len(fits.batch.names)

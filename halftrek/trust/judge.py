@@ -16,6 +16,7 @@ from halftrek.inference import Estimate, How, estimate
 from halftrek.inference.evidence.evidence import Support, support
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.how import Interval
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
@@ -124,7 +125,7 @@ def rows_kind(fit: Fit, how: How, query: Query | None = None) -> Interval:
     if needs_rows(fit, query):
         return "robust"
     if how.information is None and rejected(fit, query) is not None:
-        return "sandwich" if fit.patterns is None else "robust" if fit.rows is not None else "delta"
+        return "sandwich" if kind_of_data(fit).moments_suffice else "robust" if fit.rows is not None else "delta"
     return "delta"
 
 

@@ -19,15 +19,16 @@ from halftrek import identification
 from halftrek.errors import HalftrekError
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
+from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed
-from halftrek.inference.checks.measures import Measures, measures
+from halftrek.inference.checks.measures import counted
 from halftrek.inference.checks.robust_fit import measures_by_units, usual_measures
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
-from halftrek.inference.information.dimension import told_parameters
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import is_clustered
 from halftrek.inference.kept import kept
 from halftrek.models import Gaussian
@@ -71,35 +72,22 @@ def rejected(fit: Fit, query: Query | None = None) -> Misfit | None:
 @kept
 def misfit(fit: Fit) -> Misfit | None:
     """The overall test of a fit; None where there is nothing to test, or too few rows to test it."""
-    if not fit.converged or fit.method != "em" or not restrictions(fit):
+    if not fit.converged or fit.method != "em" or not counted(fit)[1]:
         return None
     if sampled(fit) is not None and not has_rows(fit):  # what the weights do to the test, only rows can say
         return None
     try:
-        found = _suited_measures(fit)
+        by_units = not is_clustered(fit) and needs_rows(fit)
+        found = measures_by_units(fit)[0] if by_units else usual_measures(fit)[0]
     except HalftrekError:  # rows that are gone, clusters that are too few
         return None
     if not found.df or found.pvalue is None or not np.isfinite(found.chi2):
         return None
-    rows = fit.n if fit.patterns is None else fit.patterns.used / len(fit.patterns.names)
-    few = few_rows(fit, rows)
+    few = few_rows(fit, kind_of_data(fit).rows(fit))
     if few is None:
         return None
     p = found.pvalue if is_clustered(fit) or needs_rows(fit) else few.tail(found.chi2, found.df)
     return Misfit(found.chi2, found.df, p, few.factor)
-
-
-def _suited_measures(fit: Fit) -> Measures:
-    if is_clustered(fit):
-        return usual_measures(fit)[0]
-    return measures_by_units(fit)[0] if needs_rows(fit) else measures(fit)
-
-
-def restrictions(fit: Fit) -> int:
-    """How many restrictions the graph puts on the covariances."""
-    p = len(fit.graph)
-    free = 0 if fit.patterns is None else p
-    return p * (p + 1) // 2 + free - told_parameters(fit)
 
 
 @kept
@@ -117,8 +105,7 @@ def _before(fit: Fit, variables: frozenset[str]) -> Fit | None:
         [e for e in graph.directed if set(e) <= kept_names], [e for e in graph.bidirected if set(e) <= kept_names],
         hidden, inside,
     )  # fmt: skip
-    data = (fit.moments if fit.patterns is None else fit.patterns).select(inside)
-    found = fit_model(part, data)
+    found = fit_model(part, data_of(fit).select(inside))
     return replace(found, rows=None if fit.rows is None else fit.rows.select(tuple(inside)))
 
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.data import Moments
 from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep
 from halftrek.identification.recipes.recipe_slopes import Sloped, slopes_of
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
-from halftrek.inference.information.influence import Forms
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import is_clustered, mean_squares
 from halftrek.models import Floats
 from halftrek.notes import Note, note
@@ -43,23 +42,15 @@ class Strength:
         return note(code, F=self.F, strong=STRONG, rows=", ".join(self.rows), columns=", ".join(self.columns))
 
 
-def seen_moments(fit: Fit) -> Moments | None:
-    """What the data alone say of the covariances, no model asked; None where they do not say it."""
-    if fit.patterns is None:
-        return fit.moments
-    if fit.patterns.apart or not fit.patterns.unrestricted.converged:
-        return None
-    return fit.patterns.unrestricted.moments
-
-
 def weakest_step(fit: Fit, query: Query, verdict: Verdict, error: float) -> Strength | None:
     """The weakest division in the formula that identifies an effect; None if it divides by no such thing.
 
     Where the model says more than the formula uses (further instruments), strength grows as the variance shrinks.
     """
-    recipe, seen = verdict.recipe, seen_moments(fit)
-    if recipe is None or seen is None:
+    recipe, data = verdict.recipe, kind_of_data(fit)
+    if recipe is None or not data.known_pairs(fit).all():
         return None
+    seen = data.unrestricted(fit)
     sloped = slopes_of(recipe, np.asarray(seen.cov), seen.names)
     if sloped is None:
         return Strength(0.0)
@@ -85,7 +76,7 @@ def _strength(fit: Fit, sloped: Sloped, step: Step) -> Strength | None:
     if shared:
         slope = slope - sloped.log_determinant(shared, shared)[1]
     spread = _spread(fit, slope, sloped.sigma) if np.isfinite(value) else np.inf
-    n = rows_having(fit, _named((*step.rows, *step.columns)))
+    n = kind_of_data(fit).rows_having(fit, _named((*step.rows, *step.columns)))
     F = _as_F(spread, n, len(step.rows))
     return Strength(F, tuple(c.variable for c in rows), tuple(c.variable for c in columns))
 
@@ -103,9 +94,8 @@ def _spread(fit: Fit, slope: Floats, sigma: Floats) -> float:
 
     These are looked at where they are in clusters or have sampling weights.
     """
-    if fit.patterns is None and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None):
-        forms = Forms(np.arange(len(sigma)), np.zeros((1, len(sigma))), slope[None])
-        return float(mean_squares(fit, [forms])[0][0])
+    if kind_of_data(fit).moments_suffice and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None):
+        return float(mean_squares(fit, [kind_of_data(fit).covariance_scores(fit, slope[None])])[0][0])
     return _normal_spread(slope, sigma)
 
 
@@ -121,12 +111,5 @@ def _named(combinations: Sequence[Combination]) -> set[str]:
 def _rows_of(fit: Fit, recipe: Recipe) -> float:
     """The fewest rows that a linear step of the recipe has."""
     steps = [s for s in recipe.steps if isinstance(s, LinearStep)]
-    return min((rows_having(fit, _named((*s.rows, *s.columns, s.target))) for s in steps), default=fit.n)
-
-
-def rows_having(fit: Fit, variables: set[str]) -> float:
-    """How many rows have all of these variables."""
-    if fit.patterns is None:
-        return fit.n
-    at = [fit.patterns.names.index(v) for v in variables]
-    return float(fit.patterns.n @ fit.patterns.observed[:, at].all(axis=1))
+    sets = [_named((*s.rows, *s.columns, s.target)) for s in steps]
+    return min((kind_of_data(fit).rows_having(fit, variables) for variables in sets), default=fit.n)

@@ -31,6 +31,13 @@ class Unrestricted(Portable):
     converged: bool
 
 
+def best_loglik(data: Moments | Patterns) -> float:
+    """The log-likelihood of the best mean and covariance that no model restricts."""
+    if not isinstance(data, Moments):
+        return data.unrestricted.loglik
+    return -0.5 * data.n * float(len(data.cov) * np.log(2.0 * np.pi) + np.linalg.slogdet(data.cov)[1] + len(data.cov))
+
+
 def start_moments(patterns: Patterns, steps: int = WARM_UP) -> Moments:
     """A few EM steps from the means and variances of the values that are there."""
     mean, variance = patterns.available

@@ -153,7 +153,7 @@ def fit_groups(
             holed[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
         except DataError as error:
             failed[i] = str(error)
-    together = placed(_joined(parts), holed)
+    together = placed(joined(parts), holed)
     return FittedGroups(graph, groups, together, options, starts, max_iter, frame, holed=holed, failed=failed)
 
 
@@ -170,7 +170,8 @@ def placed(batch: BatchFit, fits: Mapping[int, Fitted]) -> BatchFit:
     return replace(batch, **whole)
 
 
-def _joined(parts: list[BatchFit]) -> BatchFit:
+def joined(parts: list[BatchFit]) -> BatchFit:
+    """Models of one graph in one batch."""
     if len(parts) == 1:
         return parts[0]
     whole: dict[str, Any] = {

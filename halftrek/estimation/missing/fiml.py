@@ -19,7 +19,7 @@ from halftrek.data.missing.unrestricted import start_moments
 from halftrek.errors import DataError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.missing.incomplete import Point, evaluate, information
+from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
@@ -175,7 +175,7 @@ class _Search:
         """Quasi-Newton steps, on the scale of the information that complete rows would have."""
         from scipy.optimize import minimize
 
-        matrix = self._complete_information(point)
+        matrix = complete_information(self.space, self.patterns.total, point)
         scale, n = _scale(matrix), self.patterns.total
         values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
         told = values > FLAT
@@ -193,14 +193,6 @@ class _Search:
             end = minimize(objective, np.zeros(int(told.sum())), jac=True, method="L-BFGS-B", options=patience)
         best = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ end.x, lower))
         return point if best is None or best.value < point.value else best
-
-    def _complete_information(self, point: Point) -> Floats:
-        """The expected information of as many complete rows."""
-        mean, cov = self.space.moments(point.theta)
-        p, n = len(mean), np.array([self.patterns.total])
-        whole = np.ones((1, p), dtype=bool)
-        rows = Patterns(self.patterns.names, whole, np.array([2]), n, mean[None].copy(), cov[None].copy())
-        return information(self.space, rows, point, "expected")
 
     def _floors(self) -> Floats:
         """Lower bounds: those of noise variances."""
@@ -258,14 +250,19 @@ class _Search:
         flat = 0
         point = evaluate(self.space, self.patterns, self.space.vector(model)) if self.settings.finish else None
         if point is not None:
-            heavy = self.heavy
-            matrix = self._complete_information(point) if heavy else information(self.space, self.patterns, point)
-            settled = self.left(point, matrix) < (SETTLED_CRAWLING if heavy else SETTLED)
-            if not heavy:
+            matrix = self._matrix(point)
+            settled = self.left(point, matrix) < (SETTLED_CRAWLING if self.heavy else SETTLED)
+            if not self.heavy:
                 scale = _scale(matrix)
                 inside = _free(matrix / np.outer(scale, scale), self._at_floor(point))
                 flat = int((np.linalg.eigvalsh(inside) < FLAT).sum())
         return Incomplete(solution, model, moments, value, settled, flat, path)
+
+    def _matrix(self, point: Point) -> Floats:
+        """The information; where it is too much work, that of as many complete rows."""
+        if self.heavy:
+            return complete_information(self.space, self.patterns.total, point)
+        return information(self.space, self.patterns, point)
 
     def left(self, point: Point, matrix: Floats) -> float:
         """Largest derivative per row, in units of each parameter's information."""
@@ -277,9 +274,7 @@ class _Search:
 
     def arrived(self, point: Point) -> CGLSCM | None:
         """The model at the end of Newton steps; None if it is no maximum, or if no hidden causes of two are like it."""
-        heavy = self.heavy
-        matrix = self._complete_information(point) if heavy else information(self.space, self.patterns, point)
-        if not self.left(point, matrix) < SETTLED_CRAWLING:
+        if not self.left(point, self._matrix(point)) < SETTLED_CRAWLING:
             return None
         T, W, C, mu = self.space.arrays(point.theta)
         plan = self.plan

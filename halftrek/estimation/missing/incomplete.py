@@ -58,6 +58,14 @@ def pulled(space: Space, found: Slope, theta: Floats) -> Floats:
     return space.collect(2.0 * cov @ inside + np.outer(mean, shift), B @ inside, shift, C)
 
 
+def complete_information(space: Space, n: float, point: Point) -> Floats:
+    """The expected information of so many complete rows."""
+    mean, cov = space.moments(point.theta)
+    whole = np.ones((1, len(mean)), dtype=bool)
+    rows = Patterns(space.names, whole, np.array([2]), np.array([n]), mean[None].copy(), cov[None].copy())
+    return information(space, rows, point, "expected")
+
+
 def information(
     space: Space, patterns: Patterns, point: Point, kind: Literal["expected", "observed", "moments"] = "observed"
 ) -> Floats:

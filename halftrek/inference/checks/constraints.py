@@ -17,20 +17,20 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
 from halftrek.estimation import Fit
-from halftrek.estimation import fit as fit_model
+from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import measures
 from halftrek.inference.checks.missing_checks import partial_correlation, partial_residuals
 from halftrek.inference.checks.relaxation import relaxation
 from halftrek.inference.checks.robust_fit import ratio_mixture
 from halftrek.inference.checks.scores import Edges
-from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope, tetrad_test
-from halftrek.inference.checks.unit_tests import Centred, influence_of_covariances, unit_tests
-from halftrek.inference.information.incomplete import PatternInformation
+from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope
+from halftrek.inference.checks.unit_tests import Centred, unit_tests
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.incomplete import saturated_information
 from halftrek.inference.information.robust import counts_units
-from halftrek.inference.information.saturated import saturated_information
 from halftrek.models import Floats
 
 Kind = Literal["independence", "other constraints", "tetrad", "missing edge"]
@@ -64,25 +64,20 @@ def constraint_tests(fit: Fit, robust: bool | None = None) -> list[Constraint]:
     """
     by_units = counts_units(fit, robust, "tests()")
     independences = fit.graph.implied_independences()
-    holes = fit.patterns
-    known = None if holes is None else saturated_information(holes)
-    if holes is None:
-        rows = [independence(fit.moments, x, y, given) for x, y, given in independences]
-    else:
-        rows = [holed_independence(holes, known, x, y, given) for x, y, given in independences]
-    moments = fit.moments if holes is None else holes.unrestricted.moments
+    data = kind_of_data(fit)
+    rows = [data.independence(fit, x, y, given) for x, y, given in independences]
     if by_units:
-        rows = _by_units(fit, rows, [_partial_slope(moments, one) for one in independences])
-    if fit.n <= len(fit.graph) or (holes is not None and known is None):
+        rows = _by_units(fit, rows, [_partial_slope(data.unrestricted(fit), one) for one in independences])
+    if fit.n <= len(fit.graph) or not data.has_errors(fit):
         return rows  # no saturated model to compare with
     everything = measures(fit)
     remaining = everything.df - sum(not np.isnan(row.p) for row in rows)
     if remaining <= 0:
         return rows
     graph = ancestral(fit.graph, independences)
-    wider = fit_model(graph, fit.moments if holes is None else holes) if independences else None
+    wider = refit(fit, graph) if independences else None
     found = beyond_independences(fit.graph, graph, fit.model, independences)
-    single = _tetrads(fit, moments, found, known, by_units)
+    single = _tetrads(fit, found, by_units)
     if len(single) < remaining:
         single += _missing_edges(fit, independences, by_units)
     together = _other(fit, everything.chi2, wider, remaining, by_units)
@@ -96,7 +91,7 @@ def _by_units(fit: Fit, rows: list[Constraint], slopes: list[Floats]) -> list[Co
     some = [k for k, row in enumerate(rows) if not np.isnan(row.p)]
     if not some:
         return rows
-    forms = influence_of_covariances(fit, np.array([slopes[k] for k in some]))
+    forms = kind_of_data(fit).covariance_scores(fit, np.array([slopes[k] for k in some]))
     found = unit_tests(fit, np.array([rows[k].estimate for k in some]), forms)
     rows = list(rows)
     for k, t, p in zip(some, found.t, found.p, strict=True):
@@ -117,13 +112,7 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
 
     text = _independent(x, y, given)
     at = [moments.names.index(v) for v in (x, y, *given)]
-    cov = moments.cov[np.ix_(at, at)]
-    sd = np.sqrt(np.diag(cov))
-    cov = cov / np.outer(sd, sd)  # what counts as dependent must not depend on units
-    left = cov[:2, :2]
-    if given:
-        left = left - cov[:2, 2:] @ np.linalg.lstsq(cov[2:, 2:], cov[2:, :2], rcond=None)[0]
-    r = float(np.clip(left[0, 1] / np.sqrt(left[0, 0] * left[1, 1]), -1.0, 1.0))
+    r = float(np.clip(partial_residuals(moments, at)[0], -1.0, 1.0))
     df = moments.n - 2.0 - len(given)
     if df <= 0:
         nan = float("nan")
@@ -132,13 +121,12 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
     return Constraint("independence", text, r, "t", float(t), df, 2.0 * float(stdtr(df, -abs(t))))
 
 
-def holed_independence(
-    patterns: Patterns, known: PatternInformation | None, x: str, y: str, given: tuple[str, ...]
-) -> Constraint:
+def missing_independence(fit: Fit, x: str, y: str, given: tuple[str, ...]) -> Constraint:
     """The same where values are missing: a Wald test on Fisher's scale, from the unrestricted maximum."""
     from scipy.special import ndtr
 
-    nan = float("nan")
+    patterns, nan = patterns_behind(fit), float("nan")
+    known = saturated_information(patterns)
     text = _independent(x, y, given)
     if known is None:
         why = "no test: the rows do not determine the covariances without the model"
@@ -187,21 +175,18 @@ def _other(fit: Fit, chi2: float, wider: Fit | None, df: int, by_units: bool) ->
     return Constraint("other constraints", text, float("nan"), "chi2", statistic, float(df), p)
 
 
-def _tetrads(
-    fit: Fit, moments: Moments, tetrads: list[Tetrad], known: PatternInformation | None, by_units: bool
-) -> list[Constraint]:
+def _tetrads(fit: Fit, tetrads: list[Tetrad], by_units: bool) -> list[Constraint]:
     from scipy.special import ndtr
 
-    rows = []
-    for one in tetrads:
+    rows, data = [], kind_of_data(fit)
+    found = [tetrad_slope(data.unrestricted(fit), one) for one in tetrads]
+    for one, (value, slope) in zip(tetrads, found, strict=True):
         (a, b), (c, d) = one.rows, one.columns
         text = f"cov({a}, {c}) cov({b}, {d}) = cov({a}, {d}) cov({b}, {c})"
-        value, error = tetrad_test(moments, one, known)
-        z = value / error
+        z = value / data.covariance_error(fit, slope)
         rows.append(Constraint("tetrad", text, value, "z", z, float("nan"), 2.0 * float(ndtr(-abs(z)))))
     if by_units:
-        slopes = [tetrad_slope(moments, one)[1] for one in tetrads]
-        rows = _by_units(fit, rows, slopes)
+        rows = _by_units(fit, rows, [slope for _, slope in found])
     return [row for row in rows if not np.isnan(row.p)]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
-from halftrek.estimation import fit as fit_model
+from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph, parse_edge_key
 from halftrek.graphs.separation import Walks, minimal_separator
@@ -26,6 +26,7 @@ from halftrek.inference.checks.relaxation import relaxations
 from halftrek.inference.checks.scores import Edge, Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.delta import standard_errors
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import counts_units
 from halftrek.models import Floats
 from halftrek.notes import Note
@@ -118,9 +119,7 @@ def relaxed(fit: Fit, edge: str) -> Fit:
     """The same data with one more edge in the graph, as ``Contradiction.edge`` writes it."""
     first, kind, second = parse_edge_key(edge)
     wider = with_edge(fit.graph, Edge(first, kind == "->", second))
-    data, held = fit.moments if fit.patterns is None else fit.patterns, fit.options
-    found = fit_model(wider, data, noise=dict(held.noise), intercepts=dict(held.intercepts))
-    return replace(found, rows=fit.rows, frame=fit.frame)
+    return refit(fit, wider, noise=dict(fit.options.noise), intercepts=dict(fit.options.intercepts))
 
 
 def _widened(fit: Fit, query: Query, row: Contradiction) -> Contradiction:
@@ -152,7 +151,7 @@ def _relaxations(
 def _places(fit: Fit, gradients: Sequence[Gradient]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Variables whose equations the answers depend on, with their districts; and those with all that lies before."""
     names = fit.model.names
-    touched = np.full(len(names), fit.patterns is not None)  # holes tie districts together
+    touched = np.full(len(names), not kind_of_data(fit).by_district)
     for g in gradients:
         touched |= g.T.any(axis=0) | g.omega.any(axis=0)
         if fit.options.intercepts:

@@ -13,23 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.data import Patterns
 from halftrek.estimation import Fit
 from halftrek.graphs import parse_edge_key
 from halftrek.identification.recipes.recipe import Recipe
 from halftrek.identification.recipes.slopes import solve_with_slope
-from halftrek.inference.information.incomplete import RowScores, row_scores, scores_along
-from halftrek.inference.information.influence import Forms, forms_covariance, influence
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.influence import Forms, Scores, forms_covariance
 from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
-from halftrek.inference.information.saturated import saturated_information
 from halftrek.models import Floats
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, ErrorCovariance, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
-from halftrek.queries.gradients import Gradient, linearize
+from halftrek.queries.gradients import linearize
 
-LEVEL = 0.001  # chance of being told of a disagreement where the graph is right
+LEVEL = 0.001  # chance of a warning of a disagreement where the graph is right
 SAME = 1e-8  # share by which two numbers that are one differ by rounding
-TINY = 1e-16  # the least chance that is told
+TINY = 1e-16  # the least chance that is named
 LEAST = 1e-3  # of the formula's standard error: what an optimiser may leave, and what matters to nobody
 
 Effect = TotalEffect | DirectEffect | PathEffect | ThroughEffect | ErrorCovariance
@@ -76,26 +74,23 @@ def difference(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = 
 
     ``robust`` takes the spread from the rows, by cluster where they have clusters.
     """
-    effect = None if recipe is None else effect_of(query, recipe)
-    if recipe is None or effect is None or (fit.patterns is not None and _unknown(fit.patterns)):
+    effect, data = None if recipe is None else effect_of(query, recipe), kind_of_data(fit)
+    if recipe is None or effect is None or not (data.known_pairs(fit).all() and data.has_errors(fit)):
         return None
-    seen = fit.moments if fit.patterns is None else fit.patterns.unrestricted.moments
+    seen = data.unrestricted(fit)
     found = solve_with_slope(recipe, seen.cov, seen.names)
     model = evaluate(effect, fit.model)
     assert isinstance(model, float)  # an effect is a number
     if found is None or abs(found[0] - model) <= SAME * max(abs(model), abs(found[0])):
         return None
     gradients = linearize(effect, fit.model).values
-    moves = (
-        _complete(fit, found[1], gradients) if fit.patterns is None else _holed(fit, fit.patterns, found[1], gradients)
-    )
-    spread = mean_squares(fit, [moves])[0] if robust else moves.normal_spread(fit)
+    moves = _Moves(data.covariance_scores(fit, found[1][None]), data.row_scores(fit, gradients))
+    spread = mean_squares(fit, [moves])[0] if robust else moves.normal_spread(seen.mean - fit.moments.mean, seen.cov)
     if robust and is_clustered(fit):
         free, widened = count_clusters(fit) - 1.0, 1.0
     else:
-        rows = fit.n if fit.patterns is None else fit.patterns.used / len(fit.patterns.names)
-        free = rows - len(moves.at)
-        widened = rows / max(free, 1.0)
+        free = data.rows(fit) - len(moves.at)
+        widened = data.rows(fit) / max(free, 1.0)
     if free < 1.0:
         return None
     own, both = np.sqrt(np.maximum(spread, 0.0) / fit.n * widened)
@@ -120,32 +115,15 @@ def effect_of(query: Query, recipe: Recipe) -> Effect | None:
     return None
 
 
-def _unknown(patterns: Patterns) -> bool:
-    """True if rows with holes do not tell covariances without a model."""
-    return bool(patterns.apart) or saturated_information(patterns) is None
-
-
-def _complete(fit: Fit, slope: Floats, gradients: tuple[Gradient, ...]) -> _Moves:
-    at = np.flatnonzero(slope.any(axis=0))
-    formula = Forms(at, np.zeros((1, len(at))), slope[np.ix_(at, at)][None])
-    return _Moves(formula, influence(fit, gradients))
-
-
-def _holed(fit: Fit, patterns: Patterns, slope: Floats, gradients: tuple[Gradient, ...]) -> _Moves:
-    """The formula moves with the moments that no model restricts: the fit's own are filled in by the model."""
-    known, p = saturated_information(patterns), len(slope)
-    assert known is not None  # looked at before
-    pulled = known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p)))
-    formula = scores_along(fit, known.space, known.theta, known.direction(np.asarray(pulled))[None])
-    return _Moves(formula, row_scores(fit, gradients))
-
-
 @dataclass(frozen=True, eq=False)
 class _Moves:
-    """How one row, times n, moves the formula and the difference of formula and model."""
+    """How one row, times n, moves the formula and the difference of formula and model.
 
-    formula: Forms | RowScores
-    model: Forms | RowScores
+    The formula moves with the moments that no model restricts.
+    """
+
+    formula: Scores
+    model: Scores
 
     def __len__(self) -> int:
         return 2
@@ -160,20 +138,10 @@ class _Moves:
         formula, model = self.formula.values(centred, cov), self.model.values(centred, cov)
         return np.concatenate([formula, formula - model], axis=1)
 
-    def normal_spread(self, fit: Fit) -> Floats:
-        """Mean squares over normal rows with the moments that no model restricts."""
-        if isinstance(self.formula, Forms) and isinstance(self.model, Forms):
-            return _pair(self.formula, self.model, fit.moments.cov)
-        assert isinstance(self.formula, RowScores)  # both are scores where rows have holes
-        assert isinstance(self.model, RowScores)
-        patterns, cov, gap = fit.patterns, self.formula.cov, self.formula.shift - self.model.shift
-        assert patterns is not None
-        total = np.zeros(2)
-        for observed, n in zip(patterns.observed, patterns.n, strict=True):
-            formula, model = self.formula.form(observed), self.model.form(observed)
-            turned = model.linear + 2.0 * model.square @ gap[model.at]  # about the unrestricted mean
-            total += n / patterns.total * _pair(formula, Forms(model.at, turned, model.square), cov)
-        return total
+    def normal_spread(self, mean: Floats, cov: Floats) -> Floats:
+        """Mean squares over normal rows with this covariance, and with this mean beside that of the fit's moments."""
+        both = zip(self.formula.parts(mean), self.model.parts(mean), strict=True)
+        return np.asarray(np.sum([share * _pair(formula, model, cov) for (share, formula), (_, model) in both], axis=0))
 
 
 def _pair(formula: Forms, model: Forms, cov: Floats) -> Floats:

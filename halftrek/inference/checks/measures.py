@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
+from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.estimation import Fit
-from halftrek.estimation.checks import well_posed
-from halftrek.inference.information.dimension import told_parameters
-from halftrek.models import Floats
+from halftrek.estimation.data_kind import data_of
+from halftrek.inference.information.base import kind_of_data
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,27 @@ class Measures:
 
 
 def measures(fit: Fit) -> Measures:
-    """How well the fitted model reproduces the moments."""
-    if fit.patterns is not None:
-        return _incomplete(fit, fit.patterns)
-    n, p = fit.n, len(fit.graph)
-    S, names = fit.moments.cov, fit.model.names
-    saturated = -0.5 * n * float(p * np.log(2.0 * np.pi) + np.linalg.slogdet(S)[1] + p)
-    told = told_parameters(fit)
-    means = p if fit.moments.has_mean else 0  # moments of first order that were given
-    parameters = told if fit.options.intercepts else told + means
-    chi2 = max(0.0, 2.0 * (saturated - fit.loglik))
-    df = p * (p + 1) // 2 + means - parameters
-    found = _measured(fit, parameters, saturated, chi2, df, _baseline(fit, names, S), _srmr(fit, fit.moments))
-    return found if well_posed(S[None], n)[0] else _without_unrestricted(found)
+    """How well the fitted model reproduces the moments, by the likelihood of the values that were seen.
+
+    nan for what needs an unrestricted maximum where none exists. Covariances of pairs that no row has both of are no
+    data, so they do not count among the degrees of freedom.
+    """
+    kind, best, p = kind_of_data(fit), best_loglik(data_of(fit)), len(fit.graph)
+    free, pairs = _free_roots(fit)
+    apart = [(v,) for v in fit.model.names if v not in free] + ([tuple(free)] if free else [])
+    baseline = sum(best_loglik(data_of(fit).select(names)) for names in apart)
+    worst = max(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - kind.pairs_apart(fit) - pairs
+    found = _measured(fit, counted(fit), best, worst, _srmr(fit, kind.unrestricted(fit)))
+    return found if kind.has_unrestricted(fit) else _without_unrestricted(found)
+
+
+def counted(fit: Fit) -> tuple[int, int]:
+    """Parameters that data determine, and degrees of freedom: the moments that data have, less these."""
+    kind, p = kind_of_data(fit), len(fit.graph)
+    means = p if fit.moments.has_mean else 0
+    free = means if kind.by_district and not fit.options.intercepts else 0
+    parameters = kind.determined(fit) + free
+    return parameters, p * (p + 1) // 2 + means - kind.pairs_apart(fit) - parameters
 
 
 def _without_unrestricted(found: Measures) -> Measures:
@@ -75,44 +83,11 @@ def _without_unrestricted(found: Measures) -> Measures:
     )  # fmt: skip
 
 
-def _incomplete(fit: Fit, patterns: Patterns) -> Measures:
-    """The same by the likelihood of the observed values; nan for what needs an unrestricted maximum where none exists.
-
-    Covariances of pairs that no row has both of are no data, so they do not count among the degrees of freedom.
-    """
-    p, best = len(fit.graph), patterns.unrestricted
-    parameters = told_parameters(fit)
-    df = p * (p + 1) // 2 + p - len(patterns.apart) - parameters
-    free, pairs = _free_roots(fit)
-    baseline = sum(_alone(patterns, (v,)) for v in patterns.names if v not in free)
-    baseline += _alone(patterns, tuple(free)) if free else 0.0
-    baseline_chi2 = max(0.0, 2.0 * (best.loglik - baseline))
-    baseline_df = p * (p - 1) // 2 - len(patterns.apart) - pairs
-    chi2 = max(0.0, 2.0 * (best.loglik - fit.loglik))
-    srmr = _srmr(fit, best.moments)
-    found = _measured(fit, parameters, best.loglik, chi2, df, (baseline_chi2, baseline_df), srmr)
-    return found if best.converged else _without_unrestricted(found)
-
-
-def _alone(patterns: Patterns, names: tuple[str, ...]) -> float:
-    """The highest log-likelihood of some columns by themselves."""
-    part = patterns.select(names)
-    if isinstance(part, Patterns):
-        return part.unrestricted.loglik
-    return -0.5 * part.n * float(len(names) * (1.0 + np.log(2.0 * np.pi)) + np.linalg.slogdet(part.cov)[1])
-
-
 def _measured(
-    fit: Fit,
-    parameters: int,
-    saturated: float,
-    chi2: float,
-    df: int,
-    baseline: tuple[float, int],
-    srmr: tuple[float, float],
+    fit: Fit, counts: tuple[int, int], saturated: float, baseline: tuple[float, int], srmr: tuple[float, float]
 ) -> Measures:
-    n = fit.n
-    baseline_chi2, baseline_df = baseline
+    n, chi2 = fit.n, max(0.0, 2.0 * (saturated - fit.loglik))
+    (parameters, df), (baseline_chi2, baseline_df) = counts, baseline
     low, high = rmsea_range(chi2, df, n)
     return Measures(
         n=n,
@@ -134,16 +109,6 @@ def _measured(
         aic=-2.0 * fit.loglik + 2.0 * parameters,
         bic=-2.0 * fit.loglik + float(np.log(n)) * parameters,
     )
-
-
-def _baseline(fit: Fit, names: tuple[str, ...], S: Floats) -> tuple[float, int]:
-    free, pairs = _free_roots(fit)
-    inside = [names.index(v) for v in free]
-    value = float(np.log(np.delete(np.diag(S), inside)).sum())
-    if inside:
-        value += float(np.linalg.slogdet(S[np.ix_(inside, inside)])[1])
-    p = len(names)
-    return max(0.0, fit.n * (value - float(np.linalg.slogdet(S)[1]))), p * (p - 1) // 2 - pairs
 
 
 def _free_roots(fit: Fit) -> tuple[list[str], int]:

@@ -11,38 +11,47 @@ from dataclasses import replace
 
 import numpy as np
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
+from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Relaxation
-from halftrek.inference.information.incomplete import PatternInformation, RowScores, pattern_information, scores_along
-from halftrek.inference.information.information import Kind
-from halftrek.inference.information.saturated import (
+from halftrek.graphs import Graph
+from halftrek.inference.checks.robust_fit import RobustTest
+from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Flags, Ints, Relaxation
+from halftrek.inference.information.incomplete import (
+    PatternInformation,
+    RowScores,
     covariance_error,
     moment_information,
     moved_moments,
+    pattern_information,
     saturated_information,
+    scores_along,
+    unit_scores,
 )
+from halftrek.inference.information.information import Kind
+from halftrek.inference.information.robust import contributions, mean_squares
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 
-def told_pairs(patterns: Patterns) -> Flags:
+def known_pairs(fit: Fit) -> Flags:
     """Pairs whose covariance is determined without a model: some row has both; none where there is no maximum."""
-    p = len(patterns.names)
-    found = np.full((p, p), patterns.unrestricted.converged)
+    patterns = patterns_behind(fit)
+    found = np.full((len(patterns.names), len(patterns.names)), patterns.unrestricted.converged)
     for v, w in patterns.apart:
         i, j = patterns.names.index(v), patterns.names.index(w)
         found[i, j] = found[j, i] = False
     return found
 
 
-def residual_errors(fit: Fit, patterns: Patterns) -> Floats:
+def residual_errors(fit: Fit) -> Floats:
     """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist."""
-    p = len(patterns.names)
-    errors = np.full((p, p), np.nan)
-    known, moved = saturated_information(patterns), residual_moves(fit, patterns)
+    patterns = patterns_behind(fit)
+    errors = np.full((len(patterns.names), len(patterns.names)), np.nan)
+    known, moved = saturated_information(patterns), residual_moves(fit)
     if known is None or moved is None:
         return errors
     spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
@@ -52,58 +61,68 @@ def residual_errors(fit: Fit, patterns: Patterns) -> Floats:
     return errors
 
 
-def residual_moves(fit: Fit, patterns: Patterns) -> Floats | None:
+def residual_scores(fit: Fit, i: Ints, j: Ints) -> RowScores:
+    """What each row adds to unrestricted less implied covariances of these pairs."""
+    moved, known = residual_moves(fit), saturated_information(patterns_behind(fit))
+    assert moved is not None  # else no pair has an error
+    assert known is not None
+    place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
+    return scores_along(fit, known.space, known.theta, moved[[place[pair] for pair in zip(i, j, strict=True)]])
+
+
+def residual_moves(fit: Fit) -> Floats | None:
     """How scores of the free moments move unrestricted less implied ones; None where these do not exist.
 
     With d the derivatives of the implied moments, A the information about moments at the implied ones and G the inverse
     of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan.
     """
+    patterns = patterns_behind(fit)
     known = saturated_information(patterns)
     if known is None or known.flat.shape[1]:
         return None
     model, own = fit.model, pattern_information(fit, "expected")
     implied = Moments(model.names, patterns.total, np.array(model.mean), np.array(model.cov))
     A = moment_information(patterns, implied, "observed").matrix
-    told = moved_moments(known.space, own.space, own.theta) @ own.told
+    moved = moved_moments(known.space, own.space, own.theta) @ own.determined
     try:
-        Q = np.eye(len(A)) - told @ np.linalg.solve(told.T @ A @ told, told.T @ A)
+        Q = np.eye(len(A)) - moved @ np.linalg.solve(moved.T @ A @ moved, moved.T @ A)
         return np.asarray(Q @ np.linalg.inv(known.matrix))
     except np.linalg.LinAlgError:
         return None
 
 
-def holed_relaxation(
-    fit: Fit, patterns: Patterns, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
-) -> Relaxation:
-    """Each edge freed alone: score and efficient information per row; nan where no such edge can be told.
+def freed(fit: Fit, kind: Kind | None, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
+    """Each edge freed alone: score and efficient information per row; nan where data do not determine such an edge.
 
-    The expected information is that of lavaan, and right only if holes are completely at random: with holes that depend
-    on a cause an index may be half of what it should be. The observed one in the parameters is far off, even negative,
-    where the model fits badly. So it is the observed one in mean and covariance, unless another is asked for, or it
-    says that nothing is known of an edge of which the expected one knows.
+    The expected information is that of lavaan, and right only if values are missing completely at random: where that
+    depends on a cause an index may be half of what it should be. The observed one in the parameters is far off, even
+    negative, where the model fits badly. So it is the observed one in mean and covariance, unless another is asked for,
+    or it says that nothing is known of an edge of which the expected one knows.
     """
+    patterns = patterns_behind(fit)
     own, size = pattern_information(fit, "expected"), len(edges)
     space = _wider(own.space, edges)
     theta = np.concatenate([own.theta, np.zeros(size)])
     point = evaluate(space, patterns, theta)
     nothing = np.full(size, np.nan)
     if point is None:  # a variance of zero
-        rows = RowScores(fit.model.mean - fit.moments.mean, fit.model.cov, np.zeros((size, 0)), np.zeros((size, 0, 0)))
+        shift, empty = fit.model.mean - fit.moments.mean, np.zeros((size, 0, 0))
+        rows = RowScores(patterns, shift, fit.model.cov, empty[:, 0], empty)
         return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), rows)
     expected = information(space, patterns, point, "expected") / patterns.total
     full = np.diag(expected)[own.space.size :]
     reply, left = _efficient(expected, own)
-    told = left > UNTOLD * full
+    clear = left > LEAST_LEFT * full
     if kind != "expected":
         asked = information(space, patterns, point, kind or "moments") / patterns.total
         other_reply, other = _efficient(asked, own)
-        known = other > UNTOLD * full
+        known = other > LEAST_LEFT * full
         reply, left = np.where(known, other_reply, reply), np.where(known, other, left)
     along = np.concatenate([-reply, np.eye(size)]).T
     slopes = np.array([along @ space.pull(g, theta) for g in gradients]).reshape(len(gradients), size)
     score = point.gradient[own.space.size :] / patterns.total
     rows = scores_along(fit, space, theta, along)
-    return Relaxation(edges, np.where(told, score, np.nan), np.where(told, left, np.nan), slopes, rows)
+    return Relaxation(edges, np.where(clear, score, np.nan), np.where(clear, left, np.nan), slopes, rows)
 
 
 def _efficient(matrix: Floats, own: PatternInformation) -> tuple[Floats, Floats]:
@@ -112,11 +131,11 @@ def _efficient(matrix: Floats, own: PatternInformation) -> tuple[Floats, Floats]
     nan if its own are at no maximum.
     """
     size = own.space.size
-    inner = own.told.T @ matrix[:size, :size] @ own.told
+    inner = own.determined.T @ matrix[:size, :size] @ own.determined
     if size and np.linalg.eigvalsh(inner)[0] <= 0.0:
         return np.full((size, len(matrix) - size), np.nan), np.full(len(matrix) - size, np.nan)
     cross = matrix[:size, size:]
-    reply = own.told @ np.linalg.solve(inner, own.told.T @ cross)
+    reply = own.determined @ np.linalg.solve(inner, own.determined.T @ cross)
     return reply, np.asarray(np.diag(matrix)[size:] - (cross * reply).sum(axis=0))
 
 
@@ -147,12 +166,55 @@ def partial_residuals(moments: Moments, at: list[int]) -> tuple[float, Floats, F
     Both have unit variance. Their covariance has the slope ``u v'``: how u and v themselves move does not matter, as
     they make what is left least.
     """
-    given = at[2:]
-    left = np.zeros((2, len(moments.names)))
+    given, sd = at[2:], np.sqrt(np.diag(moments.cov))
+    R = moments.cov / np.outer(sd, sd)  # what counts as dependent must not depend on units
+    left = np.zeros((2, len(sd)))
     for line, i in zip(left, at[:2], strict=True):
         line[i] = 1.0
         if given:
-            line[given] = -np.linalg.lstsq(moments.cov[np.ix_(given, given)], moments.cov[given, i], rcond=None)[0]
-    spread = left @ moments.cov @ left.T
-    u, v = left / np.sqrt(np.diag(spread))[:, None]
-    return float(u @ moments.cov @ v), u, v
+            line[given] = -np.linalg.lstsq(R[np.ix_(given, given)], R[given, i], rcond=None)[0]
+    u, v = left / np.sqrt(np.diag(left @ R @ left.T))[:, None]
+    return float(u @ R @ v), u / sd, v / sd
+
+
+def missing_scaling(fit: Fit, test: RobustTest, df: int) -> float:
+    """What the likelihood ratio is divided by in a scaled test, from the observed information of either model."""
+    if test == "satorra-bentler":
+        raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
+    names, apart = fit.model.names, patterns_behind(fit).apart
+    pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in apart]
+    free = refit(fit, Graph([], pairs, {}, names))
+    spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
+    return (spread[0] - spread[1]) / df
+
+
+def complete_ratio(fit: Fit) -> tuple[float, float] | None:
+    """n times the discrepancy of complete rows, and its mean under the model; None where it does not exist.
+
+    With missing values a likelihood ratio counts a misfit for less than complete rows would, so that an index from it
+    looks better the more is missing. Instead the unrestricted and the fitted moments are put into the discrepancy of
+    complete rows, ``F = log|Sigma| - log|S| + tr(S Sigma^-1) - p + d' Sigma^-1 d``, less what it has by chance: with W
+    the information of a complete row about the moments and V the spread of their residuals, ``tr(W V) / n`` (Zhang and
+    Savalei 2022).
+    """
+    patterns = patterns_behind(fit)
+    known, moved = saturated_information(patterns), residual_moves(fit)
+    if known is None or moved is None:
+        return None
+    model, seen = fit.model, patterns.unrestricted.moments
+    K, gap = np.linalg.inv(model.cov), seen.mean - model.mean
+    logs = np.linalg.slogdet(model.cov)[1] - np.linalg.slogdet(seen.cov)[1]
+    discrepancy = float(logs + np.trace(seen.cov @ K) - len(gap) + gap @ K @ gap)
+    residuals = scores_along(fit, known.space, known.theta, moved)
+    spread = np.zeros((known.space.size, known.space.size))
+    for values, weights in contributions(fit, [residuals]):
+        spread += values.T @ (values if weights is None else values * weights[:, None])
+    dmean, dcov = known.space.jacobian(known.theta)
+    return fit.n * discrepancy, float((_complete_information(K, dmean, dcov) * spread).sum()) / fit.n
+
+
+def _complete_information(K: Floats, dmean: Floats, dcov: Floats) -> Floats:
+    """The information of a complete row about parameters that move mean and covariance so."""
+    size, white = len(dmean), np.linalg.cholesky(K)
+    moved = (white.T @ dcov @ white).reshape(size, -1)
+    return np.asarray(0.5 * moved @ moved.T + dmean @ K @ dmean.T)

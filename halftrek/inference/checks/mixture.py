@@ -15,16 +15,16 @@ from typing import Protocol
 
 import numpy as np
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.checks.scores import Ints, RowForms
-from halftrek.inference.information.dimension import told_parameters
-from halftrek.inference.information.incomplete import PatternInformation, scores_along
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.incomplete import moved_moments, saturated_information, scores_along
 from halftrek.inference.information.robust import cluster_correction, contributions
-from halftrek.inference.information.saturated import moved_moments, saturated_information
 from halftrek.models import Floats
 
 
@@ -59,15 +59,15 @@ def mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
 
     None where nothing is tested, and where the rows do not determine the moments without a model.
     """
-    found = _coordinates(fit)
+    found = kind_of_data(fit).coordinates(fit)
     if found is None:
         return None
     spread, units = _spread(fit, found.rows)
-    own = _basis(found.directions(fit), told_parameters(fit))
+    own = _basis(found.directions(fit), kind_of_data(fit).determined(fit))
     if larger is None:
         beyond, df = np.eye(len(spread)) - own @ own.T, len(spread) - own.shape[1]
     else:
-        wide = _basis(found.directions(_moved(larger, fit)), told_parameters(larger))
+        wide = _basis(found.directions(_moved(larger, fit)), kind_of_data(larger).determined(larger))
         beyond, df = wide @ wide.T - own @ own.T, wide.shape[1] - own.shape[1]
     inside = beyond @ spread @ beyond
     mean = float(np.trace(inside))
@@ -117,14 +117,6 @@ class Coordinates(Protocol):
     def directions(self, fit: Fit) -> Floats: ...
 
 
-def _coordinates(fit: Fit) -> Coordinates | None:
-    if fit.patterns is None:
-        gap = fit.moments.mean - fit.model.mean if fit.options.intercepts else None
-        return Squares(np.linalg.inv(np.linalg.cholesky(fit.model.cov)), gap)
-    known = saturated_information(fit.patterns)
-    return None if known is None else Observed.of(fit, fit.patterns, known)
-
-
 @dataclass(frozen=True, eq=False)
 class Squares:
     """Of complete rows: products of whitened variables and, where intercepts are held, the variables themselves.
@@ -134,6 +126,12 @@ class Squares:
 
     white: Floats
     gap: Floats | None
+
+    @staticmethod
+    def of(fit: Fit) -> Squares:
+        """Where the fit's implied covariance is the unit matrix."""
+        gap = fit.moments.mean - fit.model.mean if fit.options.intercepts else None
+        return Squares(np.linalg.inv(np.linalg.cholesky(fit.model.cov)), gap)
 
     def __len__(self) -> int:
         p = len(self.white)
@@ -185,9 +183,12 @@ class Observed:
     rows: RowForms
 
     @staticmethod
-    def of(fit: Fit, patterns: Patterns, known: PatternInformation) -> Observed:
-        """Without the covariances of pairs that no row has both of."""
-        names = known.space.names
+    def of(fit: Fit) -> Observed | None:
+        """Without the covariances of pairs that no row has both of; None where the rows do not determine the others."""
+        patterns = patterns_behind(fit)
+        known, names = saturated_information(patterns), patterns.names
+        if known is None:
+            return None
         apart = {frozenset(pair) for pair in patterns.apart}
         gone = [int(a) for i, j, a in known.space.W_at if frozenset((names[i], names[j])) in apart]
         kept = np.setdiff1d(np.arange(known.space.size), np.array(gone, dtype=np.intp))

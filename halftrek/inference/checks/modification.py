@@ -18,11 +18,12 @@ from halftrek.graphs import Graph
 from halftrek.inference.checks.relaxation import relaxations
 from halftrek.inference.checks.scores import Edge, Edges, Flags, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
 from halftrek.inference.information.information import Kind, district_information
 from halftrek.inference.information.robust import counts_units
 from halftrek.inference.information.tangent import error_variances
-from halftrek.inference.tables.parameters import loose_parameters
+from halftrek.inference.tables.parameters import undetermined_parameters
 from halftrek.notes import Note
 
 Test = Literal["score", "score, observed moments", "robust score"]
@@ -84,7 +85,7 @@ def _rows(fit: Fit, freed: Relaxation, kind: Kind | None, by_units: bool, doubtf
 
     if not len(freed.edges):
         return
-    test: Test = "score" if fit.patterns is None or kind is not None else "score, observed moments"
+    test: Test = kind_of_data(fit).score_test if kind is None else "score"
     mi = freed.index(fit.n)
     p = chdtrc(1.0, mi)
     if by_units:
@@ -92,21 +93,21 @@ def _rows(fit: Fit, freed: Relaxation, kind: Kind | None, by_units: bool, doubtf
         mi, p, test = found.t**2, found.p, "robust score"
     sd, noise = np.sqrt(np.diag(fit.model.cov)), np.sqrt(error_variances(fit))
     if doubtful:  # an error variance that data do not tell is no unit
-        unknown = loose_parameters(fit.graph, fit.options)
+        unknown = undetermined_parameters(fit.graph, fit.options)
         noise = np.where([(name, "~~", name) in unknown for name in fit.model.names], np.nan, noise)
     u, v = freed.edges.first, freed.edges.second
     std = freed.change * np.where(freed.edges.arrow, sd[u] / sd[v], 1.0 / (noise[u] * noise[v]))
     for k, edge in enumerate(freed.edges.named(fit.model.names)):
         lhs, op, rhs = (edge.second, "~", edge.first) if edge.arrow else (edge.first, "~~", edge.second)
         epc, scaled = float(freed.change[k]), float(std[k])
-        if doubtful and _loose(fit, edge):
+        if doubtful and _undetermined(fit, edge):
             epc = scaled = float("nan")  # its value hangs on what data do not tell
         yield Modification(str(edge), lhs, op, rhs, float(mi[k]), epc, scaled, float(p[k]), test)
 
 
-def _loose(fit: Fit, edge: Edge) -> bool:
+def _undetermined(fit: Fit, edge: Edge) -> bool:
     """True if the weight of a new edge would not be determined, or only at special values of the other parameters."""
-    unknown = loose_parameters(with_edge(fit.graph, edge), fit.options)
+    unknown = undetermined_parameters(with_edge(fit.graph, edge), fit.options)
     if edge.arrow:
         return (edge.second, "~", edge.first) in unknown
     return (edge.second, "~~", edge.first) in unknown or (edge.first, "~~", edge.second) in unknown

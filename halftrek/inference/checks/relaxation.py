@@ -12,20 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.checks.missing_checks import holed_relaxation
-from halftrek.inference.checks.scores import UNTOLD, Edges, Flags, Ints, Relaxation
+from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Flags, Ints, Relaxation, Relaxer
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.tangent import Part, Tangent, tangent
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
-HOLED = 1500  # edges that are freed at a time where values are missing: all their information is one matrix
+LEAST = 1500  # edges that are freed at a time: where districts are not separate all their information is one matrix
 NUMBERS = 4_000_000  # entries of edges that are held at a time
 
 
@@ -33,25 +34,25 @@ def relaxations(
     fit: Fit, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
 ) -> Iterator[Relaxation]:
     """Each edge freed alone, at the fitted parameters; some edges at a time. ``kind`` is for missing values."""
-    if fit.patterns is not None:
-        for some in edges.pieces(HOLED):
-            yield holed_relaxation(fit, fit.patterns, some, gradients, kind)
-        return
-    if kind == "observed":
-        raise InputError("the observed information is for modification indices with missing values; leave it out")
-    base = tangent(fit)
-    for some in edges.pieces(max(HOLED, NUMBERS // len(base.K))):
-        yield _complete(fit, base, some, gradients)
+    data = kind_of_data(fit)
+    freed = data.relaxer(fit, kind)
+    for some in edges.pieces(max(LEAST, NUMBERS // len(fit.model.names)) if data.by_district else LEAST):
+        yield freed(some, gradients)
 
 
 def relaxation(fit: Fit, edges: Edges, gradients: Sequence[Gradient] = ()) -> Relaxation:
     """Some edges, all at a time."""
-    if fit.patterns is not None:
-        return holed_relaxation(fit, fit.patterns, edges, gradients)
-    return _complete(fit, tangent(fit), edges, gradients)
+    return kind_of_data(fit).relaxer(fit, None)(edges, gradients)
 
 
-def _complete(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
+def district_relaxer(fit: Fit, kind: Kind | None) -> Relaxer:
+    """What frees edges where moments are complete."""
+    if kind == "observed":
+        raise InputError("the observed information is for modification indices with missing values; leave it out")
+    return partial(_freed, fit, tangent(fit))
+
+
+def _freed(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
     X, weight = _entries(base, edges)
     inside, slopes = _answers(fit, base, gradients, edges)
     full = np.where(edges.arrow, np.diag(base.cov)[edges.first], np.diag(base.K)[edges.first]) + weight**2
@@ -68,11 +69,11 @@ def _complete(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradien
         slopes[:, met] -= inside[:, part.parameters] @ reply
         along.append((part, met, reply))
     left = full - used
-    told = left > UNTOLD * full
+    clear = left > LEAST_LEFT * full
     gap = fit.moments.mean @ np.linalg.inv(base.B) - fit.model.mu if base.means else np.zeros(len(base.K))
     rows = EfficientScores(base, gap, X, weight, edges.second, tuple(along))
-    score = np.where(told, rows.mean(fit.moments.cov), np.nan)
-    return Relaxation(edges, score, np.where(told, left, np.nan), slopes, rows)
+    score = np.where(clear, rows.mean(fit.moments.cov), np.nan)
+    return Relaxation(edges, score, np.where(clear, left, np.nan), slopes, rows)
 
 
 def _meets(part: Part, edges: Edges, p: int) -> Flags:

@@ -10,22 +10,17 @@ from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.checks.missing_checks import residual_errors, residual_moves, told_pairs
-from halftrek.inference.checks.scores import RowForms
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
-from halftrek.inference.information.incomplete import scores_along
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.information import DistrictInformation, district_information
 from halftrek.inference.information.robust import cluster_correction, counts_units, unit_squares
-from halftrek.inference.information.saturated import saturated_information
 from halftrek.inference.information.tangent import Part, Tangent, error_variances, tangent
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 from halftrek.simulation import random_model
 
 LARGE = 50_000_000  # numbers to hold; beyond, residuals have no z
-ZERO = 1e-8  # share of a covariance's variance below which its residual is zero by construction ...
-HOLED_ZERO = 1e-4  # ... and with missing values, where what is left of two almost equal variances is no more than noise
 
 
 @dataclass(frozen=True)
@@ -66,15 +61,15 @@ def explained(fit: Fit) -> list[Explained]:
     model = fit.model
     loaded = set(make_space(fit.graph, model.names, fit.options).C_at[:, 1].tolist())
     errors = error_variances(fit)
-    # at the estimates R² may stand still along a direction that data do not tell; at a random point it does not
+    # at the estimates R² may stand still along a direction that data leave open; at a random point it does not
     anywhere = replace(fit, model=random_model(fit.graph, noise=dict(fit.options.noise), random_state=1), patterns=None)
-    loose = [(at, d) for at in (replace(fit, patterns=None), anywhere) for d in _loose(at)]
+    unclear = [(at, d) for at in (replace(fit, patterns=None), anywhere) for d in _unclear(at)]
     rows = []
     for j, v in enumerate(model.names):
         if not fit.graph.parents(v) and j not in loaded:
             continue
         total = float(model.cov[j, j])
-        if all(_determined(at, j, d) for at, d in loose):
+        if all(_determined(at, j, d) for at, d in unclear):
             rows.append(Explained(v, 1.0 - float(errors[j]) / total, float(errors[j]), total))
         else:
             nan = float("nan")
@@ -82,13 +77,13 @@ def explained(fit: Fit) -> list[Explained]:
     return rows
 
 
-def _loose(fit: Fit) -> list[DistrictInformation]:
-    """Districts with directions that data do not tell."""
+def _unclear(fit: Fit) -> list[DistrictInformation]:
+    """Districts with directions that data do not determine."""
     return [d for d in district_information(fit) if information_rank(d.matrix) < len(d.matrix)]
 
 
 def _determined(fit: Fit, j: int, block: DistrictInformation) -> bool:
-    """Does R² use only such directions of a district's parameters as data tell?"""
+    """Does R² use only such directions of a district's parameters as data determine?"""
     error = float(error_variances(fit)[j])
     model, p = fit.model, len(fit.model.names)
     reach, total = model.B[:, j], float(model.cov[j, j])
@@ -118,53 +113,38 @@ def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
     from scipy.special import ndtr, stdtr
 
     by_units = counts_units(fit, robust, "residuals()")
-    model = fit.model
-    S = fit.moments.cov if fit.patterns is None else fit.patterns.unrestricted.moments.cov
-    observed, implied = _correlations(S), _correlations(model.cov)
-    errors = _errors(fit, S) if fit.patterns is None else residual_errors(fit, fit.patterns)
-    zero = ZERO if fit.patterns is None else HOLED_ZERO
+    model, data = fit.model, kind_of_data(fit)
+    S = data.unrestricted(fit).cov
+    observed, implied = np.where(data.known_pairs(fit), correlations(S), np.nan), correlations(model.cov)
+    errors = data.residual_errors(fit)
     with np.errstate(invalid="ignore", divide="ignore"):
-        told = errors > np.sqrt(zero / fit.n * _size(S))
-        errors, df = _unit_errors(fit, S, told) if by_units else (errors, np.inf)
-        z = np.where(told, (S - model.cov) / errors, np.nan)
-    if fit.patterns is not None:
-        observed[~told_pairs(fit.patterns)] = np.nan
-    rows = []
+        restricted = errors > np.sqrt(data.residual_zero / fit.n * _size(S))
+        errors, df = _unit_errors(fit, S, restricted) if by_units else (errors, np.inf)
+        z = np.where(restricted, (S - model.cov) / errors, np.nan)
+    rows: list[Residual] = []
     for i, lhs in enumerate(model.names):
         for j in range(i + 1, len(model.names)):
             here = float(z[i, j])
             gap = float(observed[i, j] - implied[i, j])
             p = 2.0 * float(stdtr(df, -abs(here)) if by_units else ndtr(-abs(here)))
-            rows.append(
-                Residual(
-                    lhs, model.names[j], float(observed[i, j]), float(implied[i, j]), gap, here, p,
-                    "robust t" if by_units else "z",
-                )
-            )  # fmt: skip
+            pair = float(observed[i, j]), float(implied[i, j])
+            rows.append(Residual(lhs, model.names[j], *pair, gap, here, p, "robust t" if by_units else "z"))
     return sorted(rows, key=lambda r: -abs(r.residual) if r.residual == r.residual else 0.0)
 
 
-def _unit_errors(fit: Fit, S: Floats, told: NDArray[np.bool_]) -> tuple[Floats, float]:
+def _unit_errors(fit: Fit, S: Floats, restricted: NDArray[np.bool_]) -> tuple[Floats, float]:
     """Standard errors of residual covariances from independent units, and how many of these less one."""
-    i, j = np.nonzero(np.triu(told))
+    i, j = np.nonzero(np.triu(restricted))
     errors = np.full_like(S, np.nan)
     if not len(i):
         return errors, np.inf
-    forms = _residual_forms(fit, i, j)
-    (squares,), units = unit_squares(fit, [forms])
+    (squares,), units = unit_squares(fit, [kind_of_data(fit).residual_scores(fit, i, j)])
     errors[i, j] = errors[j, i] = np.sqrt(squares * cluster_correction(int(units)) / fit.n)
     return errors, units - 1.0
 
 
-def _residual_forms(fit: Fit, i: NDArray[np.intp], j: NDArray[np.intp]) -> RowForms:
-    """What each row adds to the residual covariances of these pairs."""
-    if fit.patterns is not None:
-        moved, known = residual_moves(fit, fit.patterns), saturated_information(fit.patterns)
-        assert moved is not None  # else no pair has an error
-        assert known is not None
-        place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
-        along = moved[[place[pair] for pair in zip(i, j, strict=True)]]
-        return scores_along(fit, known.space, known.theta, along)
+def district_scores(fit: Fit, i: NDArray[np.intp], j: NDArray[np.intp]) -> Forms:
+    """What each row adds to the residual covariances of these pairs, where moments are complete."""
     directions, H = _followed(tangent(fit))
     p = len(fit.model.names)
     square = -np.einsum("ka,kij->aij", directions[:, i, j], H)
@@ -179,9 +159,9 @@ def _size(S: Floats) -> Floats:
     return np.asarray(np.outer(np.diag(S), np.diag(S)) + S**2)
 
 
-def _errors(fit: Fit, S: Floats) -> Floats:
+def district_errors(fit: Fit) -> Floats:
     """Standard errors of residual covariances; nan if they need too much room, or if means count."""
-    base = tangent(fit)
+    base, S = tangent(fit), fit.moments.cov
     size = sum(len(part.information) for part in base.parts) * len(S) ** 2
     if size >= LARGE or base.means:
         return np.full_like(S, np.nan)
@@ -221,6 +201,7 @@ def _orthonormal(base: Tangent, part: Part, reach: Floats) -> Floats:
     return np.asarray(moved + moved.transpose(0, 2, 1))
 
 
-def _correlations(cov: Floats) -> Floats:
+def correlations(cov: Floats) -> Floats:
+    """A covariance matrix on the scale of correlations."""
     sd = np.sqrt(np.diag(cov))
     return np.asarray(cov / np.outer(sd, sd))

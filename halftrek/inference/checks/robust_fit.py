@@ -13,27 +13,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from halftrek import estimation
-from halftrek.data import Moments, Patterns, RowReader
-from halftrek.errors import InputError
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
-from halftrek.inference.checks.missing_fit import complete_ratio
-from halftrek.inference.checks.mixture import Mixture, mixture
-from halftrek.inference.information.incomplete import unit_scores
+from halftrek.inference.checks.mixture import Mixture, Squares, mixture
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, informed, score_forms
 from halftrek.inference.information.information import district_information
-from halftrek.inference.information.robust import (
-    NUMBERS,
-    cluster_correction,
-    count_units,
-    counts_units,
-    is_clustered,
-    mean_squares,
-    rows_needed,
-    sums_by,
-)
+from halftrek.inference.information.robust import count_units, counts_units, is_clustered, mean_squares, rows_needed
 from halftrek.models import Floats
 
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]
@@ -160,12 +148,11 @@ class _Indices:
 def _indices(fit: Fit, baseline: Fit, plain: Measures, c: float, b: float) -> _Indices:
     """From ratios and their means under the models: those of the likelihood, or of what complete rows would have."""
     df, base_df, n = plain.df, plain.baseline_df, plain.n
-    ratio, mean, base, base_mean = plain.chi2, c * df, plain.baseline_chi2, b * base_df
-    if fit.patterns is not None:
-        found, worst = complete_ratio(fit, fit.patterns), complete_ratio(baseline, fit.patterns)
-        if found is None or worst is None or found[1] <= 0.0:
-            return _Indices()
-        (ratio, mean), (base, base_mean) = found, worst
+    found = kind_of_data(fit).as_complete(fit, plain.chi2, c * df)
+    worst = kind_of_data(baseline).as_complete(baseline, plain.baseline_chi2, b * base_df)
+    if found is None or worst is None or found[1] <= 0.0:
+        return _Indices()
+    (ratio, mean), (base, base_mean) = found, worst
     excess, scale = ratio - mean, mean / df
     low, high = rmsea_range(ratio / scale, df, n)
     return _Indices(
@@ -185,8 +172,7 @@ def ratio_mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
     size = len(fit.graph) * (len(fit.graph) + 3) // 2
     if fit.n * size**2 <= WORK:
         return mixture(fit, larger)
-    test: RobustTest = "satorra-bentler" if fit.patterns is None else "yuan-bentler"
-    df = measures(fit).df
+    test, df = kind_of_data(fit).scaled_test, measures(fit).df
     mean = df * (scaling_factor(fit, test, df) or 0.0)
     if larger is not None:
         wide = measures(larger).df
@@ -199,36 +185,27 @@ def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
     """The number that the likelihood-ratio statistic is divided by; None without degrees of freedom."""
     if not df:
         return None
-    if fit.patterns is not None:
-        return _incomplete_scaling(fit, fit.patterns, test, df)
+    factor = kind_of_data(fit).scaling(fit, test, df)
+    return factor if factor > 0.0 else None
+
+
+def district_scaling(fit: Fit, test: RobustTest, df: int) -> float:
+    """The same where moments are complete, whatever its sign."""
     expected = test == "satorra-bentler"
     means, covariances = _unrestricted(fit, fit.model.cov if expected else fit.moments.cov)
     restricted = sum(float(part.sum()) for part in mean_squares(fit, _model_forms(fit, expected)))
     free = 0.0 if fit.options.intercepts else _unrestricted(fit, fit.model.cov)[0]  # means that both models have
-    factor = (means + covariances - free - restricted) / df
-    return factor if factor > 0.0 else None
-
-
-def _incomplete_scaling(fit: Fit, patterns: Patterns, test: RobustTest, df: int) -> float | None:
-    """The same where values are missing, with the observed information of either model."""
-    if test == "satorra-bentler":
-        raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
-    names = fit.model.names
-    pairs = [(u, v) for k, u in enumerate(names) for v in names[:k] if (v, u) not in patterns.apart]
-    free = replace(estimation.fit(Graph([], pairs, {}, names), patterns), rows=fit.rows)
-    spread = [float(mean_squares(one, [unit_scores(one)])[0].sum()) for one in (free, fit)]
-    factor = (spread[0] - spread[1]) / df
-    return factor if factor > 0.0 else None
+    return (means + covariances - free - restricted) / df
 
 
 def _model_forms(fit: Fit, expected: bool) -> list[Forms]:
     """Scores of each district along directions in which the information is the unit matrix."""
     forms = []
     for block in district_information(fit, "expected" if expected else "observed"):
-        told, _ = informed(block)
-        values, vectors = np.linalg.eigh(told.T @ block.matrix @ told)
+        determined, _ = informed(block)
+        values, vectors = np.linalg.eigh(determined.T @ block.matrix @ determined)
         upward = values > 0.0
-        along = (told @ vectors[:, upward]) / np.sqrt(values[upward])
+        along = (determined @ vectors[:, upward]) / np.sqrt(values[upward])
         forms.append(score_forms(fit, block, along.T, fit.model.mean if expected else None))
     return forms
 
@@ -239,7 +216,8 @@ def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
     about = white @ fit.moments.cov @ white.T
     rows = rows_needed(fit, "measures(robust=True)")
     if rows.cluster is not None:
-        return _unrestricted_by_cluster(rows, fit.moments, white, about)
+        (squares,), p = mean_squares(fit, [Squares(white, np.zeros(len(white)))]), len(white)
+        return float(squares[-p:].sum()), float(squares[:-p].sum())
     means = covariances = 0.0
     for block in rows.blocks(like=fit.moments):
         Y = (block.values - fit.moments.mean) @ white.T
@@ -254,29 +232,9 @@ def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
     return means / fit.n, covariances / fit.n
 
 
-def _unrestricted_by_cluster(rows: RowReader, moments: Moments, white: Floats, about: Floats) -> tuple[float, float]:
-    p = len(white)
-    i, j = np.triu_indices(p)
-    share = np.where(i == j, 0.5, 1.0)
-    sums = np.zeros((0, 1 + p + len(i)))
-    size = max(64, NUMBERS // len(i))
-    for block in rows.blocks(like=moments):
-        assert block.cluster is not None
-        for start in range(0, len(block), size):
-            part = slice(start, start + size)
-            Y = (block.values[part] - moments.mean) @ white.T
-            scores = np.concatenate([np.ones((len(Y), 1)), Y, Y[:, i] * Y[:, j] - about[i, j]], axis=1)
-            weighted = scores if block.weights is None else scores * block.weights[part, None]
-            sums = sums_by(block.cluster[part], weighted, sums)
-    squares = (sums**2).sum(axis=0) * cluster_correction(int((sums[:, 0] > 0.0).sum())) / moments.n
-    return float(squares[1 : p + 1].sum()), float(squares[p + 1 :] @ share)
-
-
 def _baseline(fit: Fit) -> Fit:
     """The fit of the baseline model to the same rows: no edges but the covariances among exogenous variables."""
     graph = fit.graph
     roots = {v for v in graph.observed if not graph.parents(v)}
     arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
-    data = fit.moments if fit.patterns is None else fit.patterns
-    found = estimation.fit(Graph([], arcs, {}, graph.observed), data)
-    return replace(found, rows=fit.rows)
+    return refit(fit, Graph([], arcs, {}, graph.observed))

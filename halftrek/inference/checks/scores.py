@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.models import Floats
+from halftrek.queries.gradients import Gradient
 
-UNTOLD = 1e-7  # share of a new parameter's information that must be left when all others are free
+LEAST_LEFT = 1e-7  # share of a new parameter's information that must be left when all others are free
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.intp]
@@ -100,6 +101,9 @@ class Relaxation:
     def index(self, n: float) -> Floats:
         """The modification index of each edge: about how much chi-square falls."""
         return np.asarray(n * self.score**2 / self.information)
+
+
+Relaxer = Callable[[Edges, Sequence[Gradient]], Relaxation]  # edges freed each alone, and answers that move
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,6 @@ from halftrek.data import Moments
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
-from halftrek.inference.information.incomplete import PatternInformation
-from halftrek.inference.information.saturated import covariance_error
 from halftrek.models import CGLSCM, Floats, total_effects
 
 MANY = 24  # variables beyond which tetrads are not searched: their number grows with the fourth power
@@ -70,18 +68,6 @@ def random_correlation(graph: Graph, names: tuple[str, ...], seed: int) -> Float
     cov = B.T @ (W + C.T @ C) @ B
     sd = np.sqrt(np.diag(cov))
     return np.asarray(cov / np.outer(sd, sd))
-
-
-def tetrad_test(moments: Moments, tetrad: Tetrad, known: PatternInformation | None = None) -> tuple[float, float]:
-    """The tetrad of the sample's correlations and its normal-theory standard error.
-
-    Where values are missing ``known`` is what they tell about the moments.
-    """
-    value, slope = tetrad_slope(moments, tetrad)
-    if known is not None:
-        return value, covariance_error(known, slope, moments.n)
-    inside = slope @ moments.cov
-    return value, float(np.sqrt(2.0 * np.trace(inside @ inside) / moments.n))
 
 
 def tetrad_slope(moments: Moments, tetrad: Tetrad) -> tuple[float, Floats]:

@@ -13,10 +13,7 @@ import numpy as np
 
 from halftrek.estimation import Fit
 from halftrek.inference.checks.scores import Ints, RowForms
-from halftrek.inference.information.incomplete import scores_along
-from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.robust import cluster_correction, unit_squares
-from halftrek.inference.information.saturated import covariance_slope, saturated_information
 from halftrek.models import Floats
 
 
@@ -38,17 +35,6 @@ class Centred:
     def values(self, centred: Floats, cov: Floats) -> Floats:
         """One column for each form."""
         return np.asarray(self.forms.values(centred, cov) - self.mean)
-
-
-def influence_of_covariances(fit: Fit, slopes: Floats) -> RowForms:
-    """What each row adds to numbers with these symmetric derivatives in the unrestricted covariance, one each."""
-    if fit.patterns is None:
-        p = len(fit.model.names)
-        return Forms(np.arange(p), np.zeros((len(slopes), p)), slopes)
-    known = saturated_information(fit.patterns)
-    assert known is not None  # asked for only where the rows determine the covariances
-    along = np.stack([known.direction(covariance_slope(known, slope)) for slope in slopes])
-    return scores_along(fit, known.space, known.theta, along)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from threading import Lock
@@ -10,9 +11,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from halftrek.data import Patterns
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation.many.groups import joined
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.draws.missing_draws import draw_patterns
@@ -20,8 +21,7 @@ from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
 from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
-from halftrek.inference.information.incomplete import RowScores, row_scores
-from halftrek.inference.information.influence import Forms, influence
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import contributions, count_clusters
 from halftrek.models import Floats
 from halftrek.notes import Note, note
@@ -30,6 +30,7 @@ from halftrek.queries.gradients import linearize
 
 Kind = Literal["bootstrap", "parametric", "jackknife"]
 Key = tuple[Kind, int, int]
+Maker = Callable[[Fit, Kind, int, int, Progress | None], "Replicates"]  # how many, and from which seed
 
 AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
 KEPT = 4  # sets of replicates that are kept for each fit
@@ -93,8 +94,11 @@ def replicates_of(
 def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     if fit.method != "em":
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
-    if fit.patterns is not None:
-        return _refitted(fit, kind, replicates, random_state, progress)
+    return kind_of_data(fit).replicates(fit, kind, replicates, random_state, progress)
+
+
+def together(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    """Replicates of complete moments, all in one array program."""
     drawn = _drawn(fit, kind, replicates, random_state, progress)
     replicates = len(drawn.n)
     plan = make_plan(fit.graph, fit.model.names, fit.options)
@@ -115,7 +119,7 @@ def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Pr
         parts.append(found.take(np.flatnonzero(found.converged)))
         if progress is not None:
             progress(min(first + AT_ONCE, replicates), replicates)
-    return Replicates(_joined(parts), replicates, kind)
+    return Replicates(joined(parts), replicates, kind)
 
 
 def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
@@ -129,8 +133,8 @@ def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: P
             return leave_clusters_out(fit)
 
 
-def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
-    """The same where values are missing: one by one, each from where the fit of all data ended."""
+def one_by_one(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    """Replicates of rows with missing values, each from where the fit of all data ended."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     models, values = [], []
     if kind == "jackknife":
@@ -150,15 +154,6 @@ def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress
     code = np.full(len(models), "converged", dtype="<U17")
     batch = BatchFit(fit.graph, plan.names, plan.latents, **arrays, loglik=np.array(values), code=code)
     return Replicates(batch, replicates, kind)
-
-
-def _joined(parts: list[BatchFit]) -> BatchFit:
-    first = parts[0]
-    arrays = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("T", "C", "W", "mu", "loglik", "code")
-    }
-    return BatchFit(first.graph, first.names, first.latents, **arrays)
 
 
 def bootstrap_spread(
@@ -196,34 +191,16 @@ def bootstrap_spread(
 def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
     """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
     found = linearize(query, fit.model)
-    gradients = (*found.values, *found.variances)
-    if fit.patterns is not None:
-        scores = row_scores(fit, gradients)
-        return _normal_skewness(scores, fit.patterns) if kind == "parametric" else _skewness(fit, scores)
-    forms = influence(fit, gradients)
-    if kind == "parametric":
-        variance, third = forms.normal_moments(fit.model.cov)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(variance == 0.0, 0.0, third / (6.0 * variance**1.5 * np.sqrt(fit.n)))
-    return _skewness(fit, forms)
-
-
-def _normal_skewness(scores: RowScores, patterns: Patterns) -> Floats:
-    """The acceleration where rows are normal and have these holes."""
+    scores = kind_of_data(fit).row_scores(fit, (*found.values, *found.variances))
     second, third = np.zeros(len(scores)), np.zeros(len(scores))
-    for observed, n in zip(patterns.observed, patterns.n, strict=True):
-        variance, skew = scores.form(observed).normal_moments(scores.cov)
-        second, third = second + n * variance, third + n * skew
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
-
-
-def _skewness(fit: Fit, forms: Forms | RowScores) -> Floats:
-    second, third = np.zeros(len(forms)), np.zeros(len(forms))
-    for values, weights in contributions(fit, [forms]):
-        times = np.ones(len(values)) if weights is None else weights
-        second += times @ values**2
-        third += times @ values**3
+    if kind == "parametric":
+        for share, form in scores.parts(fit.model.mean - fit.moments.mean):
+            variance, skew = form.normal_moments(fit.model.cov)
+            second, third = second + fit.n * share * variance, third + fit.n * share * skew
+    else:
+        for values, weights in contributions(fit, [scores]):
+            times = np.ones(len(values)) if weights is None else weights
+            second, third = second + times @ values**2, third + times @ values**3
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
 

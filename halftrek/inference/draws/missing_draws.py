@@ -1,4 +1,4 @@
-"""Data sets with holes, drawn like the one at hand: rows (or clusters) drawn again, or drawn from the fitted model.
+"""Data sets with missing values, drawn like the one at hand: rows (or clusters) again, or rows of the fitted model.
 
 A data set is what its patterns of missingness have as moments. Replicates come in portions that fit into memory, each
 with random numbers of its own; rows are read once more for every portion.
@@ -15,6 +15,7 @@ from halftrek.data import Patterns, RowBlock
 from halftrek.data.missing.gather import grouped
 from halftrek.errors import DataError
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.inference.draws.resample import NUMBERS, Products, draw_counts, in_chunks, product
 from halftrek.inference.information.robust import cluster_correction, clusters_with_rows, is_clustered, rows_needed
 from halftrek.models import Floats
@@ -28,7 +29,7 @@ Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
 def draw_patterns(
     fit: Fit, kind: Literal["bootstrap", "parametric", "jackknife"], replicates: int, random_state: int
 ) -> Iterator[Patterns]:
-    """Replicates of a fit whose rows have holes, one after the other."""
+    """Replicates of a fit whose rows lack values, one after the other."""
     patterns = patterns_behind(fit)
     if kind != "parametric":
         rows_needed(fit, f'interval="{kind}"')
@@ -46,12 +47,6 @@ def draw_patterns(
         else:
             counts = _by_cluster(fit, size, rng) if is_clustered(fit) else _row_by_row(fit, patterns, size, rng)
             yield from _from_rows(fit, patterns, size, counts)
-
-
-def patterns_behind(fit: Fit) -> Patterns:
-    """The patterns of a fit that has some."""
-    assert fit.patterns is not None  # asked for only where values are missing
-    return fit.patterns
 
 
 def _data_set(like: Patterns, n: Floats, mean: Floats, cov: Floats) -> Patterns:
@@ -166,7 +161,7 @@ def _whole_clusters(clusters: Sequence[int], times: Floats) -> Counter:
 
 
 def _from_model(fit: Fit, like: Patterns, replicates: int, rng: np.random.Generator) -> Iterator[Patterns]:
-    """Normal rows with the observed holes, by their moments: Wishart covariances, or a few rows where these are few."""
+    """Normal rows that lack the same values, by their moments: Wishart covariances, or rows where these are few."""
     p, K = len(like.names), len(like)
     root = np.linalg.cholesky(fit.model.cov)
     mean, cov = np.zeros((replicates, K, p)), np.zeros((replicates, K, p, p))

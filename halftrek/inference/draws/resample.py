@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from halftrek.data import RowBlock
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
-from halftrek.inference.information.information import refuse_holes
 from halftrek.inference.information.robust import cluster_correction, rows_needed, sums_by
 from halftrek.models import Floats
 
@@ -42,7 +41,6 @@ def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Pro
 
     A row with a sampling weight is as likely to be drawn as any other, and brings its weight along.
     """
-    refuse_holes(fit, 'interval="bootstrap"')
     rows = rows_needed(fit, 'interval="bootstrap"')
     scale = np.sqrt(np.diag(fit.moments.cov))
     products = Products(fit.moments.mean, scale)
@@ -77,7 +75,6 @@ def _weighted(values: Floats, weights: Floats | None, *, sampling: bool) -> tupl
 
 def leave_clusters_out(fit: Fit) -> Drawn:
     """One data set for each cluster: all rows but its own."""
-    refuse_holes(fit, 'interval="jackknife"')
     rows = rows_needed(fit, 'interval="jackknife"')
     if rows.cluster is None:
         raise InputError('interval="jackknife" leaves out one cluster at a time: say with cluster= which rows are one')
@@ -89,7 +86,6 @@ def leave_clusters_out(fit: Fit) -> Drawn:
 
 def draw_model(fit: Fit, replicates: int, rng: np.random.Generator) -> Drawn:
     """Replicates from the fitted model: Wishart covariances (by Bartlett's decomposition) and normal means."""
-    refuse_holes(fit, 'interval="parametric"')
     n, p = fit.n, len(fit.model.names)
     if n <= p:
         raise InputError(f'interval="parametric" needs more rows than variables: {n:g} rows for {p} variables')

@@ -16,6 +16,7 @@ from halftrek.graphs import Graph
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, variables_used
 from halftrek.identification.recipes.sentences import and_list
 from halftrek.inference.checks.disagreement import Difference, Effect, difference
+from halftrek.inference.information.base import kind_of_data
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, Query, TotalEffect
 from halftrek.queries.gradients import linearize
@@ -48,8 +49,8 @@ def _why(fit: Fit, found: Difference, recipe: Recipe) -> Note:
     """What the estimate uses beyond the formula."""
     facts: dict[str, Any] = {"what": str(found.effect), "formula": found.formula, "model": found.model}
     facts["used"] = _named(variables_used(recipe))
-    if fit.patterns is not None:
-        return Note("formula beside missing values", facts)
+    if kind_of_data(fit).formula_note:
+        return Note(kind_of_data(fit).formula_note, facts)
     tasks, names = tasks_of(fit, found.effect), fit.model.names
     instruments, tools = liml_instruments(fit, found.effect, tasks), _tools(recipe)
     if instruments and tools and isinstance(found.effect, DirectEffect | TotalEffect):
@@ -75,7 +76,7 @@ def tasks_of(fit: Fit, effect: Effect) -> list[Task]:
 def liml_instruments(fit: Fit, effect: Effect, tasks: list[Task]) -> tuple[str, ...]:
     """All instruments, if the estimate of a single equation is LIML with them; else none."""
     graph, names = fit.graph, fit.model.names
-    if not isinstance(effect, DirectEffect | TotalEffect) or len(tasks) != 1 or fit.patterns is not None:
+    if not isinstance(effect, DirectEffect | TotalEffect) or len(tasks) != 1 or not kind_of_data(fit).by_district:
         return ()
     (task,), outcome = tasks, effect.effect
     members = {names[v] for v in task.variables}

@@ -16,12 +16,12 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.data import Patterns
 from halftrek.estimation import Fit
-from halftrek.estimation.missing.incomplete import evaluate as evaluate_patterns
-from halftrek.estimation.missing.incomplete import information as pattern_hessian
+from halftrek.estimation.data_kind import patterns_behind
+from halftrek.estimation.missing.incomplete import complete_information, evaluate
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.delta import district_variances
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import PatternInformation, pattern_information
 from halftrek.inference.information.information import Kind
 from halftrek.inference.kept import kept
@@ -90,14 +90,15 @@ class Support:
         return replace(self, variance=self.variance[places], rows=self.rows[places])
 
 
-def support(fit: Fit, gradients: Sequence[Gradient], information: Kind | None = None) -> Support:
+def support(fit: Fit, gradients: Sequence[Gradient]) -> Support:
     """What numbers with these gradients rest on."""
-    if fit.patterns is not None:
-        known = pattern_information(fit, "expected")
-        pulled = np.array([known.pull(g) for g in gradients]).reshape(len(gradients), known.space.size)
-        return seen_support(fit, pulled)
+    return kind_of_data(fit).support(fit, gradients, None)
+
+
+def district_support(fit: Fit, gradients: Sequence[Gradient], information: Kind) -> Support:
+    """The same where moments are complete."""
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
-    parts = district_variances(fit, gradients, information or "expected")
+    parts = district_variances(fit, gradients, information)
     variance = np.array([spread for _, spread in parts]).reshape(len(parts), len(gradients)).T / fit.n
     parameters = np.array([sizes[variables] for variables, _ in parts], dtype=float)
     return Support(variance, np.full(variance.shape, fit.n), parameters)
@@ -164,10 +165,11 @@ def seen_support(fit: Fit, pulled: Floats) -> Support:
     in the parameters of the whole model, one a line.
     """
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
-    known, whole = pattern_information(fit, "expected"), complete_information(fit)
+    known, whole = pattern_information(fit, "expected"), information_if_complete(fit)
     belongs = _belongs(known)
-    have = _rows_with(fit, [(j,) for j in range(len(fit.model.names))])
-    entire = _rows_with(fit, [_around(fit, variables) for variables in sizes])
+    rows_having = kind_of_data(fit).rows_having
+    have = np.array([rows_having(fit, (v,)) for v in fit.model.names])
+    entire = [rows_having(fit, _around(fit, variables)) for variables in sizes]
     variance, rows = np.zeros((len(pulled), len(sizes))), np.full((len(pulled), len(sizes)), fit.n)
     for d, variables in enumerate(sizes):
         own = np.where(belongs[:, list(variables)].any(axis=1), pulled, 0.0)
@@ -182,19 +184,10 @@ def seen_support(fit: Fit, pulled: Floats) -> Support:
     return Support(variance, rows, np.array(list(sizes.values()), dtype=float))
 
 
-def _around(fit: Fit, variables: tuple[int, ...]) -> tuple[int, ...]:
+def _around(fit: Fit, variables: tuple[int, ...]) -> set[str]:
     """The variables of a district and of its equations."""
-    names, place = fit.model.names, {v: i for i, v in enumerate(fit.model.names)}
-    found = {*variables, *(place[u] for j in variables for u in fit.graph.parents(names[j]))}
-    return tuple(sorted(found))
-
-
-def _rows_with(fit: Fit, sets: Sequence[tuple[int, ...]]) -> Floats:
-    """How many rows have all variables of each set."""
-    assert fit.patterns is not None
-    place = {v: i for i, v in enumerate(fit.patterns.names)}
-    at = [[place[fit.model.names[j]] for j in chosen] for chosen in sets]
-    return np.array([fit.patterns.n @ fit.patterns.observed[:, chosen].all(axis=1) for chosen in at])
+    inside = [fit.model.names[j] for j in variables]
+    return {*inside, *(u for v in inside for u in fit.graph.parents(v))}
 
 
 def _belongs(known: PatternInformation) -> NDArray[np.bool_]:
@@ -208,21 +201,16 @@ def _belongs(known: PatternInformation) -> NDArray[np.bool_]:
 
 def _variances(known: PatternInformation, matrix: Floats, pulled: Floats) -> Floats:
     """Asymptotic variances along what data tell."""
-    along = pulled @ known.told
-    inner = known.told.T @ matrix @ known.told
+    along = pulled @ known.determined
+    inner = known.determined.T @ matrix @ known.determined
     return np.asarray((along * np.linalg.solve(inner, along.T).T).sum(axis=1))
 
 
 @kept
-def complete_information(fit: Fit) -> Floats:
+def information_if_complete(fit: Fit) -> Floats:
     """The expected information per row, had no value been missing, in the parameters of the whole model."""
     known = pattern_information(fit, "expected")
-    model, n = fit.model, fit.n
-    complete = Patterns(
-        model.names, np.ones((1, len(model.names)), dtype=bool), np.array([max(2, round(n))]), np.array([n]),
-        np.array(model.mean)[None], np.array(model.cov)[None],
-    )  # fmt: skip
-    point = evaluate_patterns(known.space, complete, known.theta)
+    point = evaluate(known.space, patterns_behind(fit), known.theta)
     if point is None:  # a variance of zero
         return known.matrix
-    return np.asarray(pattern_hessian(known.space, complete, point, "expected") / n)
+    return np.asarray(complete_information(known.space, fit.n, point) / fit.n)

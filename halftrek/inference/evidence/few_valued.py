@@ -17,8 +17,9 @@ import numpy as np
 from halftrek.data.kinds import Kind, Shape, shapes
 from halftrek.errors import QueryError
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import data_of
 from halftrek.graphs import Graph, quoted
-from halftrek.inference.evidence.rows_behind import codings, data_behind
+from halftrek.inference.evidence.rows_behind import codings
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import (
@@ -147,7 +148,7 @@ class _Known:
 
 
 def _known(fit: Fit) -> Mapping[str, _Known]:
-    data = data_behind(fit)
+    data = data_of(fit)
     if data.kinds is None:
         return {}
     kinds = dict(zip(data.names, data.kinds, strict=True))

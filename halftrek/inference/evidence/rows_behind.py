@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from halftrek.data import Moments, Patterns
 from halftrek.data.categories import Categories, Category, indicators_of
 from halftrek.data.kinds import Coding
 from halftrek.data.sources.sending import Spent
 from halftrek.data.weights import Counted, Sampled
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import data_of
 from halftrek.notes import Note, note
-
-
-def data_behind(fit: Fit) -> Moments | Patterns:
-    """What was read: moments, or patterns where values are missing."""
-    return fit.moments if fit.patterns is None else fit.patterns
 
 
 def has_rows(fit: Fit) -> bool:
@@ -26,13 +21,13 @@ def has_rows(fit: Fit) -> bool:
 
 def sampled(fit: Fit) -> Sampled | None:
     """The sampling weights of the rows, if they have some."""
-    weighting = data_behind(fit).weighting
+    weighting = data_of(fit).weighting
     return weighting if isinstance(weighting, Sampled) else None
 
 
 def codings(fit: Fit) -> dict[str, Coding]:
     """The variables that were texts, and how they became numbers."""
-    data = data_behind(fit)
+    data = data_of(fit)
     return {v: k.coding for v, k in zip(data.names, data.kinds or (), strict=False) if k.coding is not None}
 
 
@@ -79,7 +74,7 @@ def coding_notes(fit: Fit, variables: Container[str] | None = None) -> tuple[Not
 def data_notes(fit: Fit) -> tuple[Note, ...]:
     """What to know of the data themselves: how texts were read, what weights count."""
     found = list(coding_notes(fit))
-    weighting = data_behind(fit).weighting
+    weighting = data_of(fit).weighting
     if isinstance(weighting, Sampled):
         found.append(note("sampling weights", rows=fit.n, worth=weighting.worth))
     if isinstance(weighting, Counted) and weighting.lines != fit.n:

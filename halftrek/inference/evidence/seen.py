@@ -8,10 +8,11 @@ from itertools import combinations
 
 from halftrek import estimation
 from halftrek.data import Moments, RowReader
-from halftrek.data.weights import Counted, Sampled
-from halftrek.errors import DataError, HalftrekError
+from halftrek.data.weights import Sampled
+from halftrek.errors import HalftrekError
 from halftrek.estimation import Fit
 from halftrek.graphs import Graph
+from halftrek.inference.information.base import kind_of_data
 from halftrek.models import Gaussian
 from halftrek.notes import Note
 from halftrek.queries import Query, evaluate, variables_of
@@ -19,22 +20,7 @@ from halftrek.queries import Query, evaluate, variables_of
 
 def seen_moments(fit: Fit, names: Sequence[str]) -> Moments:
     """The moments of the rows that have all of these variables; no model has filled in any of their values."""
-    if fit.patterns is None:
-        return fit.moments.select(names)
-    found = fit.patterns.select(names)
-    if isinstance(found, Moments):
-        return found
-    whole = [k for k in range(len(found.cov)) if found.observed[k].all()]
-    if not whole:
-        raise DataError(f"hardly any row has all of {', '.join(names)}, so that the rows alone say nothing of them")
-    (k,), n, weighting = whole, float(found.n[whole[0]]), found.weighting
-    lines = float(found.rows[k])
-    if isinstance(weighting, Sampled):  # scaled to the rows that are left, each worth as much as before
-        share = lines / float(found.rows.sum())
-        n, weighting = lines, Sampled(weighting.mean * n / lines, weighting.worth * share)
-    elif isinstance(weighting, Counted):
-        weighting = Counted(lines)
-    return Moments(found.names, n, found.mean[k], found.cov[k], kinds=found.kinds, weighting=weighting)
+    return kind_of_data(fit).seen_moments(fit, names)
 
 
 def seen_rows(fit: Fit, like: Moments) -> RowReader | None:
@@ -61,10 +47,10 @@ def seen_note(fit: Fit, query: Query, result: float | Gaussian) -> Note | None:
         alone = evaluate(query, seen_fit(fit, sorted(variables_of(query))).model)
     except HalftrekError:  # too few rows, or variables that determine each other
         return None
-    told, rows = (_number(found) for found in (result, alone))
-    if told is None or rows is None or f"{told:.4g}" == f"{rows:.4g}":
+    model, rows = (_number(found) for found in (result, alone))
+    if model is None or rows is None or f"{model:.4g}" == f"{rows:.4g}":
         return None
-    return Note("model, not rows", {"model": told, "rows": rows})
+    return Note("model, not rows", {"model": model, "rows": rows})
 
 
 def _number(found: float | Gaussian) -> float | None:

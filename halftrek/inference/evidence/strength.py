@@ -14,6 +14,7 @@ import numpy as np
 
 from halftrek.estimation import Fit
 from halftrek.inference.delta import with_intercepts
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import DistrictInformation, district_information
 from halftrek.models import Floats
@@ -25,10 +26,11 @@ SHARE = 0.01  # of an answer's variance that a district has to have to count
 
 def strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
     """For each number with these gradients the strength of the weakest district that it rests on."""
-    if not len(gradients):
-        return np.zeros(0)
-    if fit.patterns is not None:
-        return _seen_strengths(fit, gradients)
+    return kind_of_data(fit).strengths(fit, gradients) if len(gradients) else np.zeros(0)
+
+
+def district_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+    """The same where moments are complete."""
     touched = np.zeros(len(fit.model.names), dtype=bool)
     for g in gradients:
         touched |= g.T.any(axis=0)
@@ -57,7 +59,8 @@ def _of_block(fit: Fit, block: DistrictInformation, gradients: Sequence[Gradient
     return np.nan_to_num(full), ratios(full, alone)
 
 
-def _seen_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+def whole_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+    """The same where values are missing, over all parameters at once."""
     known = pattern_information(fit, "expected")
     space = known.space
     coefficients = np.zeros(space.size, dtype=bool)

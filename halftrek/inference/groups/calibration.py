@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from halftrek.data import Moments, Patterns
 from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.many.groups import GroupFits, placed
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
@@ -72,12 +73,11 @@ class Redrawn:
         """What some of the groups were drawn to have."""
         found: list[Moments | Patterns] = []
         for i in range(places.start, places.stop):
-            patterns = self.sample.holed[i].patterns if i in self.sample.holed else None
-            if patterns is None:
+            if i in self.sample.holed:
+                found.append(data_of(self.sample.holed[i]))
+            else:
                 n = float(self.sample.n[i])
                 found.append(Moments(self.sample.batch.names, n, self.mean[i], self.cov[i]))
-            else:
-                found.append(patterns)
         return found
 
 

@@ -18,7 +18,7 @@ from halftrek.identification import identify
 from halftrek.inference.groups.calibration import Drawn, redraw, summed
 from halftrek.inference.groups.coefficients import Part, coefficients_of_all, has_error
 from halftrek.inference.groups.estimates import Sample, group_estimate, sample_of
-from halftrek.inference.information.dimension import told_parameters
+from halftrek.inference.information.base import kind_of_data
 from halftrek.models import Floats
 from halftrek.queries import DirectEffect, Query
 
@@ -145,7 +145,7 @@ def _all_equal(fits: GroupFits, rows: NDArray[np.intp], calibrate: bool, random_
             fits.graph, pooled_within(fits, rows), noise=dict(fits.options.noise), starts=fits.starts,
             max_iter=fits.max_iter,
         )  # fmt: skip
-    rank = told_parameters(pooled)
+    rank = kind_of_data(pooled).determined(pooled)
     statistic = max(0.0, 2.0 * (float(fits.batch.loglik[rows].sum()) - pooled.loglik))
     drawn = _draw_all_equal(fits, sample, pooled, rank, random_state) if calibrate else None
     return _test(

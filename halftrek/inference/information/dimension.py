@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.data import Moments, Patterns
+from halftrek.data import Moments
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.status import Status
@@ -28,10 +29,8 @@ POINTS = (1, 2)  # seeds of random points
 CLEAR = 1e-6  # share of the largest eigenvalue from which on there is no doubt that a direction carries information
 
 
-def told_parameters(fit: Fit) -> int:
-    """How many parameters data determine; free means are counted only where values are missing."""
-    if fit.patterns is not None:
-        return _told_with_holes(fit, fit.patterns)
+def district_dimension(fit: Fit) -> int:
+    """How many parameters complete moments determine, free means not counted."""
     plain, others = _plain_covariances(fit)
     spectra = [scaled_spectrum(block.matrix) for block in district_information(fit, touching=others)]
     if all(values[0] > CLEAR * values[-1] for values in spectra if len(values)):
@@ -44,7 +43,7 @@ def told_parameters(fit: Fit) -> int:
 def _plain_covariances(fit: Fit) -> tuple[int, NDArray[np.bool_]]:
     """How many covariances belong to variables without causes that all covary, and which variables are others.
 
-    Data tell each of them, whatever it is; the information of hundreds of variables would not fit into memory.
+    Data determine each of them, whatever it is; the information of hundreds of variables would not fit into memory.
     """
     others, count = np.ones(len(fit.model.names), dtype=bool), 0
     if fit.options.noise or fit.options.intercepts:
@@ -57,7 +56,9 @@ def _plain_covariances(fit: Fit) -> tuple[int, NDArray[np.bool_]]:
     return count, others
 
 
-def _told_with_holes(fit: Fit, patterns: Patterns) -> int:
+def whole_dimension(fit: Fit) -> int:
+    """How many parameters rows with missing values determine, means among them."""
+    patterns = patterns_behind(fit)
     own = pattern_information(fit, "expected")
     if not patterns.apart and not fit.options.noise and not fit.options.intercepts:
         return exact_dimension(fit.graph) + len(fit.graph)

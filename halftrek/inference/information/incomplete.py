@@ -1,42 +1,51 @@
 """How sure, with missing values: information of the observed values about all parameters at once, scores of rows.
 
-Districts are no longer separate where rows have holes, so the information is that of the whole vector of parameters.
+Districts are no longer separate where values are missing, so the information is that of all parameters together.
 The rule for what data do not determine is the same: an answer whose gradient needs a direction without information has
 no interval, and others keep theirs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.data import Patterns
+from halftrek.data import Moments, Patterns
 from halftrek.data.missing.gather import grouped
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
+from halftrek.estimation.options import Options
 from halftrek.estimation.space import Space, make_space
+from halftrek.graphs import Graph
 from halftrek.inference.information.influence import Forms
-from halftrek.inference.information.information import FLAT, LEAK, Kind
+from halftrek.inference.information.information import FLAT, Kind, solved
 from halftrek.inference.kept import kept
 from halftrek.models import Floats
-from halftrek.queries import Query
-from halftrek.queries.gradients import Gradient, linearize
+from halftrek.queries.gradients import Gradient
+
+LARGE = 2500  # means and covariances whose information would be too much work
+
+_kept: WeakKeyDictionary[Patterns, PatternInformation] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class PatternInformation:
     """Information per row about the free parameters of a whole model.
 
-    ``told`` are the directions about which the observed values tell something, ``flat`` the others (both as columns);
+    ``determined`` are the directions of which the observed values say something, ``flat`` the others (both as columns);
     they are read from the expected information, which along a curve of equal likelihood is zero exactly.
     """
 
     space: Space
     theta: Floats
     matrix: Floats
-    told: Floats
+    determined: Floats
     flat: Floats
 
     def pull(self, gradient: Gradient) -> Floats:
@@ -44,15 +53,8 @@ class PatternInformation:
         return self.space.pull(gradient, self.theta)
 
     def direction(self, pulled: Floats) -> Floats:
-        """``I^+ g``; nan if g needs what data do not tell."""
-        if not pulled.any():
-            return np.zeros_like(pulled)
-        along, lost = self.told.T @ pulled, self.flat.T @ pulled
-        largest = max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0))
-        inner = self.told.T @ self.matrix @ self.told
-        if np.abs(lost).max(initial=0.0) > LEAK * largest or np.linalg.eigvalsh(inner)[0] <= 0.0:
-            return np.full_like(pulled, np.nan)
-        return np.asarray(self.told @ np.linalg.solve(inner, along))
+        """``I^+ g``; nan if g needs what data do not determine."""
+        return solved(self.matrix, self.determined, self.flat, pulled) if pulled.any() else np.zeros_like(pulled)
 
     def spread(self, pulled: Floats) -> float:
         """Asymptotic variance, times the number of rows, of a number with this gradient in the parameters."""
@@ -61,15 +63,14 @@ class PatternInformation:
     @property
     def rank(self) -> int:
         """Number of parameters that data determine."""
-        return int(self.told.shape[1])
+        return int(self.determined.shape[1])
 
 
 @kept
 def pattern_information(fit: Fit, kind: Kind = "observed") -> PatternInformation:
     """The information at the fitted parameters, given which values were observed."""
-    patterns = _patterns(fit)
     space = make_space(fit.graph, fit.model.names, fit.options)
-    return information_at(space, patterns, space.vector(fit.model), kind)
+    return information_at(space, patterns_behind(fit), space.vector(fit.model), kind)
 
 
 def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> PatternInformation:
@@ -88,23 +89,15 @@ def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) 
     )
 
 
-def incomplete_errors(fit: Fit, query: Query, kind: Kind = "observed") -> tuple[Floats, Floats]:
-    """Standard errors of an answer's values and of its variances; nan where the data do not determine them."""
-    found = linearize(query, fit.model)
-    known = pattern_information(fit, kind)
-    spread = np.array([known.spread(known.pull(g)) for g in (*found.values, *found.variances)])
-    errors = np.sqrt(spread / fit.n)
-    return errors[: len(found.values)], errors[len(found.values) :]
-
-
 @dataclass(frozen=True, eq=False)
 class RowScores:
     """How each row, times n, moves some numbers: ``g' I^-1`` times the derivative of the row's log-likelihood.
 
     ``means`` and ``covs`` are how mean and covariance of the model move along ``I^-1 g``. ``shift`` and ``cov`` are its
-    mean, less that of the expected complete moments, and its covariance.
+    mean, less that of the expected complete moments, and its covariance; ``patterns`` the rows that it is about.
     """
 
+    patterns: Patterns
     shift: Floats
     cov: Floats
     means: Floats
@@ -119,7 +112,7 @@ class RowScores:
         return np.arange(len(self.shift))
 
     def values(self, centred: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as all of its kind are called)
-        """One column for each number; rows less the fit's mean, nan for a hole. No value at all moves nothing."""
+        """One column for each number; rows less the fit's mean, nan for a missing value. No value moves nothing."""
         found = np.zeros((len(centred), len(self)))
         for observed, which in grouped(~np.isnan(centred)):
             at = np.flatnonzero(observed)
@@ -132,44 +125,48 @@ class RowScores:
             found[which] = scaled @ self.means[:, at].T + 0.5 * bent
         return found
 
-    def form(self, observed: NDArray[np.bool_]) -> Forms:
-        """The same for rows with these values, as functions of the row less the model's mean."""
-        at = np.flatnonzero(observed)
-        K = np.linalg.inv(self.cov[np.ix_(at, at)])
-        return Forms(at, self.means[:, at] @ K, 0.5 * K @ self.covs[:, at[:, None], at] @ K)
+    def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:
+        """The same for the rows of each pattern, as functions of the row less its mean."""
+        for observed, n in zip(self.patterns.observed, self.patterns.n, strict=True):
+            at = np.flatnonzero(observed)
+            K = np.linalg.inv(self.cov[np.ix_(at, at)])
+            square = 0.5 * K @ self.covs[:, at[:, None], at] @ K
+            linear = self.means[:, at] @ K + 2.0 * square @ (mean - self.shift)[at]
+            yield float(n) / self.patterns.total, Forms(at, linear, square)
 
 
 def row_scores(fit: Fit, gradients: tuple[Gradient, ...]) -> RowScores:
     """How rows move numbers with these gradients; nan for those that the data do not determine."""
     known = pattern_information(fit, "observed")
-    return _scores(fit, known, np.stack([known.pull(g) for g in gradients]))
+    return scores_of(fit, known, [known.pull(g) for g in gradients])
 
 
 def parameter_scores(fit: Fit) -> RowScores:
     """How rows move each free parameter."""
     known = pattern_information(fit, "observed")
-    return _scores(fit, known, np.eye(known.space.size))
+    return scores_of(fit, known, np.eye(known.space.size))
 
 
 def unit_scores(fit: Fit) -> RowScores:
     """Scores along directions in which the observed information is the unit matrix."""
     known = pattern_information(fit, "observed")
-    values, vectors = np.linalg.eigh(known.told.T @ known.matrix @ known.told)
+    values, vectors = np.linalg.eigh(known.determined.T @ known.matrix @ known.determined)
     upward = values > 0.0
-    along = (known.told @ vectors[:, upward]) / np.sqrt(values[upward])
+    along = (known.determined @ vectors[:, upward]) / np.sqrt(values[upward])
     return scores_along(fit, known.space, known.theta, along.T)
 
 
-def _scores(fit: Fit, known: PatternInformation, pulled: Floats) -> RowScores:
-    along = np.stack([known.direction(g) for g in pulled])
-    return scores_along(fit, known.space, known.theta, along)
+def scores_of(fit: Fit, known: PatternInformation, pulled: Iterable[Floats]) -> RowScores:
+    """How rows move numbers with these gradients in the parameters that the information is about."""
+    return scores_along(fit, known.space, known.theta, np.stack([known.direction(g) for g in pulled]))
 
 
 def scores_along(fit: Fit, space: Space, theta: Floats, along: Floats) -> RowScores:
     """Derivatives of a row's log-likelihood along directions of a space, one a line."""
     dmean, dcov = space.jacobian(theta)
     mean, cov = space.moments(theta)
-    return RowScores(mean - fit.moments.mean, cov, along @ dmean, np.tensordot(along, dcov, axes=1))
+    moved = np.tensordot(along, dcov, axes=1)
+    return RowScores(patterns_behind(fit), mean - fit.moments.mean, cov, along @ dmean, moved)
 
 
 def parameter_errors(fit: Fit, kind: Kind = "observed") -> Floats:
@@ -178,6 +175,46 @@ def parameter_errors(fit: Fit, kind: Kind = "observed") -> Floats:
     return np.array([np.sqrt(known.spread(probe) / fit.n) for probe in np.eye(known.space.size)])
 
 
-def _patterns(fit: Fit) -> Patterns:
-    assert fit.patterns is not None  # asked for only where values are missing
-    return fit.patterns
+# -- means and covariances themselves, restricted by no model ----------------------------------------
+
+
+def saturated_information(patterns: Patterns) -> PatternInformation | None:
+    """The observed information about the unrestricted moments; None if they do not exist, or are too many."""
+    p = len(patterns.names)
+    if p + p * (p + 1) // 2 > LARGE or not patterns.unrestricted.converged:
+        return None
+    if patterns not in _kept:
+        _kept[patterns] = moment_information(patterns, patterns.unrestricted.moments, "observed")
+    return _kept[patterns]
+
+
+def moment_information(patterns: Patterns, at: Moments, kind: Kind) -> PatternInformation:
+    """The information about the free mean and covariance at a point."""
+    names = patterns.names
+    space = make_space(Graph([], list(combinations(names, 2)), observed=names), names, Options())
+    theta = np.zeros(space.size)
+    theta[space.W_at[:, 2]] = at.cov[space.W_at[:, 0], space.W_at[:, 1]]
+    theta[space.mu_at[:, 2]] = at.mean[space.mu_at[:, 0]]
+    return information_at(space, patterns, theta, kind)
+
+
+def moved_moments(free: Space, space: Space, theta: Floats) -> Floats:
+    """Derivatives of the free moments (lines) in the parameters of a model (columns)."""
+    dmean, dcov = space.jacobian(theta)
+    moved = np.zeros((free.size, space.size))
+    i, j, a = free.W_at.T
+    moved[a] = dcov[:, i, j].T
+    k, _, b = free.mu_at.T
+    moved[b] = dmean[:, k].T
+    return moved
+
+
+def covariance_error(known: PatternInformation, slope: Floats, n: float) -> float:
+    """Standard error of a number whose derivative in the covariance is ``slope``, symmetric; nan if undetermined."""
+    return float(np.sqrt(known.spread(covariance_slope(known, slope)) / n))
+
+
+def covariance_slope(known: PatternInformation, slope: Floats) -> Floats:
+    """A symmetric derivative in the covariance as one in the free moments."""
+    p = len(slope)
+    return np.asarray(known.space.collect(np.zeros((p, p)), slope, np.zeros(p), np.zeros((0, p))))

@@ -8,8 +8,9 @@ maximum by ``-H^-1`` times the gradient of ``F(theta; z z')``. Along a direction
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,20 @@ from numpy.typing import NDArray
 from halftrek.estimation import Fit
 from halftrek.estimation.district.block import directions, fisher
 from halftrek.estimation.plan import PAD, make_plan
-from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, district_information
+from halftrek.inference.checks.scores import RowForms
+from halftrek.inference.delta import with_intercepts
+from halftrek.inference.information.information import FLAT, DistrictInformation, district_information, solved
 from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 Ints = NDArray[np.intp]
+
+
+class Scores(RowForms, Protocol):
+    """Functions of a row whose moments are known where rows are normal."""
+
+    def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:
+        """Shares of the rows, and the forms of each, for rows with this mean, less that of the fit's moments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +54,10 @@ class Forms:
         found = (X[:, i] * X[:, j]) @ weights.T
         found += X @ self.linear.T - weights @ S[i, j]
         return np.asarray(found)
+
+    def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:  # noqa: ARG002 (complete rows are about their own)
+        """All rows are alike."""
+        yield 1.0, self
 
     def normal_moments(self, cov: Floats) -> tuple[Floats, Floats]:
         """Variance and third moment of each form under normal rows with this covariance."""
@@ -73,13 +87,13 @@ def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:
     """How a row, times n, moves numbers with these gradients; nan where data do not determine them."""
     p = len(fit.model.names)
     linear, square = np.zeros((len(gradients), p)), np.zeros((len(gradients), p, p))
-    pulled = [_parts(fit, g) for g in gradients]
+    pulled = [with_intercepts(fit, g) for g in gradients]
     used = np.zeros(p, dtype=bool)
-    for k, (g, intercepts, means) in enumerate(pulled):
-        linear[k] = means
+    for k, (g, intercepts) in enumerate(pulled):
+        linear[k] = g.mean
         used |= g.T.any(axis=0) | g.omega.any(axis=0) | (intercepts != 0.0)
     for block in district_information(fit, "observed", touching=used):
-        along = np.stack([direction(block, block.pull(g, intercepts)) for g, intercepts, _ in pulled])
+        along = np.stack([direction(block, block.pull(g, intercepts)) for g, intercepts in pulled])
         forms = score_forms(fit, block, -along)
         linear[:, forms.at] += forms.linear
         square[:, forms.at[:, None], forms.at] += forms.square
@@ -87,39 +101,21 @@ def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:
     return Forms(at, linear[:, at], square[:, at][:, :, at])
 
 
-def _parts(fit: Fit, gradient: Gradient) -> tuple[Gradient, Floats, Floats]:
-    """A gradient in parameters, its part in the intercepts (where some are fixed), its part in the means (else)."""
-    if not fit.options.intercepts:
-        return gradient, np.zeros(len(gradient.mean)), gradient.mean
-    intercepts = fit.model.B @ gradient.mean
-    none = np.zeros_like(gradient.mean)
-    return Gradient(gradient.T + np.outer(fit.model.mean, intercepts), gradient.omega, none), intercepts, none
-
-
 def direction(block: DistrictInformation, pulled: Floats) -> Floats:
-    """``I^-1 g`` for the information of a district; nan if g needs what data do not tell."""
-    if not pulled.any():
-        return np.zeros_like(pulled)
-    told, flat = informed(block)
-    along, lost = told.T @ pulled, flat.T @ pulled
-    inner = told.T @ block.matrix @ told
-    if np.abs(lost).max(initial=0.0) > LEAK * max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0)):
-        return np.full_like(pulled, np.nan)
-    if np.linalg.eigvalsh(inner)[0] <= 0.0:  # not at a maximum
-        return np.full_like(pulled, np.nan)
-    return np.asarray(told @ np.linalg.solve(inner, along))
+    """``I^-1 g`` for the information of a district; nan if g needs what data do not determine."""
+    return solved(block.matrix, *informed(block), pulled) if pulled.any() else np.zeros_like(pulled)
 
 
 def informed(block: DistrictInformation) -> tuple[Floats, Floats]:
-    """Directions of the free parameters about which data tell something, and those about which they do not.
+    """Directions of the free parameters that data say something of, and those of which they say nothing.
 
     Read from the Fisher information: along a curve of equal likelihood the Hessian is zero only to rounding.
     """
     matrix = 0.5 * fisher(block.state)[0]
     scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-    told = values > FLAT * values[-1]
-    return vectors[:, told] / scale[:, None], vectors[:, ~told] / scale[:, None]
+    informative = values > FLAT * values[-1]
+    return vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
 
 
 def score_forms(fit: Fit, block: DistrictInformation, along: Floats, mean: Floats | None = None) -> Forms:

@@ -22,6 +22,7 @@ from halftrek.estimation.district.em import parameters_of
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
+from halftrek.inference.information.base import kind_of_data
 from halftrek.models import CGLSCM, Floats
 from halftrek.queries.gradients import Gradient
 
@@ -43,16 +44,21 @@ class DistrictInformation:
 
     def pull(self, gradient: Gradient, intercepts: Floats) -> Floats:
         """The gradient of a query in this district's free parameters."""
+        return np.asarray(self.pull_all(gradient.T[None], gradient.omega[None], intercepts[None])[0])
+
+    def pull_all(self, T: Floats, omega: Floats, intercepts: Floats) -> Floats:
+        """Gradients of several answers, the first axis counting them."""
         task, shape, m = self.task, self.task.shape, self.task.shape.slots
         own, at = self.scale[m:], shape.at
-        full = np.zeros(shape.parameters)
+        full = np.zeros((len(T), shape.parameters))
         for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
             v = task.variables[j]
-            slope = intercepts[v] if slot == self.constant else gradient.T[slot, v]
-            full[a] = slope * own[j] / self.scale[a]
-        grid = np.ix_(task.variables, task.variables)
-        omega = gradient.omega[grid] * np.outer(own, own)
-        full[m:] = 2.0 * (directions(self.state)[0] @ omega)[np.arange(shape.parameters - m), at.target[m:]]
+            slope = intercepts[:, v] if slot == self.constant else T[:, slot, v]
+            full[:, a] = slope * own[j] / self.scale[a]
+        if omega.any():
+            grid = np.ix_(range(len(T)), task.variables, task.variables)
+            inside = directions(self.state)[0] @ (omega[grid] * np.outer(own, own))
+            full[:, m:] = 2.0 * inside[:, np.arange(shape.parameters - m), at.target[m:]]
         link = self.state.problem.link
         return full if link is None else np.asarray(full @ link[0])
 
@@ -64,7 +70,7 @@ class DistrictInformation:
         return values, vectors, scale
 
     def spread(self, pulled: Floats) -> float:
-        """Asymptotic variance (times n) that this district adds; nan if the gradient needs what data do not tell."""
+        """Asymptotic variance (times n) that this district adds; nan if it needs what data do not determine."""
         return float(self.spreads(pulled[None])[0])
 
     def spreads(self, pulled: Floats) -> Floats:
@@ -75,9 +81,9 @@ class DistrictInformation:
             return found
         values, vectors, scale = self.spectrum
         along = (pulled[some] / scale) @ vectors
-        told = values > FLAT * values[-1]
-        lost = np.abs(along[:, ~told]).max(axis=1, initial=0.0) > LEAK * np.abs(along).max(axis=1)
-        found[some] = np.where(lost, np.nan, (along[:, told] ** 2 / values[told]).sum(axis=1))
+        informative = values > FLAT * values[-1]
+        lost = np.abs(along[:, ~informative]).max(axis=1, initial=0.0) > LEAK * np.abs(along).max(axis=1)
+        found[some] = np.where(lost, np.nan, (along[:, informative] ** 2 / values[informative]).sum(axis=1))
         return found
 
 
@@ -85,7 +91,7 @@ def district_information(
     fit: Fit, kind: Kind = "expected", *, touching: NDArray[np.bool_] | None = None
 ) -> Iterator[DistrictInformation]:
     """The information of every district (or of those with a variable in ``touching``) at the fitted parameters."""
-    refuse_holes(fit, "this")
+    refuse_missing(fit)
     model = fit.model
     plan = make_plan(fit.graph, model.names, fit.options, raw=bool(fit.options.intercepts))
     cov, mean = (model.cov, model.mean) if kind == "expected" else (fit.moments.cov, fit.moments.mean)
@@ -100,10 +106,20 @@ def district_information(
         yield DistrictInformation(task, state, scale[0], 0.5 * matrix[0], plan.constant)
 
 
-def refuse_holes(fit: Fit, what: str) -> None:
-    """Raise InputError if the fit has missing values: its moments are expected ones, and promise more than was seen."""
-    if fit.patterns is not None:
-        raise InputError(f'{what} is not available with missing values; fit complete rows with missing="drop"')
+def solved(matrix: Floats, determined: Floats, flat: Floats, pulled: Floats) -> Floats:
+    """``I^+ g``, given directions with information and without; nan if g needs the latter, or not at a maximum."""
+    along, lost = determined.T @ pulled, flat.T @ pulled
+    largest = max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0))
+    inner = determined.T @ matrix @ determined
+    if np.abs(lost).max(initial=0.0) > LEAK * largest or np.linalg.eigvalsh(inner)[0] <= 0.0:
+        return np.full_like(pulled, np.nan)
+    return np.asarray(determined @ np.linalg.solve(inner, along))
+
+
+def refuse_missing(fit: Fit) -> None:
+    """Raise InputError if districts are not separate: moments are then expected ones, which promise too much."""
+    if not kind_of_data(fit).by_district:
+        raise InputError('this is not available with missing values; fit complete rows with missing="drop"')
 
 
 def fitted_parameters(plan: Plan, task: Task, problem: Problem, model: CGLSCM, scale: Floats) -> Floats:

@@ -74,7 +74,7 @@ class Target:
 class Point:
     """A place in the landscape: ``value`` is inf outside of the parameter space.
 
-    ``states`` are those of the districts, ``seen`` the likelihood of rows with holes.
+    ``states`` are those of the districts, ``seen`` the likelihood of rows with missing values.
     """
 
     land: Landscape

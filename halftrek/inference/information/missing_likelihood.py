@@ -1,4 +1,4 @@
-"""The likelihood of rows with holes around a fit, over all parameters at once.
+"""The likelihood of rows with missing values around a fit, over all parameters at once.
 
 The parameters are those of the model's space, each in units of its own: what a correlation's would be.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from halftrek.data import Patterns
 from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.information.landscape import Landscape, Point, Target, shifted, small_model, variables_behind
@@ -21,8 +22,8 @@ FLOOR = 1e-10  # of a noise variance, as a share of the variable's variance
 
 
 @dataclass(frozen=True, eq=False)
-class HoledLandscape(Landscape):
-    """All parameters of a model whose rows have holes; ``behind`` are the target's variables in the whole model."""
+class MissingLandscape(Landscape):
+    """All parameters of a model whose rows lack values; ``behind`` are the target's variables in the whole model."""
 
     space: Space
     patterns: Patterns
@@ -79,10 +80,9 @@ class HoledLandscape(Landscape):
         return bool(np.isfinite(point.value))
 
 
-def holed_landscape(fit: Fit, target: Target) -> HoledLandscape:
+def missing_landscape(fit: Fit, target: Target) -> MissingLandscape:
     """The landscape of a target where values are missing."""
-    assert fit.patterns is not None  # asked for only where values are missing
-    behind = variables_behind(fit, target)
+    patterns, behind = patterns_behind(fit), variables_behind(fit, target)
     names = fit.model.names
     space = make_space(fit.graph, names, fit.options)
     shift = np.zeros(len(names)) if fit.options.intercepts else np.array(fit.model.mean)
@@ -92,16 +92,16 @@ def holed_landscape(fit: Fit, target: Target) -> HoledLandscape:
     lower = np.full(space.size, -np.inf)
     noise = space.W_at[space.W_at[:, 0] == space.W_at[:, 1], 2]
     lower[noise] = FLOOR
-    whole = HoledLandscape(
+    whole = MissingLandscape(
         target=target,
-        n=fit.patterns.total,
+        n=patterns.total,
         start=np.maximum(space.vector(model) / units, lower),
         lower=lower,
         model=small_model(model, behind),
         shift=shift[behind],
         relevant=np.zeros(0, dtype=np.intp),
         space=space,
-        patterns=_moved(fit.patterns, shift),
+        patterns=_moved(patterns, shift),
         units=units,
         behind=tuple(behind),
     )

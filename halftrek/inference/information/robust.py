@@ -17,8 +17,8 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit
 from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
-from halftrek.inference.information.incomplete import row_scores
-from halftrek.inference.information.influence import Forms, influence
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.influence import Forms
 from halftrek.inference.kept import kept
 from halftrek.models import Floats
 from halftrek.notes import Note
@@ -38,8 +38,7 @@ def robust_errors(fit: Fit, query: Query) -> tuple[Floats, Floats]:
 def gradient_errors(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
     """Sandwich standard errors of numbers with these gradients."""
     rows_needed(fit, 'interval="robust"')
-    every = tuple(gradients)
-    (spread,) = mean_squares(fit, [influence(fit, every) if fit.patterns is None else row_scores(fit, every)])
+    (spread,) = mean_squares(fit, [kind_of_data(fit).row_scores(fit, tuple(gradients))])
     return np.sqrt(spread / fit.n)
 
 
@@ -57,7 +56,7 @@ def count_clusters(fit: Fit) -> int:
 def clusters_with_rows(fit: Fit) -> tuple[int, ...]:
     """The numbers of the clusters that have rows with values (all values, where the fit left the others out)."""
     clusters: set[int] = set()
-    for block in rows_needed(fit, "errors by cluster").blocks(like=fit.moments if fit.patterns is None else None):
+    for block in kind_of_data(fit).blocks(fit, rows_needed(fit, "errors by cluster")):
         assert block.cluster is not None
         clusters.update(np.unique(block.cluster[~np.isnan(block.values).all(axis=1)]).tolist())
     return tuple(sorted(clusters))
@@ -101,7 +100,7 @@ def contributions(fit: Fit, forms: Sequence[RowForms]) -> Iterator[tuple[Floats,
     mean, cov = fit.moments.mean, fit.moments.cov
     size = max(64, NUMBERS // max([1, *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
     sums = np.zeros((0, 1 + sum(map(len, forms))))
-    for block in rows.blocks(like=fit.moments if fit.patterns is None else None):
+    for block in kind_of_data(fit).blocks(fit, rows):
         for start in range(0, len(block), size):
             part = slice(start, start + size)
             centred = block.values[part] - mean

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
-from halftrek.inference.information.information import FLAT, refuse_holes
+from halftrek.inference.information.information import FLAT, refuse_missing
 from halftrek.models import Floats
 
 Ints = NDArray[np.intp]
@@ -51,8 +51,8 @@ class Part:
         """Combinations of the free parameters that data tell about, and the information on each."""
         scale = np.sqrt(np.maximum(np.diag(self.information), 1e-300))
         values, vectors = np.linalg.eigh(self.information / np.outer(scale, scale))
-        told = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
-        return vectors[:, told] / scale[:, None], values[told]
+        informative = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
+        return vectors[:, informative] / scale[:, None], values[informative]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def error_variances(fit: Fit) -> Floats:
 
 def tangent(fit: Fit) -> Tangent:
     """The tangent space of a fit at its estimates."""
-    refuse_holes(fit, "this")
+    refuse_missing(fit)
     model = fit.model
     space = make_space(fit.graph, model.names, fit.options)
     explicit = model.C[list(space.latents)]

@@ -2,11 +2,10 @@
 
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
-from halftrek.inference.intervals.delta import Delta
+from halftrek.inference.intervals.delta import Delta, Student
 from halftrek.inference.intervals.drawn import Bootstrap, Jackknife, Parametric
 from halftrek.inference.intervals.profile import ProfileLikelihood
 from halftrek.inference.intervals.robust import Robust, Sandwich
-from halftrek.inference.intervals.student import Student
 
 KINDS: dict[str, IntervalKind] = {
     kind.name: kind

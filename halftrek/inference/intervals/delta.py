@@ -1,4 +1,4 @@
-"""From the information: the delta method, for large samples."""
+"""From the information: the delta method for large samples; for few rows Student's t, equation by equation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.estimation import Fit
-from halftrek.inference.delta import gradient_variances
-from halftrek.inference.factor import Factor, Pieces, expected_factor
+from halftrek.inference.factor import Factor, Pieces, expected_factor, student_factor
 from halftrek.inference.how import How
-from halftrek.inference.information.incomplete import pattern_information
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals.base import IntervalKind, Spread
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 
@@ -27,18 +25,30 @@ class Delta(IntervalKind):
     )
 
     def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
-        errors = information_errors(fit, gradients, how)
+        errors = np.sqrt(kind_of_data(fit).variances(fit, gradients, how.information) / fit.n)
         return Spread(errors, how.quantile * errors)
 
     def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
         return expected_factor(fit, slopes, how)
 
 
-def information_errors(fit: Fit, gradients: Sequence[Gradient], how: How) -> Floats:
-    """Standard errors from the information; by default expected, with missing values observed."""
-    if fit.patterns is None:
-        variances = gradient_variances(fit, gradients, how.information or "expected")
-    else:
-        known = pattern_information(fit, how.information or "observed")
-        variances = np.array([known.spread(known.pull(g)) for g in gradients])
-    return np.sqrt(variances / fit.n)
+class Student(IntervalKind):
+    """The observed information, variances divided by rows less parameters, Student's t: exact for a regression."""
+
+    name = "t"
+    words = "normal theory for few rows: residual degrees of freedom and Student's t in each equation"
+    rests_on = "Intervals are from normal theory: with few rows they hold for errors that are close to normal."
+
+    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+        data = kind_of_data(fit)
+        rests = data.support(fit, gradients, "observed")
+        errors, growth = np.sqrt(rests.variance.sum(axis=1)), rests.growth()
+        if not data.by_district:  # then it is not the sum over districts
+            errors = np.sqrt(data.variances(fit, gradients, how.information) / fit.n)
+        with np.errstate(invalid="ignore"):
+            grown = np.where(errors == 0.0, 0.0, errors * growth)
+            reach = np.where(grown == 0.0, 0.0, grown * rests.quantiles(how.level))
+        return Spread(grown, reach, growth**2)
+
+    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+        return student_factor(fit, slopes, how)

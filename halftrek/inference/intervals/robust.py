@@ -33,8 +33,8 @@ class Robust(IntervalKind):
 
     def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
         pieces = [slopes] if isinstance(slopes, Slopes) else list(slopes)
-        told, open_parts = row_factor(fit, pieces)
-        return Factor.with_quantile(told, _of_pieces(fit, pieces, how), open_parts)
+        spread, open_parts = row_factor(fit, pieces)
+        return Factor.with_quantile(spread, _of_pieces(fit, pieces, how), open_parts)
 
 
 class Sandwich(IntervalKind):
@@ -54,8 +54,8 @@ class Sandwich(IntervalKind):
 
     def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
         pieces = [slopes] if isinstance(slopes, Slopes) else list(slopes)
-        told, open_parts = moment_factor(fit, pieces)
-        return Factor.with_quantile(told, _of_pieces(fit, pieces, how), open_parts)
+        spread, open_parts = moment_factor(fit, pieces)
+        return Factor.with_quantile(spread, _of_pieces(fit, pieces, how), open_parts)
 
 
 def few_rows_quantiles(rests: Support, how: How) -> Floats:

@@ -13,9 +13,8 @@ import numpy as np
 
 from halftrek.errors import ConvergenceError, InputError
 from halftrek.estimation import Fit
-from halftrek.inference.information.districts import district_landscape
-from halftrek.inference.information.landscape import Landscape, Target
-from halftrek.inference.information.missing_likelihood import holed_landscape
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.landscape import Target
 from halftrek.inference.profiles.walk import (
     LOWER,
     End,
@@ -78,7 +77,7 @@ def profile_intervals(
 def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
     """The ends of the interval of one number."""
     for explicit in (False, True):
-        land = make_landscape(fit, target, explicit=explicit)
+        land = kind_of_data(fit).landscape(fit, target, explicit)
         if not len(land.relevant):  # nothing free moves the answer
             value = target.of(fit.model)
             return Ends(value, value, None)
@@ -195,10 +194,3 @@ def _deviances(walk: Walk, values: Floats) -> Floats:
                 if walk.deviance(held) < -LOWER:
                     raise HigherGroundError(held.point)
     return found
-
-
-def make_landscape(fit: Fit, target: Target, *, explicit: bool = False) -> Landscape:
-    """The landscape of a target; ``explicit``: hidden causes of two children get loadings of their own."""
-    if fit.patterns is not None:
-        return holed_landscape(fit, target)
-    return district_landscape(fit, target, explicit=explicit)

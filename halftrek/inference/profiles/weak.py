@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.estimation import Fit
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.districts import district_landscape
 from halftrek.inference.information.landscape import Landscape, Point, Target
 from halftrek.inference.profiles.constrained import Held, line_search, local_model, moved_to
@@ -47,9 +48,9 @@ class Curvature:
 def curvature(fit: Fit, query: Query, k: int, ends: Floats, nominal: float) -> Curvature | None:
     """The deviance at the ends of the k-th value's interval; None where there is nothing to look at.
 
-    Fits with missing values, and answers with very many parameters, are not looked at.
+    Fits whose districts are not separate, and answers with very many parameters, are not looked at.
     """
-    if fit.patterns is not None or not np.isfinite(ends).all() or not ends[0] < ends[1]:
+    if not kind_of_data(fit).by_district or not np.isfinite(ends).all() or not ends[0] < ends[1]:
         return None
     land = district_landscape(fit, Target(query, "value", k))
     if not len(land.relevant) or len(land.start) > LARGEST:

@@ -18,6 +18,7 @@ from halftrek.graphs import Graph, parse_edge_key
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
 from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
 from halftrek.inference.how import How
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank, random_fit
 from halftrek.inference.information.incomplete import parameter_errors, parameter_scores
 from halftrek.inference.information.influence import Forms, direction, influence, score_forms
@@ -69,6 +70,10 @@ class Reach:
     lift: float = 1.0
 
 
+# rows of all parameters but the intercepts, errors and reaches of these, and whether data may leave some undetermined
+ParameterRows = tuple[list[Parameter], Floats, list[Reach], bool]
+
+
 def parameter_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str, Any]:
     """Coefficients, loadings, error covariances, variances and intercepts, in this order: a sequence for each field.
 
@@ -104,13 +109,13 @@ def _plain_columns(fit: Fit, how: How) -> dict[str, Any] | None:
     low, high = values - reach, values + reach
     noise = slice(len(places.T_at[0]) + places.pairs, count - p)
     low[noise], high[noise] = ends_on("log", values[noise], reach[noise]).T
-    told = [values, errors, z, two_sided(z, how.quantile, how.level), low, high, standardized]
+    numbers = [values, errors, z, two_sided(z, how.quantile, how.level), low, high, standardized]
     notes = [""] * count
     if not fit.moments.has_mean:
-        for column in told:
+        for column in numbers:
             column[-p:] = nan
         notes[-p:] = [NO_MEANS] * p
-    return dict(zip(FIELDS, (*places.sides, *told, notes), strict=True))
+    return dict(zip(FIELDS, (*places.sides, *numbers, notes), strict=True))
 
 
 def _rows(fit: Fit, how: How) -> list[Parameter]:
@@ -121,35 +126,28 @@ def _rows(fit: Fit, how: How) -> list[Parameter]:
     drawn = kind.replicates(fit, how)
     if drawn is not None:
         return draws_of_parameters(parameter_rows(fit, interval="delta", level=how.level), drawn, fit, how)
-    doubtful = True
-    if fit.patterns is not None:
-        rows, intercepts, reaches = _incomplete_rows(fit, how)
-    else:
-        rows, intercepts, reaches, doubtful = _complete_rows(fit, how)
+    rows, intercepts, reaches, doubtful = kind_of_data(fit).parameters(fit, how)
     pairs = enumerate(zip(intercepts, reaches, strict=True))
     rows += [_intercept(fit, j, error, reach) for j, (error, reach) in pairs]
-    loose = loose_parameters(fit.graph, fit.options) if doubtful else frozenset()
-    rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in loose else r for r in rows]
+    unknown = undetermined_parameters(fit.graph, fit.options) if doubtful else frozenset()
+    rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in unknown else r for r in rows]
     rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit)
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
     return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
 
 
-def _complete_rows(fit: Fit, how: How) -> tuple[list[Parameter], Floats, list[Reach], bool]:
-    """Rows of all parameters but the intercepts, errors and reaches of these, and whether some may be loose."""
+def district_parameters(fit: Fit, how: How) -> ParameterRows:
+    """Where moments are complete: district by district."""
     kind = kind_of(how)
     blocks = list(district_information(fit, how.information or "expected" if kind.name == "delta" else "observed"))
     few = [_is_few(fit, block, how) for block in blocks]
     if how.interval is None and any(few):
         observed = district_information(fit, "observed")
         blocks = [careful if so else block for block, careful, so in zip(blocks, observed, few, strict=True)]
-    match kind.name:
-        case "robust":
-            inside, intercepts = _robust(fit, blocks)
-        case "sandwich":
-            inside, intercepts = _from_moments(fit, blocks)
-        case _:
-            inside, intercepts = _by_information(fit, blocks)
+    if kind.name in ("robust", "sandwich"):
+        inside, intercepts = _by_sandwich(fit, blocks, from_rows=kind.needs_rows)
+    else:
+        inside, intercepts = _by_information(fit, blocks)
     reaches = [_block_reach(fit, block, how, few=so) for block, so in zip(blocks, few, strict=True)]
     of_variable = {v: reach for block, reach in zip(blocks, reaches, strict=True) for v in block.task.variables}
     each = [of_variable[j] for j in range(len(intercepts))]
@@ -158,13 +156,13 @@ def _complete_rows(fit: Fit, how: How) -> tuple[list[Parameter], Floats, list[Re
         for block, errors, reach in zip(blocks, inside, reaches, strict=True)
         for row in _district_rows(fit, block, errors * np.sqrt(reach.lift), reach)
     ]
-    loose = any(information_rank(block.matrix) < len(block.matrix) for block in blocks)
-    return rows, intercepts * np.sqrt([reach.lift for reach in each]), each, loose
+    doubtful = any(information_rank(block.matrix) < len(block.matrix) for block in blocks)
+    return rows, intercepts * np.sqrt([reach.lift for reach in each]), each, doubtful
 
 
 def rows_are_plenty(fit: Fit, level: float) -> bool:
     """True if an interval for large samples is right for every parameter."""
-    if fit.patterns is not None:
+    if not kind_of_data(fit).by_district:
         return False  # it takes a closer look
     most = max(equation_sizes(make_plan(fit.graph, fit.model.names, fit.options)).values(), default=1)
     return bool(one_equation(fit.n, most).plenty(level)[0])
@@ -190,11 +188,11 @@ def _block_reach(fit: Fit, block: DistrictInformation, how: How, *, few: bool) -
 
 
 @lru_cache(maxsize=64)
-def loose_parameters(graph: Graph, options: Options) -> frozenset[tuple[str, str, str]]:
+def undetermined_parameters(graph: Graph, options: Options) -> frozenset[tuple[str, str, str]]:
     """Parameters that no data determine, looked for at a random point.
 
     At special estimates, a covariance of zero for instance, a parameter may stand still to first order along a
-    direction that data do not tell.
+    direction that data do not determine.
     """
     anywhere = random_fit(graph, options, 1)
     blocks = list(district_information(anywhere))
@@ -219,16 +217,14 @@ def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[F
     return [np.sqrt(s / fit.n) for s in spread], np.sqrt(np.array(intercepts) / fit.n)
 
 
-def _robust(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
-    """The same from the sandwich, in one pass over the rows."""
-    rows_needed(fit, 'interval="robust"')
-    errors = [np.sqrt(s / fit.n) for s in mean_squares(fit, _forms(fit, blocks))]
-    return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
-
-
-def _from_moments(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
-    """The same from moments alone, whatever the model says of them."""
-    errors = [np.sqrt(form.normal_moments(fit.moments.cov)[0] / fit.n) for form in _forms(fit, blocks)]
+def _by_sandwich(fit: Fit, blocks: list[DistrictInformation], *, from_rows: bool) -> tuple[list[Floats], Floats]:
+    """The same from one pass over the rows, or from moments alone, whatever the model says of them."""
+    if from_rows:
+        rows_needed(fit, 'interval="robust"')
+        squares = mean_squares(fit, _forms(fit, blocks))
+    else:
+        squares = [form.normal_moments(fit.moments.cov)[0] for form in _forms(fit, blocks)]
+    errors = [np.sqrt(square / fit.n) for square in squares]
     return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
 
 
@@ -241,8 +237,8 @@ def _forms(fit: Fit, blocks: list[DistrictInformation]) -> list[Forms]:
     return forms + [influence(fit, (_slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
 
 
-def _incomplete_rows(fit: Fit, how: How) -> tuple[list[Parameter], Floats, list[Reach]]:
-    """Rows of all parameters but the intercepts, errors and reaches of these, where values are missing."""
+def whole_parameters(fit: Fit, how: How) -> ParameterRows:
+    """Where values are missing: all parameters at once."""
     model, names = fit.model, fit.model.names
     space = make_space(fit.graph, names, fit.options)
     rests = seen_support(fit, np.eye(space.size))
@@ -272,7 +268,7 @@ def _incomplete_rows(fit: Fit, how: How) -> tuple[list[Parameter], Floats, list[
     intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
     for j, _, a in space.mu_at:
         intercepts[j], reaches[j] = errors[a], reach[a]
-    return rows, intercepts, reaches
+    return rows, intercepts, reaches, True
 
 
 def _probes(block: DistrictInformation) -> Floats:

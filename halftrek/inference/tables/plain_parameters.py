@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import Plan, Task, make_plan
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.plain import FIRM, is_plain, plain_information
 from halftrek.models import CGLSCM, Floats
 from halftrek.models.kernels import inverse
@@ -88,7 +89,7 @@ def plain_parameters(fit: Fit) -> tuple[Places, Floats, Floats, Floats] | None:
 
     None if some district is not plain, or near singular: then it takes a closer look.
     """
-    if fit.patterns is not None or fit.options.intercepts or fit.graph.coefficients:
+    if not kind_of_data(fit).by_district or fit.options.intercepts or fit.graph.coefficients:
         return None
     places = places_of(make_plan(fit.graph, fit.model.names, fit.options))
     spread = None if places is None else _spread(places, fit.model)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.errors import InputError
-from halftrek.inference.checks.missing_checks import told_pairs
+from halftrek.inference.checks.residuals import correlations
+from halftrek.inference.information.base import kind_of_data
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 from halftrek.results.fit import Fit
@@ -63,14 +64,11 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     """Observed less implied correlation of every pair: where the model misses what the data say."""
     names = fit.moments.names
     model = fit.model.reorder(names)
-    if fit.patterns is None:
-        gap = _correlations(fit.moments.cov) - _correlations(model.cov)
-    else:
-        best = fit.patterns.unrestricted.moments.select(names)
-        gap = _correlations(best.cov) - _correlations(model.cov)
-        gap[~told_pairs(fit.patterns)] = np.nan
-        if np.isnan(gap).all():
-            raise InputError("plot_residuals: the rows do not determine the correlations without the model")
+    data = kind_of_data(fit)
+    gap = correlations(data.unrestricted(fit).select(names).cov) - correlations(model.cov)
+    gap[~data.known_pairs(fit)] = np.nan
+    if np.isnan(gap).all():
+        raise InputError("plot_residuals: the rows do not determine the correlations without the model")
     p = len(names)
     size = min(11.0, 2.2 + 0.42 * p)
     ax = axes_or_new(ax, (size + 0.8, size))
@@ -173,8 +171,3 @@ def plot_profile(
 def _constraint(label: str, found: float) -> str:
     text = wrapped(label, 44)
     return text if np.isnan(found) else f"{text}  ({found:+.2f})".replace("-", "−")
-
-
-def _correlations(cov: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    sd = np.sqrt(np.diag(cov))
-    return np.asarray(cov / np.outer(sd, sd))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from halftrek.data.shapes import Histogram, Means, histogram, means_along
 from halftrek.errors import DataError
 from halftrek.inference.evidence.seen import seen_moments, seen_rows
+from halftrek.inference.information.base import kind_of_data
 from halftrek.models import Gaussian
 from halftrek.queries.written.writing import number
 from halftrek.reporting.tables import count
@@ -34,7 +35,7 @@ def seen_density(fit: Fit, variable: str, given: Mapping[str, float] | None = No
         except DataError:  # the rows are gone, or not those of the fit any more: their moments are left
             bars = None
     if bars is not None and (bars.n >= ENOUGH or not known):
-        having = f" that have {variable}" if fit.patterns is not None else ""
+        having = f" that have {variable}" if not kind_of_data(fit).moments_suffice else ""
         return (f"the {count(bars.n)} rows with {told}" if told else f"all {count(bars.n)} rows{having}"), bars
     normal = Gaussian(moments.names, moments.mean, moments.cov).given(known).marginal(variable)
     if known:

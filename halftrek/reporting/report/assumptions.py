@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.graphs import parse_edge_key
 from halftrek.inference import How
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import kind_of
 from halftrek.reporting.report.uncertainty import for_tables
 from halftrek.reporting.tables import count, number
@@ -114,11 +115,8 @@ def _rows(fit: Fit) -> str:
 
 
 def _missing(fit: Fit) -> list[str]:
-    if fit.patterns is not None:
-        return [
-            "Values are missing at random: whether a value is missing may depend on values that are there, not on the "
-            "missing value itself (full-information maximum likelihood)."
-        ]
+    if kind_of_data(fit).assumption:
+        return [kind_of_data(fit).assumption]
     if fit.moments.dropped:
         rows = "One row" if fit.moments.dropped == 1 else f"{count(fit.moments.dropped)} rows"
         return [f"{rows} with missing values are left out: the rest must be like them in what the graph describes."]

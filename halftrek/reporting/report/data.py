@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.data import Patterns
 from halftrek.data.weights import Counted
+from halftrek.estimation.data_kind import data_of
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
+from halftrek.inference.information.base import kind_of_data
 from halftrek.reporting.document import (
     Chapter,
     Document,
@@ -28,7 +31,6 @@ from halftrek.reporting.document import (
 from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
-    from halftrek.data import Patterns
     from halftrek.models import Floats
     from halftrek.results.fit import Fit
 
@@ -37,28 +39,28 @@ _PATTERNS = 12
 
 
 def data_chapter(fit: Fit) -> Chapter:
-    """Rows, columns, holes."""
+    """Rows, columns, missing values."""
     parts: list[Piece] = [Paragraph(_sentence(fit))]
     notes = [str(note) for note in (*data_notes(fit), *kind_notes(fit))]
     if notes:
         parts.append(Paragraph("; ".join(notes) + "."))
-    if fit.patterns is None:
-        moments = fit.moments
+    moments = data_of(fit)
+    if isinstance(moments, Patterns):
+        parts += _missing(moments)
+    else:
         sd = np.sqrt(np.diag(moments.cov))
         means: list[Cell] = [float(m) if moments.has_mean else None for m in moments.mean]
         rows = [(v, count(moments.n), m, float(s)) for v, m, s in zip(moments.names, means, sd, strict=True)]
         parts.append(Table(("variable", "rows", "mean", "standard deviation"), rows, digits=5, most=_COLUMNS))
         if not moments.has_mean:
             parts.append(Remark("Only a covariance matrix was given, without means."))
-    else:
-        parts += _holes(fit.patterns)
     parts.append(Remark("Standard deviations have the number of rows as divisor, as maximum likelihood has."))
     return Chapter("data", "The data", parts)
 
 
 def _sentence(fit: Fit) -> str:
-    if fit.patterns is not None:
-        return f"{fit.patterns.sentence}."
+    if kind_of_data(fit).sentence(fit):
+        return f"{kind_of_data(fit).sentence(fit)}."
     counted = isinstance(fit.moments.weighting, Counted)
     what = f"{count(fit.n)} {'rows by the sum of their weights' if counted else 'rows'}"
     if fit.moments.dropped:
@@ -66,7 +68,7 @@ def _sentence(fit: Fit) -> str:
     return f"{what}, without missing values."
 
 
-def _holes(patterns: Patterns) -> Document:
+def _missing(patterns: Patterns) -> Document:
     mean, variance = patterns.available
     there = patterns.rows @ patterns.observed
     total = int(patterns.rows.sum())
@@ -137,18 +139,17 @@ def file_digest(path: Path) -> str:
 
 def moments_digest(fit: Fit) -> str:
     """A digest of what the fit used of the data, variables by name; rounding in the tenth digit does not change it."""
-    data = fit.moments if fit.patterns is None else fit.patterns
+    data = data_of(fit)
     order = np.argsort(np.array(data.names))
     hashed = hashlib.sha256("\n".join(data.names[i] for i in order).encode())
-    if fit.patterns is None:
-        _add_moments(hashed.update, fit.moments.n, fit.moments.mean[order], fit.moments.cov[np.ix_(order, order)])
+    if not isinstance(data, Patterns):
+        _add_moments(hashed.update, data.n, data.mean[order], data.cov[np.ix_(order, order)])
     else:
-        patterns = fit.patterns
-        keys = [patterns.observed[k, order].tobytes() for k in range(len(patterns))]
-        for k in sorted(range(len(patterns)), key=lambda k: keys[k]):
+        keys = [data.observed[k, order].tobytes() for k in range(len(data))]
+        for k in sorted(range(len(data)), key=lambda k: keys[k]):
             hashed.update(keys[k])
-            cov = patterns.cov[k][np.ix_(order, order)] if k < len(patterns.cov) else np.zeros((len(order),) * 2)
-            _add_moments(hashed.update, float(patterns.n[k]), patterns.mean[k, order], cov)
+            cov = data.cov[k][np.ix_(order, order)] if k < len(data.cov) else np.zeros((len(order),) * 2)
+            _add_moments(hashed.update, float(data.n[k]), data.mean[k, order], cov)
     return f"sha256:{hashed.hexdigest()}"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.data.categories import bare_names
 from halftrek.inference import How
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.document import Chapter, Document, Facts, Heading, Listing, Piece, Remark
 from halftrek.reporting.report.data import digests, file_name
@@ -101,8 +102,8 @@ def _data(fit: Fit, how: How) -> tuple[list[str], str]:
     name = file_name(fit)
     if name is not None:
         return [repr(name)], ""
-    needs_rows = (how.interval is not None and KINDS[how.interval].needs_rows) or fit.patterns is not None
-    if needs_rows or len(fit.moments.names) > _WIDEST:
+    needs_rows = how.interval is not None and KINDS[how.interval].needs_rows
+    if needs_rows or not kind_of_data(fit).moments_suffice or len(fit.moments.names) > _WIDEST:
         names = bare_names(fit.moments.names, () if fit.rows is None else fit.rows.categories) or ()
         columns = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         what = f"{count(fit.n)} rows" + (f" of a {fit.frame} frame" if fit.frame else "")

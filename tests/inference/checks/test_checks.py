@@ -18,7 +18,8 @@ from halftrek.inference.checks.constraints import ancestral, constraint_tests, i
 from halftrek.inference.checks.measures import measures
 from halftrek.inference.checks.multiplicity import benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import explained, residuals
-from halftrek.inference.checks.tetrads import Tetrad, tetrad_test
+from halftrek.inference.checks.tetrads import Tetrad, tetrad_slope
+from halftrek.inference.information.base import kind_of_data
 from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model
 from tests.inference.checks.test_modification import CHAIN_GRAPH, FACTOR_GRAPH, HOLZINGER, political
@@ -153,8 +154,12 @@ def test_p_values_of_other_constraints_are_uniform(graph, n, df):
 def test_p_values_of_tetrads_are_uniform():
     model = CGLSCM.from_parameters(names=list("abcde"), T=np.zeros((5, 5)), C=[[0.9, 0.8, 0.7, 0.8, 0.9]])
     tetrad = Tetrad(("a", "b"), ("c", "d"))
-    found = np.array([tetrad_test(moments_of(model, 1000, seed), tetrad) for seed in range(1000)])
-    assert uniform(2.0 * np.array([NormalDist().cdf(-abs(v / e)) for v, e in found]))
+    z = []
+    for seed in range(1000):
+        found = fit(Graph([], observed=model.names), moments_of(model, 1000, seed))
+        value, slope = tetrad_slope(found.moments, tetrad)
+        z.append(value / kind_of_data(found).covariance_error(found, slope))
+    assert uniform(2.0 * np.array([NormalDist().cdf(-abs(x)) for x in z]))
 
 
 def test_partial_correlation_is_that_of_residuals_with_the_t_of_the_regression():

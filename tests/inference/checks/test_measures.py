@@ -17,7 +17,7 @@ from halftrek.estimation.options import resolve_options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import measures
-from halftrek.inference.information.dimension import exact_dimension, random_fit, told_parameters
+from halftrek.inference.information.dimension import district_dimension, exact_dimension, random_fit
 from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.test_reference import CASES, load, moments_of
@@ -134,7 +134,7 @@ def test_told_parameters_are_the_rank_of_the_derivatives_at_a_random_point(seed,
     mine = np.setdiff1d(np.arange(space.size), space.mu_at[:, 2])
     upper = np.triu_indices(len(point.names))
     values = np.linalg.svd(dcov[mine][:, upper[0], upper[1]], compute_uv=False)
-    assert told_parameters(one) == int((values > 1e-9 * values[0]).sum())
+    assert district_dimension(one) == int((values > 1e-9 * values[0]).sum())
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_parameters_of_causes_that_all_covary_are_counted_without_their_informat
     graph = ht.graph(text)
     model = random_model(graph, random_state=1)
     fit = ht.fit(graph, cov=model.cov, n=500, names=list(model.names))
-    assert told_parameters(fit) == exact_dimension(graph)
+    assert district_dimension(fit) == exact_dimension(graph)
 
 
 def test_hundreds_of_causes_that_all_covary_are_no_burden() -> None:
@@ -153,6 +153,6 @@ def test_hundreds_of_causes_that_all_covary_are_no_burden() -> None:
     X = rng.normal(size=(1000, 150))
     data = dict(zip(names, X.T, strict=True)) | {"y": X @ np.linspace(-0.5, 0.5, 150) + rng.normal(size=1000)}
     fit = ht.fit(f"y ~ {' + '.join(names)}", data)
-    assert told_parameters(fit) == 151 * 152 // 2
+    assert district_dimension(fit) == 151 * 152 // 2
     slope, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(1000)]), data["y"], rcond=None)
     assert fit.query("x0 ~> y").value == pytest.approx(slope[0], abs=1e-8)

@@ -10,7 +10,7 @@ from halftrek.data import read_patterns
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.inference.checks.missing_checks import partial_correlation
-from halftrek.inference.information.saturated import covariance_error, saturated_information
+from halftrek.inference.information.incomplete import covariance_error, saturated_information
 
 CHAIN = "a -> b -> c -> d -> e; b <-> d"
 

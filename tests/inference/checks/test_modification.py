@@ -15,7 +15,7 @@ from halftrek.estimation import Fit, fit
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.modification import modifications
-from halftrek.inference.tables.parameters import loose_parameters
+from halftrek.inference.tables.parameters import undetermined_parameters
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.test_reference import load, moments_of
 
@@ -176,7 +176,7 @@ def check(found, larger, edge, ours):
         if np.isnan(epc):  # determined here, but not at a random point of the larger model
             u, kind, v = edge
             sides = {(v, "~", u)} if kind == "->" else {(u, "~~", v), (v, "~~", u)}
-            assert sides & loose_parameters(larger, found.options)
+            assert sides & undetermined_parameters(larger, found.options)
         else:
             assert epc == pytest.approx(expected[1], rel=1e-4, abs=1e-6)
     elif share < 1e-9:  # in between the information is so small that either is right

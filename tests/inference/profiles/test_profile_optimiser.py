@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 import halftrek as ht
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.landscape import Target
-from halftrek.inference.profiles.profile import make_landscape
 from halftrek.models import CGLSCM
 from halftrek.queries import ErrorCovariance, Interventional, Query, TotalEffect, evaluate
 from tests.estimation.strategies import models
@@ -80,7 +80,7 @@ def test_random_graphs_agree_with_a_general_optimiser(model):
         return
     order = model.graph.topological_order
     query = TotalEffect(order[0], order[-1])
-    if len(make_landscape(fit, Target(query)).relevant):
+    if len(kind_of_data(fit).landscape(fit, Target(query), False).relevant):
         check_by_dense(fit, query)
     check_by_dense(fit, Interventional((order[-1],), {order[0]: 0.7}))
 

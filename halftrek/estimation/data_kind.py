@@ -1,0 +1,27 @@
+"""What a fit was made of: complete moments, or patterns of rows with missing values. The one place that asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from halftrek.data import Moments, Patterns
+from halftrek.estimation.fit import Fit, fit
+from halftrek.graphs import Graph
+
+
+def data_of(fitted: Fit) -> Moments | Patterns:
+    """What was read: moments, or patterns where values are missing (the fit's moments are then expected ones)."""
+    return fitted.moments if fitted.patterns is None else fitted.patterns
+
+
+def patterns_behind(fitted: Fit) -> Patterns:
+    """The patterns of a fit that is known to have missing values."""
+    data = data_of(fitted)
+    assert isinstance(data, Patterns)  # asked for only where values are missing
+    return data
+
+
+def refit(fitted: Fit, graph: Graph, **options: Any) -> Fit:
+    """The same rows with another graph, or with other options."""
+    return replace(fit(graph, data_of(fitted), **options), rows=fitted.rows, frame=fitted.frame)

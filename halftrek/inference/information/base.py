@@ -1,0 +1,98 @@
+"""What inference asks of the data behind a fit, whatever kind of data they are.
+
+A ``DataKind`` is a value that holds a function for each question; ``complete`` and ``missing`` have one each. A further
+kind of data is one more such value, and one more line in ``kind_of_data``: one that lacks an answer cannot be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from halftrek.data import Moments, Patterns, RowBlock, RowReader
+from halftrek.estimation import Fit
+from halftrek.estimation.data_kind import data_of
+from halftrek.models import Floats
+from halftrek.queries.gradients import Gradient
+
+if TYPE_CHECKING:
+    from halftrek.inference.checks.constraints import Constraint
+    from halftrek.inference.checks.mixture import Coordinates
+    from halftrek.inference.checks.modification import Test
+    from halftrek.inference.checks.robust_fit import RobustTest
+    from halftrek.inference.checks.scores import Flags, Ints, Relaxer, RowForms
+    from halftrek.inference.draws.bootstrap import Maker
+    from halftrek.inference.evidence.evidence import Support
+    from halftrek.inference.factor import Columns, Slopes
+    from halftrek.inference.how import How
+    from halftrek.inference.information.influence import Scores
+    from halftrek.inference.information.information import Kind
+    from halftrek.inference.information.landscape import Landscape, Target
+    from halftrek.inference.tables.parameters import ParameterRows
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DataKind:
+    """Answers about a fit: of its rows, of the moments without a model, of the parameters, of data sets like it."""
+
+    by_district: bool  # districts have likelihoods of their own
+    moments_suffice: bool  # the fit's moments say all that its rows do, were these normal
+    residual_zero: float  # share of a covariance's variance below which its residual is zero by construction
+    scaled_test: RobustTest  # the scaled test of fit that there is
+    score_test: Test  # what modification indices are unless another information is asked for
+    formula_note: str  # why a formula gives another number; empty where that depends on the equations
+    assumption: str  # what has to hold of the data, for users
+
+    # -- the rows: how they are used, in words for users; as many complete rows have as many values; rows having all of
+    # some variables, and their moments, into which no model has filled any value; those that the fit has used
+    sentence: Callable[[Fit], str]
+    rows: Callable[[Fit], float]
+    rows_having: Callable[[Fit, Collection[str]], float]
+    seen_moments: Callable[[Fit, Sequence[str]], Moments]
+    blocks: Callable[[Fit, RowReader], Iterator[RowBlock]]
+
+    # -- without a model: the best mean and covariance, whether there are such, and errors of them; pairs whose
+    # covariance is determined, and how many no row has both of; the standard error of a number with a symmetric
+    # derivative in the covariance, and what rows add to several such; the test of an independence
+    unrestricted: Callable[[Fit], Moments]
+    has_unrestricted: Callable[[Fit], bool]
+    has_errors: Callable[[Fit], bool]
+    known_pairs: Callable[[Fit], Flags]
+    pairs_apart: Callable[[Fit], int]
+    covariance_error: Callable[[Fit, Floats], float]
+    covariance_scores: Callable[[Fit, Floats], Scores]
+    independence: Callable[[Fit, str, str, tuple[str, ...]], Constraint]
+
+    # -- the parameters: how many data determine (free means count where districts are not separate); of numbers with
+    # some gradients the asymptotic variances times n, how they vary together, what they rest on, how strong the
+    # information about them is, and how a row times n moves them; a table of all; the likelihood around the fit
+    determined: Callable[[Fit], int]
+    variances: Callable[[Fit, Sequence[Gradient], Kind | None], Floats]
+    columns: Callable[[Fit, list[Slopes], Kind | None, float], Columns]
+    support: Callable[[Fit, Sequence[Gradient], Kind | None], Support]
+    strengths: Callable[[Fit, Sequence[Gradient]], Floats]
+    row_scores: Callable[[Fit, tuple[Gradient, ...]], Scores]
+    parameters: Callable[[Fit, How], ParameterRows]
+    landscape: Callable[[Fit, Target, bool], Landscape]
+
+    # -- checks: what frees missing edges; errors of unrestricted less implied covariances, and what rows add to some of
+    # them; coordinates of the moments in which their information is the unit matrix; what a likelihood ratio is divided
+    # by; that ratio and its mean under the model, had no value been missing
+    relaxer: Callable[[Fit, Kind | None], Relaxer]
+    residual_errors: Callable[[Fit], Floats]
+    residual_scores: Callable[[Fit, Ints, Ints], RowForms]
+    coordinates: Callable[[Fit], Coordinates | None]
+    scaling: Callable[[Fit, RobustTest, int], float]
+    as_complete: Callable[[Fit, float, float], tuple[float, float] | None]
+
+    # -- data sets drawn like this one, and their fits
+    replicates: Maker
+
+
+def kind_of_data(fit: Fit) -> DataKind:
+    """The kind of the data behind a fit: the one place that knows which kinds there are."""
+    from halftrek.inference.information.complete import COMPLETE
+    from halftrek.inference.information.missing import MISSING
+
+    return MISSING if isinstance(data_of(fit), Patterns) else COMPLETE

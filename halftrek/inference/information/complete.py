@@ -1,0 +1,69 @@
+"""Complete moments: the likelihood falls apart into districts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrek.estimation import Fit
+from halftrek.estimation.checks import well_posed
+from halftrek.inference.checks import constraints, mixture, relaxation, residuals, robust_fit
+from halftrek.inference.delta import gradient_variances
+from halftrek.inference.draws.bootstrap import together
+from halftrek.inference.evidence.evidence import district_support
+from halftrek.inference.evidence.strength import district_strengths
+from halftrek.inference.factor import district_columns
+from halftrek.inference.information.base import DataKind
+from halftrek.inference.information.dimension import district_dimension
+from halftrek.inference.information.districts import district_landscape
+from halftrek.inference.information.influence import Forms, influence
+from halftrek.inference.tables.parameters import district_parameters
+from halftrek.models import Floats
+
+
+def _covariance_error(fit: Fit, slope: Floats) -> float:
+    inside = slope @ fit.moments.cov
+    return float(np.sqrt(2.0 * np.trace(inside @ inside) / fit.n))
+
+
+def _covariance_scores(_: Fit, slopes: Floats) -> Forms:
+    at = np.flatnonzero(slopes.any(axis=(0, 1)))
+    return Forms(at, np.zeros((len(slopes), len(at))), slopes[:, at[:, None], at])
+
+
+COMPLETE = DataKind(
+    by_district=True,
+    moments_suffice=True,
+    residual_zero=1e-8,
+    scaled_test="satorra-bentler",
+    score_test="score",
+    formula_note="",
+    assumption="",
+    sentence=lambda _: "",
+    rows=lambda fit: fit.n,
+    rows_having=lambda fit, _: fit.n,
+    seen_moments=lambda fit, names: fit.moments.select(names),
+    blocks=lambda fit, rows: rows.blocks(like=fit.moments),
+    unrestricted=lambda fit: fit.moments,
+    has_unrestricted=lambda fit: bool(well_posed(fit.moments.cov[None], fit.n)[0]),
+    has_errors=lambda _: True,
+    known_pairs=lambda fit: np.ones(fit.moments.cov.shape, dtype=bool),
+    pairs_apart=lambda _: 0,
+    covariance_error=_covariance_error,
+    covariance_scores=_covariance_scores,
+    independence=lambda fit, x, y, given: constraints.independence(fit.moments, x, y, given),
+    determined=district_dimension,
+    variances=lambda fit, gradients, kind: gradient_variances(fit, gradients, kind or "expected"),
+    columns=lambda fit, pieces, kind, level: district_columns(fit, pieces, kind or "expected", level),
+    support=lambda fit, gradients, kind: district_support(fit, gradients, kind or "expected"),
+    strengths=district_strengths,
+    row_scores=influence,
+    parameters=district_parameters,
+    landscape=lambda fit, target, explicit: district_landscape(fit, target, explicit=explicit),
+    relaxer=relaxation.district_relaxer,
+    residual_errors=residuals.district_errors,
+    residual_scores=residuals.district_scores,
+    coordinates=mixture.Squares.of,
+    scaling=robust_fit.district_scaling,
+    as_complete=lambda _, ratio, mean: (ratio, mean),
+    replicates=together,
+)
