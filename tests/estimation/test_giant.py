@@ -11,8 +11,7 @@ from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation import fit
 from halftrek.estimation.checks import WIDE, well_posed_in_parts
-from halftrek.estimation.fast.giant import LARGE, newton_giant
-from halftrek.estimation.fast.single import newton_single
+from halftrek.estimation.fast.alone import LARGE, large_layout, newton_alone, small_layout
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import gather
@@ -36,7 +35,8 @@ def both(graph: Graph, cov: np.ndarray):
     for task in make_plan(graph, graph.observed, Options()).tasks:
         G, _ = gather((task,), cov[None])
         if len(task.shape.pairs) < task.shape.size * (task.shape.size - 1) // 2:
-            yield newton_giant(task, G[0]), newton_single(task.shape, G[0])
+            large = large_layout(task.shape, (*task.slots, *task.members))
+            yield newton_alone(large, G[0]), newton_alone(small_layout(task.shape), G[0])
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -74,7 +74,7 @@ def test_moments_that_no_district_has_are_left_to_others():
     graph = chained(12)
     (task,) = make_plan(graph, graph.observed, Options()).tasks
     G, _ = gather((task,), np.full((1, 12, 12), -0.5) + 1.5 * np.eye(12))
-    assert newton_giant(task, G[0]) is None
+    assert newton_alone(large_layout(task.shape, (*task.slots, *task.members)), G[0]) is None
 
 
 def wide() -> tuple[Graph, Moments]:
