@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,11 @@ SOLID = 1e-7  # share of a pivot that is left: more, and the matrix is safely po
 QUADRATIC = 1e-11  # gain, by firmness, from which a Newton step leaves nothing that shows in ten digits
 LEFT = 1e-19  # the same of the gain that is foreseen for the next step
 
+OneOrMany = TypeVar("OneOrMany", float, Floats)
 
-def has_fallen(new: Floats | float, old: Floats | float, gain: Floats | float) -> Any:
-    """Whether F has fallen by enough of what the step promised, for a number or each of many."""
+
+def has_fallen(new: OneOrMany, old: OneOrMany, gain: OneOrMany) -> Any:
+    """Whether F has fallen by enough of what the step promised, for one district or each of many."""
     return new <= old - 1e-4 * gain + SLACK * (1.0 + abs(old))
 
 

@@ -1,14 +1,14 @@
 """One data set, one plain district: the Newton of ``newton`` without its batch axis.
 
 Here is only what a district without loadings, ties or fixed values needs when all goes well; whatever does not is left
-to ``newton``, from the beginning. In a small district the calls cost more than the arithmetic, so second derivatives
-are gathered in one call; in a large one they are put together in place, and coefficients are multiplied among the
-variables, not among the slots, of which there may be many for each variable.
+to ``newton``, from the beginning. In a small district the calls cost more than the arithmetic, so they are few; for the
+sake of large ones coefficients are multiplied among the variables, not among the slots, of which there may be many for
+each variable, and the Hessian is put together from rows and columns of small matrices, in place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -25,12 +25,12 @@ from halftrek.estimation.district.steps import (
     has_fallen,
     is_last,
 )  # fmt: skip
-from halftrek.estimation.plan import PAD, Task
+from halftrek.estimation.plan import Task
 from halftrek.models import Floats
 from halftrek.models.kernels import cholesky, inverse, quiet, solve
 
 Ints = NDArray[np.intp]
-LARGE = 300  # parameters from which on arithmetic costs more than calls
+MANY = 100  # parameters from which on a step is dear, and one that is not needed is left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +46,15 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Index arrays into flattened matrices, made once; residuals are ``A'x``, A has the moments' rows.
+    """Index arrays into flattened matrices, made once. The residuals are ``A'x``, x having each variable once.
 
     Parameters of W move ``s (e_f e_j' + e_j e_f')``: pairs with ``s = 1``, variances with ``s = 1/2`` and ``f = j``.
     """
 
     slots: int
     saturated: bool
-    rows: Ints | None  # one of (slots, members) for each variable, if there is to be one
-    row: Ints  # where each slot stands in them
+    rows: Ints  # one of (slots, members) for each variable ...
+    row: Ints  # ... and the variable of each slot
     column: Ints
     ones: Floats  # A without coefficients ...
     t_at: Ints  # ... and where they stand in it
@@ -67,40 +67,20 @@ class Layout:
     slope: Floats  # -2 for a coefficient, 1 for a variance, 2 for a covariance
     same: Floats  # 1 for slots of the same member
     free: Floats  # 1 where W has a free covariance
-    crossings: Ints | None  # four pairs of factors of the second derivatives of W, in the flattened K and 2KRK - K
-    weights: Floats  # s s' for each
 
     def moments(self, G: Floats) -> Floats:
-        """Second moments of the rows, out of those of (slots, members)."""
-        return G if self.rows is None else G[self.rows[:, None], self.rows]
+        """Second moments of the variables, out of those of (slots, members)."""
+        return np.asarray(G[self.rows[:, None], self.rows])
 
 
 def layout_of(task: Task) -> Layout:
-    """The layout that suits the size of a task."""
-    if task.shape.parameters <= LARGE or PAD in task.slots:
-        return small_layout(task.shape)
-    return large_layout(task.shape, (*task.slots, *task.members))
+    """The layout of a task, the same for tasks alike."""
+    return _layout(task.shape, (*task.slots, *task.members))
 
 
 @lru_cache(maxsize=1024)
-def small_layout(shape: Shape) -> Layout:
-    d = shape.size
-    layout = _layout(shape, None, np.arange(shape.slots + d))
-    f, j = layout.f, layout.j
-    fj, jj, ff = f[:, None] * d + j, j[:, None] * d + j, f[:, None] * d + f
-    later = (d * d * np.array([1, 1, 1, 0]))[:, None, None]
-    crossings = np.stack([np.stack([fj.T, fj, jj, jj + d * d]), np.stack([fj, fj.T, ff, ff]) + later])
-    return replace(layout, crossings=crossings, weights=np.outer(layout.s, layout.s))
-
-
-@lru_cache(maxsize=64)
-def large_layout(shape: Shape, where: tuple[int, ...]) -> Layout:
-    """``where``: the variables of slots and members."""
+def _layout(shape: Shape, where: tuple[int, ...]) -> Layout:
     _, rows, row = np.unique(np.array(where), return_index=True, return_inverse=True)
-    return _layout(shape, rows, row)
-
-
-def _layout(shape: Shape, rows: Ints | None, row: Ints) -> Layout:
     at, m, d = shape.at, shape.slots, shape.size
     f, j = np.concatenate([at.first, at.noisy]), np.concatenate([at.second, at.noisy])
     s = np.concatenate([np.ones(len(at.first)), np.full(len(at.noisy), 0.5)])
@@ -124,8 +104,6 @@ def _layout(shape: Shape, rows: Ints | None, row: Ints) -> Layout:
         slope=np.concatenate([np.full(m, -2.0), 2.0 * s]),
         same=(at.column[:, None] == at.column).astype(float),
         free=free,
-        crossings=None,
-        weights=s,
     )
 
 
@@ -170,7 +148,7 @@ def _descend(way: Layout, G: Floats) -> Found | None:
             cholesky(H)  # fails where the Hessian is not positive definite
         t = t - move[:m]
         W = W if way.saturated else _errors(way, W.ravel()[way.w_at] - move[m:])
-        next_gain = np.inf if way.rows is None else gain_after(gain, before)  # worth a look where a step is dear
+        next_gain = gain_after(gain, before) if len(H) > MANY else np.inf
         if is_last(gain, 1.0, next_gain):
             firm = float((cholesky(H).diagonal() ** 2 / own).min())  # fails if this is no minimum
             if firm <= SOLID:
@@ -261,19 +239,12 @@ def derivatives(way: Layout, twice: Floats, K: Floats, V: Floats, R: Floats) -> 
     mixed *= way.slope[m:]
     H[:m, m:] = mixed
     H[m:, :m] = mixed.T
-    H[m:, m:] = _bend_at_once(way, way.crossings, K, KRK - M) if way.crossings is not None else _bend(way, K, KRK - M)
+    H[m:, m:] = _bend(f, j, way.s, K, KRK - M)
     return slope, H
 
 
-def _bend_at_once(way: Layout, crossings: Ints, K: Floats, N: Floats) -> Floats:
+def _bend(f: Ints, j: Ints, s: Floats, K: Floats, N: Floats) -> Floats:
     """Second derivatives of F in the parameters of W, from K and ``N = 2KRK - K``."""
-    factors = np.concatenate((K.ravel(), N.ravel()))[crossings]
-    return np.asarray((factors[0] * factors[1] * way.weights).sum(axis=0))
-
-
-def _bend(way: Layout, K: Floats, N: Floats) -> Floats:
-    """The same in place."""
-    f, j, s = way.f, way.j, way.s
     Kj, Kf, Nj, Nf = (X.take(i, axis=0) for X in (K, N) for i in (j, f))
     bend = Kf.take(j, axis=1).T * Nf.take(j, axis=1)
     bend += bend.T.copy()

@@ -53,10 +53,8 @@ def plain_information(task: Task, model: CGLSCM) -> PlainInformation | None:
     try:
         with quiet():
             K = inverse(W)
-            V = (residuals(way.ones, way.t_at, way.moments(G), model.T[slots, owner] / unit)[0] @ K).take(
-                way.row, axis=0
-            )
-            matrix = 0.5 * derivatives(way, 2.0 * G[:m, :m], K, V, W)[1]
+            SA, _ = residuals(way.ones, way.t_at, way.moments(G), model.T[slots, owner] / unit)
+            matrix = 0.5 * derivatives(way, 2.0 * G[:m, :m], K, (SA @ K).take(way.row, axis=0), W)[1]
             pivots = cholesky(matrix).diagonal() ** 2
     except np.linalg.LinAlgError:
         return None
