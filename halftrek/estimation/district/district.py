@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation.district.block import evaluate, hessian
+from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.loadings import split_covariances
 from halftrek.estimation.district.newton import without
@@ -16,7 +17,6 @@ from halftrek.estimation.district.search import Choice, choose, climb, look_agai
 from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.estimation.district.starts import side_by_side, solving_starts, starting_values
 from halftrek.estimation.district.steps import SOLID, STEPS
-from halftrek.estimation.doubt import Yardstick
 from halftrek.estimation.fast.alone import fits_alone, layout_of, newton_alone
 from halftrek.estimation.plan import Task
 from halftrek.models import Floats
