@@ -13,6 +13,7 @@ from halftrek.errors import DataError
 from halftrek.graphs import Graph
 from halftrek.models import Floats
 from halftrek.models.kernels import cholesky, choleskys, quiet
+from halftrek.words import listed
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
 WIDE = 300  # variables, from which factoring the whole covariance is no longer cheap
@@ -88,7 +89,7 @@ def refuse_far_means(moments: Moments, graph: Graph, fixed: set[str]) -> None:
         if abs(moments.mean[i]) > FAR * sd:
             raise DataError(
                 f"the mean of {v!r} is {abs(moments.mean[i]) / sd:.1g} standard deviations from zero, too far to fit "
-                f"with the fixed intercept of {', '.join(map(repr, sorted(fixed)[:3]))}. Shift {v!r} nearer to zero"
+                f"with the fixed intercept of {listed(sorted(fixed), 3)}. Shift {v!r} nearer to zero"
             )
 
 
@@ -110,7 +111,7 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
         local = list(dict.fromkeys(local))
         if moments.n <= len(local):
             raise DataError(
-                f"{moments.n:g} rows are too few to fit {', '.join(map(repr, members[:4]))} with "
+                f"{moments.n:g} rows are too few to fit {listed(members, 4)} with "
                 f"{len(local)} variables in their equations; get more rows or a smaller graph"
             )
         grid = [at[v] for v in local]
@@ -121,7 +122,7 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
             heavy = [v for v, weight in zip(local, vectors[:, 0], strict=True) if abs(weight) > 1e-3][:6]
             if values[0] < -1e-8:
                 raise DataError(
-                    f"the covariance is not positive definite: see {', '.join(map(repr, heavy))}. Check for typing "
+                    f"the covariance is not positive definite: see {listed(heavy)}. Check for typing "
                     f"errors, rounding, or correlations computed on different rows"
                 )
             if len(heavy) == 2:
@@ -130,6 +131,6 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
                     f"Take one of them out of the graph"
                 )
             raise DataError(
-                f"{', '.join(map(repr, heavy))} are collinear: one is an exact linear function of the others. "
+                f"{listed(heavy)} are collinear: one is an exact linear function of the others. "
                 f"Take one of them out of the graph"
             )

@@ -154,12 +154,12 @@ def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> Distric
     )
 
 
-_ORDER: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum", "not converged")
+WORSE: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum", "not converged")  # and worse
 
 
 def overall(reports: Sequence[DistrictReport]) -> Status:
     """The status of a whole fit: the worst code, every sentence."""
-    code: Code = max((r.code for r in reports), key=_ORDER.index, default="converged")
+    code: Code = max((r.code for r in reports), key=WORSE.index, default="converged")
     sentences = [r.sentence for r in reports if r.sentence]
     if not sentences:
         return Status(code, "converged: the likelihood is at its maximum.")
@@ -174,7 +174,7 @@ def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequenc
         code = "not converged"
         message = "not converged: the steps ran out before the likelihood of the observed values was at its maximum."
     if undetermined > 0 and converged:
-        code = max(code, "flat", key=_ORDER.index)
+        code = max(code, "flat", key=WORSE.index)
         many = "One direction" if undetermined == 1 else f"{undetermined} directions"
         message += f" {many} of the parameters cannot be determined from the values that are there."
     if apart:

@@ -17,7 +17,7 @@ from halftrek.data.check import flat
 from halftrek.data.groups import GroupMoments, rows_by_group
 from halftrek.errors import DataError
 from halftrek.estimation.fit import MAX_ITER, Fit, fit
-from halftrek.estimation.many.batch import BatchFit, fit_batch
+from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
 from halftrek.portable import Portable
@@ -189,7 +189,7 @@ def fit_groups(
             holed[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
         except DataError as error:
             failed[i] = str(error)
-    together = placed(_joined(parts), holed)
+    together = placed(joined(parts), holed)
     return GroupFits(graph, groups, together, options, starts, max_iter, frame, holed=holed, failed=failed)
 
 
@@ -204,15 +204,6 @@ def placed(batch: BatchFit, fits: Mapping[int, Fit]) -> BatchFit:
     whole["loglik"][at] = [one.loglik for one in fits.values()]
     whole["code"][at] = [one.status.code for one in fits.values()]
     return replace(batch, **whole)
-
-
-def _joined(parts: list[BatchFit]) -> BatchFit:
-    if len(parts) == 1:
-        return parts[0]
-    whole: dict[str, Any] = {
-        k: np.concatenate([getattr(p, k) for p in parts]) for k in ("T", "C", "W", "mu", "loglik", "code")
-    }
-    return replace(parts[0], **whole)
 
 
 def constant_columns(groups: GroupMoments) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import numpy as np
 from halftrek.data import Patterns
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation.many.batch import joined
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.draws.missing_draws import draw_patterns
@@ -115,7 +116,7 @@ def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Pr
         parts.append(found.take(np.flatnonzero(found.converged)))
         if progress is not None:
             progress(min(first + AT_ONCE, replicates), replicates)
-    return Replicates(_joined(parts), replicates, kind)
+    return Replicates(joined(parts), replicates, kind)
 
 
 def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
@@ -150,15 +151,6 @@ def _refitted(fit: Fit, kind: Kind, replicates: int, random_state: int, progress
     code = np.full(len(models), "converged", dtype="<U17")
     batch = BatchFit(fit.graph, plan.names, plan.latents, **arrays, loglik=np.array(values), code=code)
     return Replicates(batch, replicates, kind)
-
-
-def _joined(parts: list[BatchFit]) -> BatchFit:
-    first = parts[0]
-    arrays = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("T", "C", "W", "mu", "loglik", "code")
-    }
-    return BatchFit(first.graph, first.names, first.latents, **arrays)
 
 
 def bootstrap_spread(
