@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,7 +102,8 @@ def joined(parts: Sequence[BatchFit]) -> BatchFit:
     """Fits of the same graph to several batches as one."""
     if len(parts) == 1:
         return parts[0]
-    return replace(parts[0], **{name: np.concatenate([getattr(p, name) for p in parts]) for name in _BY_DATA_SET})
+    whole: dict[str, Any] = {name: np.concatenate([getattr(p, name) for p in parts]) for name in _BY_DATA_SET}
+    return replace(parts[0], **whole)
 
 
 def fit_batch(

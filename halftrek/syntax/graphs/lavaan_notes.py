@@ -25,10 +25,8 @@ def reading_notes(model: Model, defined: Sequence[str]) -> tuple[Note, ...]:
         notes.append(Note("lavaan outcomes", {"names": _all_apart(model), "first": u, "second": v}))
     for factor, formulas in model.out_of(model.factors).items():
         if _is_growth_factor(model, factor, formulas):
-            indicators = [v for _, v in formulas]
-            notes.append(
-                Note("lavaan growth", {"factor": factor, "indicators": listed(indicators, _SHOWN, quote=False)})
-            )
+            indicators = listed([v for _, v in formulas], _SHOWN, quote=False)
+            notes.append(Note("lavaan growth", {"factor": factor, "indicators": indicators}))
         if factor in model.intercepts and model.intercepts[factor].term.fixed is None:
             notes.append(Note("lavaan factor mean", {"factor": factor}))
     return tuple(notes)
