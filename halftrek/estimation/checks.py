@@ -12,7 +12,7 @@ from halftrek.data.check import ROUNDING
 from halftrek.errors import DataError
 from halftrek.graphs import Graph
 from halftrek.models import Floats
-from halftrek.models.kernels import cholesky, choleskys, quiet
+from halftrek.models.kernels import quiet, share_left, shares_left
 from halftrek.words import listed
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
@@ -26,20 +26,17 @@ def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
     if b == 1 and cov[0].trace() < np.inf:  # the usual case, without the care for others in the batch
         try:
             with quiet():
-                pivots = cholesky(cov[0]).diagonal() ** 2
+                return np.asarray((np.asarray(n) > p) & (share_left(cov[0]) > SINGULAR)).reshape(1)
         except np.linalg.LinAlgError:
             return np.zeros(1, dtype=bool)
-        return np.asarray((np.asarray(n) > p) & (pivots > SINGULAR * cov[0].diagonal()).all()).reshape(1)
     enough = np.broadcast_to(np.asarray(n) > p, (b,))
     if not enough.any():
         return np.zeros(b, dtype=bool)
-    variance = np.diagonal(cov, axis1=1, axis2=2)
     with np.errstate(invalid="ignore"):
-        good = np.asarray((variance > 0.0).all(axis=1))
+        good = np.asarray((np.diagonal(cov, axis1=1, axis2=2) > 0.0).all(axis=1))
         if not good.all():
-            cov, variance = np.where(good[:, None, None], cov, np.eye(p)), np.where(good[:, None], variance, 1.0)
-        pivots = np.diagonal(choleskys(cov), axis1=1, axis2=2) ** 2
-        return np.asarray(enough & good & (pivots > SINGULAR * variance).all(axis=1))
+            cov = np.where(good[:, None, None], cov, np.eye(p))
+        return np.asarray(enough & good & (shares_left(cov) > SINGULAR))
 
 
 def well_posed_in_parts(graph: Graph, moments: Moments) -> bool:
@@ -61,11 +58,7 @@ def _all_posed(cov: Floats, at: NDArray[np.intp], n: float) -> bool:
     spare = np.zeros(at.shape, dtype=bool)
     spare[:, 1:] = at[:, 1:] == at[:, :-1]
     parts = np.where(spare[:, :, None] | spare[:, None, :], np.eye(at.shape[1]), cov[at[:, :, None], at[:, None, :]])
-    try:
-        pivots = np.linalg.cholesky(parts).diagonal(axis1=1, axis2=2) ** 2
-    except np.linalg.LinAlgError:
-        return False
-    return bool(n > at.shape[1] and (pivots > 1e2 * SINGULAR * parts.diagonal(axis1=1, axis2=2)).all())
+    return bool(n > at.shape[1] and (shares_left(parts) > 1e2 * SINGULAR).all())
 
 
 @lru_cache(maxsize=16)

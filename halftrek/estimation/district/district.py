@@ -20,7 +20,7 @@ from halftrek.estimation.district.steps import SOLID, STEPS
 from halftrek.estimation.fast.alone import fits_alone, layout_of, newton_alone
 from halftrek.estimation.plan import Task
 from halftrek.models import Floats
-from halftrek.models.kernels import choleskys
+from halftrek.models.kernels import shares_left
 
 NEAR_FLOOR = float(np.log(1e4))  # a share of 1e-6 is zero for all purposes
 FLOOR = float(np.log(1e-10))  # of a noise variance, as a share of the variable's own variance
@@ -255,7 +255,6 @@ def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
     if problem.lower is not None:
         low = np.asarray((theta <= problem.lower + NEAR_FLOOR).any(axis=1))
     if problem.covarying:
-        pivots = np.diagonal(choleskys(W), axis1=1, axis2=2) ** 2
         least = 1e-4 if problem.shape.loadings else SOLID  # barriers keep some distance from where W is singular
-        low = low | ~(pivots > least * np.diagonal(W, axis1=1, axis2=2)).all(axis=1)
+        low = low | ~(shares_left(W) > least)
     return np.asarray(low)

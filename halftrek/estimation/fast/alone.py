@@ -27,7 +27,7 @@ from halftrek.estimation.district.steps import (
 )  # fmt: skip
 from halftrek.estimation.plan import Task
 from halftrek.models import Floats
-from halftrek.models.kernels import cholesky, inverse, quiet, solve
+from halftrek.models.kernels import cholesky, inverse, quiet, share_left, solve
 
 Ints = NDArray[np.intp]
 MANY = 100  # parameters from which on a step is dear, and one that is not needed is left out
@@ -138,7 +138,6 @@ def _descend(way: Layout, G: Floats) -> Found | None:
     value, *point = _evaluate(way, S, t, W)
     for taken in range(1, STEPS + 1):
         slope, H = derivatives(way, twice, *point)
-        own = H.diagonal().copy()
         H.ravel()[:: len(H) + 1] *= 1.0 + RIDGE
         move = solve(H, slope)
         gain = 0.5 * float(slope @ move)
@@ -150,7 +149,7 @@ def _descend(way: Layout, G: Floats) -> Found | None:
         W = W if way.saturated else _errors(way, W.ravel()[way.w_at] - move[m:])
         next_gain = gain_after(gain, before) if len(H) > MANY else np.inf
         if is_last(gain, 1.0, next_gain):
-            firm = float((cholesky(H).diagonal() ** 2 / own).min())  # fails if this is no minimum
+            firm = share_left(H)  # fails if this is no minimum
             if firm <= SOLID:
                 return None
             if is_last(gain, firm, next_gain):
@@ -168,8 +167,7 @@ def _end(way: Layout, S: Floats, t: Floats, W: Floats, value: float, taken: int)
     if way.saturated:
         W = residuals(way.ones, way.t_at, S, t)[1]
         W = (W + W.T) * 0.5
-    left = cholesky(W).diagonal() ** 2
-    return Found(t, W, value, taken, not bool((left > SOLID * W.diagonal()).all()))
+    return Found(t, W, value, taken, not share_left(W) > SOLID)
 
 
 def _start(way: Layout, S: Floats, G: Floats) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, STEPS, h
 from halftrek.estimation.fast.alone import fits_alone, residuals, shrunk
 from halftrek.estimation.plan import PAD, Task
 from halftrek.models import Floats
-from halftrek.models.kernels import choleskys
+from halftrek.models.kernels import choleskys, shares_left
 
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -219,7 +219,6 @@ def _descend(bunch: Bunch, G: Floats) -> Ends:
     for taken in range(1, STEPS + 1):
         slope, H = _derivatives(bunch, Gzz, K, V, R)
         step = slice(None, None, H.shape[1] + 1)
-        own = H.reshape(b, -1)[:, step].copy()
         H.reshape(b, -1)[:, step] *= 1.0 + RIDGE
         move = np.linalg.solve(H, slope[:, :, None])[:, :, 0]
         gain = 0.5 * (slope * move).sum(axis=1)
@@ -228,9 +227,8 @@ def _descend(bunch: Bunch, G: Floats) -> Ends:
         doubtful = np.flatnonzero(closing | (alive & (gain > NEAR)))
         done = np.zeros(b, dtype=bool)
         if len(doubtful):
-            pivots = np.diagonal(choleskys(H[doubtful]), axis1=1, axis2=2) ** 2
             firm = np.full(b, np.inf)
-            firm[doubtful] = (pivots / own[doubtful]).min(axis=1)
+            firm[doubtful] = shares_left(H[doubtful])
             alive &= (firm > 0.0) & ~(closing & ~(firm > SOLID))
             done = alive & closing & is_last(gain, firm)
         move[~alive] = 0.0  # those that are through or have failed stay where they are
@@ -270,8 +268,7 @@ def _record(
         W = np.where(bunch.saturated[:, None, None], _residuals(bunch, G, t)[1], W)
         w = _entries(bunch, W)
     rows = np.flatnonzero(done)
-    pivots = np.diagonal(choleskys(W[rows]), axis1=1, axis2=2) ** 2
-    share = (pivots / np.diagonal(W[rows], axis1=1, axis2=2)).min(axis=1)
+    share = shares_left(W[rows])
     end.found[rows] = share > 0.0
     end.boundary[rows] = ~(share > SOLID)
     end.t[rows], end.w[rows], end.W[rows] = t[rows], w[rows], W[rows]

@@ -14,7 +14,7 @@ import numpy as np
 from halftrek.estimation.fast.alone import Layout, derivatives, fits_alone, layout_of, residuals
 from halftrek.estimation.plan import Plan, Task
 from halftrek.models import CGLSCM, Floats
-from halftrek.models.kernels import cholesky, inverse, quiet
+from halftrek.models.kernels import inverse, quiet, share_left
 from halftrek.queries.gradients import Gradient
 
 FIRM = 1e-6  # share of a pivot that has to be left; below, a closer look is needed
@@ -55,11 +55,9 @@ def plain_information(task: Task, model: CGLSCM) -> PlainInformation | None:
             K = inverse(W)
             SA, _ = residuals(way.ones, way.t_at, way.moments(G), model.T[slots, owner] / unit)
             matrix = 0.5 * derivatives(way, 2.0 * G[:m, :m], K, (SA @ K).take(way.row, axis=0), W)[1]
-            pivots = cholesky(matrix).diagonal() ** 2
+            return PlainInformation(way, matrix, unit, square) if share_left(matrix) >= FIRM else None
     except np.linalg.LinAlgError:
         return None
-    firm = (pivots >= FIRM * matrix.diagonal()).all()
-    return PlainInformation(way, matrix, unit, square) if firm else None
 
 
 def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Floats | None:
