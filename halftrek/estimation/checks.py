@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.data import Moments
-from halftrek.data.check import ROUNDING
+from halftrek.data.check import flat
 from halftrek.errors import DataError
 from halftrek.graphs import Graph
 from halftrek.models import Floats
@@ -96,8 +96,8 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
     if not np.isfinite(cov).all():
         bad = names[int(np.argmax(~np.isfinite(cov).all(axis=0)))]
         raise DataError(f"the covariance of {bad!r} is not finite; remove or repair its missing and infinite values")
-    for v in names:
-        if np.sqrt(max(cov[at[v], at[v]], 0.0)) <= ROUNDING * abs(moments.mean[at[v]]):
+    for v, constant in zip(names, flat(moments.mean, np.diag(cov)), strict=True):
+        if constant:
             raise DataError(f"{v!r} is constant, so it has no effect and no cause here; take it out of the graph")
     for members in graph.districts:
         local = [*members, *(u for v in members for u in graph.parents(v))]
