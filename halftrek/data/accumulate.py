@@ -253,7 +253,7 @@ class Accumulator:
 
     def _about_holes(self) -> str:
         where = [f"{v} ({k})" for v, k in zip(self.names, self.holes, strict=True) if k]
-        shown = ", ".join(where[:6]) + (f" and {len(where) - 6} more columns" if len(where) > 6 else "")
+        shown = listed(where, quote=False)
         rows = "1 row has" if self.hole_rows == 1 else f"{self.hole_rows} of {self.rows} rows have"
         return f'{rows} missing values, in {shown}; leave such rows out with missing="drop", or fill the values'
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.errors import DataError
-from halftrek.words import listed
+from halftrek.words import did_you_mean, listed
 
 if TYPE_CHECKING:
     from halftrek.data.moments import Moments
@@ -40,6 +40,15 @@ def check(moments: Moments) -> None:
 def flat(mean: Floats, variance: Floats) -> NDArray[np.bool_]:
     """Where a column varies no more than rounding does; a mean near the largest float is not squared for it."""
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)) <= ROUNDING * np.abs(mean))
+
+
+def places_of(wanted: Sequence[str], names: Sequence[str], what: str) -> list[int]:
+    """Where the columns stand among the names; raises for one that is not there."""
+    where = {v: i for i, v in enumerate(names)}
+    for v in wanted:
+        if v not in where:
+            raise DataError(f"{what} have no column {v!r}.{did_you_mean(v, names)}")
+    return [where[v] for v in wanted]
 
 
 def refuse_rounded(names: Sequence[str], mean: Floats, variance: Floats) -> None:

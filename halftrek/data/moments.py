@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halftrek.data.check import refuse_indefinite
+from halftrek.data.check import places_of, refuse_indefinite
 from halftrek.data.covariance import given_covariance
 from halftrek.data.kinds import Kind
 from halftrek.data.kinds import merged as merged_kinds
@@ -98,11 +98,7 @@ class Moments(Portable):
         wanted = _unique_names(names)
         if wanted == self.names:
             return self
-        where = {v: i for i, v in enumerate(self.names)}
-        for v in wanted:
-            if v not in where:
-                raise DataError(f"the moments have no column {v!r}.{did_you_mean(v, self.names)}")
-        at = [where[v] for v in wanted]
+        at = places_of(wanted, self.names, "the moments")
         kinds = None if self.kinds is None else tuple(self.kinds[i] for i in at)
         cov = self.cov[np.ix_(at, at)]
         return Moments(wanted, self.n, self.mean[at], cov, self.dropped, self.has_mean, kinds, self.weighting)

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.data import Moments
-from halftrek.data.check import ROUNDING
+from halftrek.data.check import flat
 from halftrek.errors import DataError
 from halftrek.graphs import Graph
 from halftrek.models import Floats
-from halftrek.models.kernels import cholesky, choleskys, quiet
+from halftrek.models.kernels import quiet, share_left, shares_left
+from halftrek.words import listed
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
 WIDE = 300  # variables, from which factoring the whole covariance is no longer cheap
@@ -25,20 +26,17 @@ def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
     if b == 1 and cov[0].trace() < np.inf:  # the usual case, without the care for others in the batch
         try:
             with quiet():
-                pivots = cholesky(cov[0]).diagonal() ** 2
+                return np.asarray((np.asarray(n) > p) & (share_left(cov[0]) > SINGULAR)).reshape(1)
         except np.linalg.LinAlgError:
             return np.zeros(1, dtype=bool)
-        return np.asarray((np.asarray(n) > p) & (pivots > SINGULAR * cov[0].diagonal()).all()).reshape(1)
     enough = np.broadcast_to(np.asarray(n) > p, (b,))
     if not enough.any():
         return np.zeros(b, dtype=bool)
-    variance = np.diagonal(cov, axis1=1, axis2=2)
     with np.errstate(invalid="ignore"):
-        good = np.asarray((variance > 0.0).all(axis=1))
+        good = np.asarray((np.diagonal(cov, axis1=1, axis2=2) > 0.0).all(axis=1))
         if not good.all():
-            cov, variance = np.where(good[:, None, None], cov, np.eye(p)), np.where(good[:, None], variance, 1.0)
-        pivots = np.diagonal(choleskys(cov), axis1=1, axis2=2) ** 2
-        return np.asarray(enough & good & (pivots > SINGULAR * variance).all(axis=1))
+            cov = np.where(good[:, None, None], cov, np.eye(p))
+        return np.asarray(enough & good & (shares_left(cov) > SINGULAR))
 
 
 def well_posed_in_parts(graph: Graph, moments: Moments) -> bool:
@@ -60,11 +58,7 @@ def _all_posed(cov: Floats, at: NDArray[np.intp], n: float) -> bool:
     spare = np.zeros(at.shape, dtype=bool)
     spare[:, 1:] = at[:, 1:] == at[:, :-1]
     parts = np.where(spare[:, :, None] | spare[:, None, :], np.eye(at.shape[1]), cov[at[:, :, None], at[:, None, :]])
-    try:
-        pivots = np.linalg.cholesky(parts).diagonal(axis1=1, axis2=2) ** 2
-    except np.linalg.LinAlgError:
-        return False
-    return bool(n > at.shape[1] and (pivots > 1e2 * SINGULAR * parts.diagonal(axis1=1, axis2=2)).all())
+    return bool(n > at.shape[1] and (shares_left(parts) > 1e2 * SINGULAR).all())
 
 
 @lru_cache(maxsize=16)
@@ -88,7 +82,7 @@ def refuse_far_means(moments: Moments, graph: Graph, fixed: set[str]) -> None:
         if abs(moments.mean[i]) > FAR * sd:
             raise DataError(
                 f"the mean of {v!r} is {abs(moments.mean[i]) / sd:.1g} standard deviations from zero, too far to fit "
-                f"with the fixed intercept of {', '.join(map(repr, sorted(fixed)[:3]))}. Shift {v!r} nearer to zero"
+                f"with the fixed intercept of {listed(sorted(fixed), 3)}. Shift {v!r} nearer to zero"
             )
 
 
@@ -102,15 +96,15 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
     if not np.isfinite(cov).all():
         bad = names[int(np.argmax(~np.isfinite(cov).all(axis=0)))]
         raise DataError(f"the covariance of {bad!r} is not finite; remove or repair its missing and infinite values")
-    for v in names:
-        if np.sqrt(max(cov[at[v], at[v]], 0.0)) <= ROUNDING * abs(moments.mean[at[v]]):
+    for v, constant in zip(names, flat(moments.mean, np.diag(cov)), strict=True):
+        if constant:
             raise DataError(f"{v!r} is constant, so it has no effect and no cause here; take it out of the graph")
     for members in graph.districts:
         local = [*members, *(u for v in members for u in graph.parents(v))]
         local = list(dict.fromkeys(local))
         if moments.n <= len(local):
             raise DataError(
-                f"{moments.n:g} rows are too few to fit {', '.join(map(repr, members[:4]))} with "
+                f"{moments.n:g} rows are too few to fit {listed(members, 4)} with "
                 f"{len(local)} variables in their equations; get more rows or a smaller graph"
             )
         grid = [at[v] for v in local]
@@ -121,7 +115,7 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
             heavy = [v for v, weight in zip(local, vectors[:, 0], strict=True) if abs(weight) > 1e-3][:6]
             if values[0] < -1e-8:
                 raise DataError(
-                    f"the covariance is not positive definite: see {', '.join(map(repr, heavy))}. Check for typing "
+                    f"the covariance is not positive definite: see {listed(heavy)}. Check for typing "
                     f"errors, rounding, or correlations computed on different rows"
                 )
             if len(heavy) == 2:
@@ -130,6 +124,6 @@ def refuse_dependent(moments: Moments, graph: Graph) -> None:
                     f"Take one of them out of the graph"
                 )
             raise DataError(
-                f"{', '.join(map(repr, heavy))} are collinear: one is an exact linear function of the others. "
+                f"{listed(heavy)} are collinear: one is an exact linear function of the others. "
                 f"Take one of them out of the graph"
             )

@@ -14,9 +14,8 @@ from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.options import Intercepts, Noise, Options, refuse_idle, resolve_options, with_coefficients
 from halftrek.estimation.plan import make_plan
-from halftrek.estimation.reports import reports_of
 from halftrek.estimation.solve import Solution, solve_plan
-from halftrek.estimation.status import DistrictReport, Status, incomplete, overall
+from halftrek.estimation.status import DistrictReport, Status, incomplete, overall, reports_of
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models import CGLSCM, Floats
 from halftrek.portable import Portable

@@ -51,11 +51,7 @@ def refuse_idle(method: str, **given: object) -> None:
 
 
 def _fixed(graph: Graph, given: object, what: str, words: dict[str, float | None]) -> tuple[tuple[str, float], ...]:
-    if isinstance(given, str):
-        if given not in words:
-            raise InputError(
-                f"{what} must be {' or '.join(map(repr, words))} or values by variable name, not {given!r}"
-            )
+    if isinstance(given, str) and given in words:
         value = words[given]
         return () if value is None else tuple((v, value) for v in graph.observed)
     if not isinstance(given, Mapping):

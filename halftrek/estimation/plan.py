@@ -22,7 +22,7 @@ from halftrek.graphs.order import reachable
 from halftrek.models import Floats
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fast.ragged import Bunch
+    from halftrek.estimation.fast.together import Bunch
 
 PAD = -1
 
@@ -178,7 +178,7 @@ class Plan:
     def bunches(self) -> tuple[tuple[Bunch, ...], tuple[tuple[Task, ...], ...]]:
         """For a single data set: plain tasks of any shape together, and the others by shape."""
         from halftrek.estimation.district.grouping import group_tasks
-        from halftrek.estimation.fast.ragged import bunches_of
+        from halftrek.estimation.fast.together import bunches_of
 
         bunches, alone, others = bunches_of(self.tasks)
         return bunches, (*((task,) for task in alone), *group_tasks(others, len(self.tasks) - len(others)))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation.district.district import Settings, solve_district, split_latents
+from halftrek.estimation.district.doubt import Yardstick, floors_of_bunch, yardstick_of
 from halftrek.estimation.district.piece import Piece, bunch_piece, single_piece
-from halftrek.estimation.doubt import Yardstick, floors_of_bunch, yardstick_of
-from halftrek.estimation.fast.ragged import Bunch, solve_bunch
+from halftrek.estimation.fast.together import Bunch, solve_bunch
 from halftrek.estimation.plan import PAD, Plan, Regressions, Task
 from halftrek.models import Floats
 

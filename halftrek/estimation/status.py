@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from halftrek.estimation.doubt import is_doubtful
+import numpy as np
+
+from halftrek.estimation.district.doubt import is_doubtful
+from halftrek.estimation.plan import PAD, Task
 from halftrek.notes import Note, in_words, note
+
+if TYPE_CHECKING:
+    from halftrek.estimation.district.piece import Piece
+    from halftrek.estimation.solve import Solution
 
 Code = Literal["converged", "boundary", "flat", "no finite maximum", "not converged"]
 
@@ -103,12 +110,56 @@ class DistrictReport:
         return tuple(notes)
 
 
-_ORDER: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum", "not converged")
+def reports_of(names: tuple[str, ...], solution: Solution) -> tuple[DistrictReport, ...]:
+    """One report for each district that is not a regression, in the order of the variables."""
+    return tuple(
+        _report(names, task, piece, rows.start) for task, rows, piece in sorted(solution.pieces, key=_by_first)
+    )
+
+
+def code_of(piece: Piece, i: int) -> Code:
+    """The code of one member of a piece's batch."""
+    if piece.ridge[i]:
+        return "no finite maximum"
+    if not piece.converged[i]:
+        return "not converged"
+    if piece.boundary[i]:
+        return "boundary"
+    return "flat" if piece.flat[i] else "converged"
+
+
+def _by_first(item: tuple[Task, slice, Piece]) -> int:
+    return item[0].variables[0]
+
+
+def _report(names: tuple[str, ...], task: Task, piece: Piece, i: int) -> DistrictReport:
+    code, runaway = code_of(piece, i), ""
+    if code == "no finite maximum" and task.slots:
+        a = int(np.abs(piece.t[i]).argmax())
+        slot, member = task.slots[a], task.variables[task.shape.column[a]]
+        runaway = (
+            f"{names[slot]} -> {names[member]}" if PAD < slot < len(names) else f"the intercept of {names[member]}"
+        )
+    return DistrictReport(
+        members=tuple(names[v] for v in task.variables),
+        code=code,
+        iterations=int(piece.iterations[i]),
+        starts=int(piece.starts[i]),
+        agreeing=int(piece.agreeing[i]),
+        flat=int(piece.flat[i]),
+        several=bool(piece.several[i]),
+        runaway=runaway,
+        deviance=float(piece.deviance[i]) if piece.deviance[i] == piece.deviance[i] else None,
+        df=int(piece.df[i]),
+    )
+
+
+WORSE: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum", "not converged")  # and worse
 
 
 def overall(reports: Sequence[DistrictReport]) -> Status:
     """The status of a whole fit: the worst code, every sentence."""
-    code: Code = max((r.code for r in reports), key=_ORDER.index, default="converged")
+    code: Code = max((r.code for r in reports), key=WORSE.index, default="converged")
     sentences = [r.sentence for r in reports if r.sentence]
     if not sentences:
         return Status(code, "converged: the likelihood is at its maximum.")
@@ -123,7 +174,7 @@ def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequenc
         code = "not converged"
         message = "not converged: the steps ran out before the likelihood of the observed values was at its maximum."
     if undetermined > 0 and converged:
-        code = max(code, "flat", key=_ORDER.index)
+        code = max(code, "flat", key=WORSE.index)
         many = "One direction" if undetermined == 1 else f"{undetermined} directions"
         message += f" {many} of the parameters cannot be determined from the values that are there."
     if apart:

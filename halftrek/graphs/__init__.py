@@ -2,9 +2,10 @@
 
 from halftrek.graphs.arcs import Arcs, arcs_of
 from halftrek.graphs.checks import Coefficient
-from halftrek.graphs.edges import check_name, did_you_mean, edge_key, parse_edge_key, quoted
+from halftrek.graphs.edges import check_name, edge_key, parse_edge_key, quoted
 from halftrek.graphs.graph import Graph
 from halftrek.graphs.indicators import with_indicators
+from halftrek.words import did_you_mean
 
 __all__ = [
     "Arcs",

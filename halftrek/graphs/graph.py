@@ -23,8 +23,9 @@ from halftrek.graphs.checks import (
     refuse_impossible,
     unordered,
 )
-from halftrek.graphs.edges import check_name, did_you_mean, parse_edge_key
+from halftrek.graphs.edges import check_name, parse_edge_key
 from halftrek.graphs.order import find_cycle, neighbours, reachable, topological_sort
+from halftrek.words import did_you_mean
 
 if TYPE_CHECKING:
     import networkx

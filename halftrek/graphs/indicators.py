@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 
 from halftrek.errors import GraphError
-from halftrek.graphs.edges import did_you_mean, parse_edge_key
+from halftrek.graphs.edges import parse_edge_key
 from halftrek.graphs.graph import Graph
+from halftrek.words import did_you_mean
 
 
 def with_indicators(graph: Graph, indicators: Mapping[str, Sequence[str]]) -> Graph:

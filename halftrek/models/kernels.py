@@ -42,6 +42,18 @@ def inverses(matrices: Floats) -> Floats:
     return _each(matrices, "inv", np.linalg.inv)
 
 
+def share_left(matrix: Floats) -> float:
+    """The least share of a diagonal entry that those before it leave: how far a matrix is from singular, 0 to 1."""
+    return float((cholesky(matrix).diagonal() ** 2 / matrix.diagonal()).min())
+
+
+def shares_left(matrices: Floats) -> Floats:
+    """The same of many matrices, nan for those that are not positive definite."""
+    with quiet():
+        pivots = choleskys(matrices).diagonal(axis1=1, axis2=2) ** 2
+        return np.asarray((pivots / matrices.diagonal(axis1=1, axis2=2)).min(axis=1))
+
+
 def _each(matrices: Floats, name: str, wrapper: Callable[[Floats], Floats]) -> Floats:
     if _PRESENT:
         with quiet():

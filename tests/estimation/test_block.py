@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrek.estimation.district.block import evaluate, fisher, gradient, hessian
+from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.search import climb
 from halftrek.estimation.district.shape import Problem, Shape
 from halftrek.estimation.district.starts import random_start, regression_start
-from halftrek.estimation.doubt import Yardstick
 from halftrek.models.kernels import choleskys
 
 

@@ -11,8 +11,8 @@ from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation import fit
 from halftrek.estimation.checks import WIDE, well_posed_in_parts
-from halftrek.estimation.fast.giant import LARGE, newton_giant
-from halftrek.estimation.fast.single import newton_single
+from halftrek.estimation.fast import alone
+from halftrek.estimation.fast.alone import MANY, layout_of, newton_alone
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import gather
@@ -32,18 +32,23 @@ def sampled(graph: Graph, rows: int, seed: int = 0) -> Moments:
     return Moments(graph.observed, float(rows), X.mean(axis=0), np.cov(X, rowvar=False, bias=True))
 
 
-def both(graph: Graph, cov: np.ndarray):
+def both(graph: Graph, cov: np.ndarray, monkeypatch: pytest.MonkeyPatch):
+    """With the last step left out where it is not needed, and with every step."""
     for task in make_plan(graph, graph.observed, Options()).tasks:
         G, _ = gather((task,), cov[None])
         if len(task.shape.pairs) < task.shape.size * (task.shape.size - 1) // 2:
-            yield newton_giant(task, G[0]), newton_single(task.shape, G[0])
+            found = []
+            for many in (0, task.shape.parameters):
+                monkeypatch.setattr(alone, "MANY", many)
+                found.append(newton_alone(layout_of(task), G[0]))
+            yield found
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_the_same_maximum_as_without_shortcuts(seed):
+def test_the_same_maximum_as_without_shortcuts(seed, monkeypatch):
     graph = random_graph(25, n_edges=50, n_bidirected=18, bow_free=True, random_state=seed)
     served = 0
-    for ours, plain in both(graph, sampled(graph, [60, 300, 5000][seed % 3], seed).cov):
+    for ours, plain in both(graph, sampled(graph, [60, 300, 5000][seed % 3], seed).cov, monkeypatch):
         if ours is None or plain is None:
             continue
         served += 1
@@ -55,15 +60,15 @@ def test_the_same_maximum_as_without_shortcuts(seed):
     assert served or seed % 3 == 0  # with few rows Newton steps need not lead straight to the maximum
 
 
-def test_a_fit_of_a_large_district_is_at_the_maximum():
+def test_a_fit_of_a_large_district_is_at_the_maximum(monkeypatch):
     graph = chained(80)
     moments = sampled(graph, 2_000)
     (task,) = make_plan(graph, graph.observed, Options()).tasks
-    assert task.shape.parameters > LARGE
+    assert task.shape.parameters > MANY
     found = fit(graph, moments)
     assert found.status.code == "converged"
     assert found.loglik == pytest.approx(dense_loglik(found.model, 2_000, moments.mean, moments.cov), rel=1e-12)
-    ((ours, plain),) = both(graph, moments.cov)
+    ((ours, plain),) = both(graph, moments.cov, monkeypatch)
     assert ours is not None
     assert plain is not None
     np.testing.assert_allclose(ours.t, plain.t, atol=1e-9)
@@ -74,7 +79,7 @@ def test_moments_that_no_district_has_are_left_to_others():
     graph = chained(12)
     (task,) = make_plan(graph, graph.observed, Options()).tasks
     G, _ = gather((task,), np.full((1, 12, 12), -0.5) + 1.5 * np.eye(12))
-    assert newton_giant(task, G[0]) is None
+    assert newton_alone(layout_of(task), G[0]) is None
 
 
 def wide() -> tuple[Graph, Moments]:

@@ -16,9 +16,8 @@ from halftrek.estimation import Fit, fit, fit_batch
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
-from halftrek.estimation.reports import reports_of
 from halftrek.estimation.solve import solve_plan
-from halftrek.estimation.status import DistrictReport, overall, troubles
+from halftrek.estimation.status import DistrictReport, overall, reports_of, troubles
 from halftrek.graphs import Graph
 from halftrek.inference.profiles.profile import higher_start
 from halftrek.models import CGLSCM

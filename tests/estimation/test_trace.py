@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.estimation.trace import likelihood_trace
+from halftrek.estimation.district.trace import likelihood_trace
 from halftrek.simulation import random_model
 
 GRAPHS = (

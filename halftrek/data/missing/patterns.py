@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.data.check import places_of
 from halftrek.data.kinds import Kind
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable
-from halftrek.words import did_you_mean
 
 if TYPE_CHECKING:
     from halftrek.data.missing.unrestricted import Unrestricted
@@ -139,11 +139,7 @@ class Patterns(Portable):
         """The same rows with some columns only, in the given order; moments if these are complete."""
         if tuple(names) == self.names:
             return self
-        where = {v: i for i, v in enumerate(self.names)}
-        for v in names:
-            if v not in where:
-                raise DataError(f"the data have no column {v!r}.{did_you_mean(v, self.names)}")
-        at = [where[v] for v in names]
+        at = places_of(names, self.names, "the data")
         sums = PatternSums(len(at))
         weighting = self.weighting
         self.merge_into(sums, at, unit=weighting.mean if isinstance(weighting, Sampled) else 1.0)

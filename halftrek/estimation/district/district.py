@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation.district.block import evaluate, hessian
+from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.loadings import split_covariances
 from halftrek.estimation.district.newton import without
@@ -15,12 +16,11 @@ from halftrek.estimation.district.piece import Flags, Piece, piece_of
 from halftrek.estimation.district.search import Choice, choose, climb, look_again, reach_floor
 from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.estimation.district.starts import side_by_side, solving_starts, starting_values
-from halftrek.estimation.doubt import Yardstick
-from halftrek.estimation.fast.giant import LARGE, newton_giant
-from halftrek.estimation.fast.single import STEPS, fits_alone, newton_single
+from halftrek.estimation.district.steps import SOLID, STEPS
+from halftrek.estimation.fast.alone import fits_alone, layout_of, newton_alone
 from halftrek.estimation.plan import Task
 from halftrek.models import Floats
-from halftrek.models.kernels import choleskys
+from halftrek.models.kernels import shares_left
 
 NEAR_FLOOR = float(np.log(1e4))  # a share of 1e-6 is zero for all purposes
 FLOOR = float(np.log(1e-10))  # of a noise variance, as a share of the variable's own variance
@@ -134,8 +134,7 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
     many_maxima = task.several_starts or (settings.few_rows and bool(shape.pairs))
     wanted = settings.starts or (_starts_for(problem) if many_maxima else 1)
     if wanted == len(problem.G) == 1 and settings.plain and task.plain and fits_alone(shape):
-        large = shape.parameters > LARGE and not problem.saturated
-        found = newton_giant(task, problem.G[0]) if large else newton_single(shape, problem.G[0])
+        found = newton_alone(layout_of(task), problem.G[0])
         if (
             found is not None
             and found.iterations <= settings.max_iter
@@ -256,7 +255,6 @@ def _on_boundary(problem: Problem, theta: Floats, W: Floats) -> Flags:
     if problem.lower is not None:
         low = np.asarray((theta <= problem.lower + NEAR_FLOOR).any(axis=1))
     if problem.covarying:
-        pivots = np.diagonal(choleskys(W), axis1=1, axis2=2) ** 2
-        least = 1e-4 if problem.shape.loadings else 1e-7  # barriers keep some distance from where W is singular
-        low = low | ~(pivots > least * np.diagonal(W, axis1=1, axis2=2)).all(axis=1)
+        least = 1e-4 if problem.shape.loadings else SOLID  # barriers keep some distance from where W is singular
+        low = low | ~(shares_left(W) > least)
     return np.asarray(low)

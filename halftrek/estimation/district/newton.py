@@ -13,13 +13,9 @@ from numpy.typing import NDArray
 
 from halftrek.estimation.district.block import State, evaluate, fisher, gradient, hessian, residual_moments
 from halftrek.estimation.district.shape import Problem
+from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, has_fallen, is_last
 from halftrek.models import Floats
 from halftrek.models.kernels import choleskys
-
-NEAR = 1e-2  # a predicted decrease of F below this: try the exact Hessian
-SLACK = 1e-13  # F is not known better than this
-QUADRATIC = 1e-11  # gain, by firmness, from which a Newton step leaves nothing that shows in ten digits
-RIDGE = 1e-11  # keeps flat directions solvable; the gradient has nothing in them
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +85,9 @@ def minimize(
         if problem.saturated:
             moved = profiled(problem, moved)
         trial = evaluate(problem, moved)
-        good = np.isfinite(trial.value) & (
-            trial.value <= value - 1e-4 * np.minimum(step.gain, 1.0) + SLACK * (1.0 + np.abs(value))
-        )
+        good = np.isfinite(trial.value) & has_fallen(trial.value, value, np.minimum(step.gain, FAR))
         plain = damping == 0.0  # only then is the gain that of the full step
-        # Newton squares the error: on firm ground its step lands where the next gain would be far below tol
-        done = plain & (step.gain < np.maximum(tol, QUADRATIC * good * step.firm**2))
+        done = plain & ((step.gain < tol) | (good & is_last(step.gain, step.firm)))
         gain = np.where(plain, step.gain, gain)
         if good.all():
             x, value, state = moved, trial.value, trial
@@ -186,7 +179,7 @@ def _bent_step(state: State, at: Floats, damping: Floats) -> _Step:
     along = (vectors.transpose(0, 2, 1) @ (slope / root)[:, :, None])[:, :, 0]
     move = -(vectors @ (along / bend)[:, :, None])[:, :, 0] / root
     plain = values[:, 0] > 0.0
-    return _Step(move, -0.5 * (slope * move).sum(axis=1), plain, values[:, 0] > 1e-7, np.maximum(values[:, 0], 0.0))
+    return _Step(move, -0.5 * (slope * move).sum(axis=1), plain, values[:, 0] > SOLID, np.maximum(values[:, 0], 0.0))
 
 
 def _newton(
@@ -203,7 +196,7 @@ def _newton(
     share = (pivots / own).min(axis=1)
     safe = damped if fine.all() else np.where(fine[:, None, None], damped, np.eye(damped.shape[1]))
     move, gain = _solve(safe, slope)
-    return _Step(move, gain, fine, fine & (share > 1e-7), np.where(fine, share, 0.0))
+    return _Step(move, gain, fine, fine & (share > SOLID), np.where(fine, share, 0.0))
 
 
 def _diagonal(matrix: Floats) -> Floats:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.doubt import is_doubtful
-from halftrek.estimation.fast.ragged import Ends
-from halftrek.estimation.fast.single import Found
+from halftrek.estimation.district.doubt import is_doubtful
+from halftrek.estimation.fast.alone import Found
+from halftrek.estimation.fast.together import Ends
 from halftrek.estimation.plan import Task
 from halftrek.models import Floats
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.estimation.district.block import evaluate
+from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.newton import Optimum, minimize
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.starts import other_starts
-from halftrek.estimation.doubt import Yardstick
 from halftrek.models import Floats
 
 FIRST = 40  # steps of every start

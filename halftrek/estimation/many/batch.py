@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +18,12 @@ from halftrek.estimation.fit import LOG_2PI, MAX_ITER, select
 from halftrek.estimation.options import Intercepts, Noise, resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
+from halftrek.estimation.status import WORSE, Code
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, Floats, total_effects
 from halftrek.portable import Portable
+
+_BY_DATA_SET = ("T", "C", "W", "mu", "loglik", "code")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,8 +74,7 @@ class BatchFit(Portable):
 
     def take(self, rows: NDArray[np.intp]) -> BatchFit:
         """Some of the data sets."""
-        parts = {name: getattr(self, name)[rows] for name in ("T", "C", "W", "mu", "loglik", "code")}
-        return replace(self, **parts)
+        return replace(self, **{name: getattr(self, name)[rows] for name in _BY_DATA_SET})
 
     def total_effect(self, cause: str, effect: str) -> Floats:
         """The total effect in each data set."""
@@ -93,6 +96,14 @@ class BatchFit(Portable):
         return (
             f"<BatchFit of {len(self)} data sets, {len(self.names)} variables: {int(self.converged.sum())} converged>"
         )
+
+
+def joined(parts: Sequence[BatchFit]) -> BatchFit:
+    """Fits of the same graph to several batches as one."""
+    if len(parts) == 1:
+        return parts[0]
+    whole: dict[str, Any] = {name: np.concatenate([getattr(p, name) for p in parts]) for name in _BY_DATA_SET}
+    return replace(parts[0], **whole)
 
 
 def fit_batch(
@@ -176,15 +187,13 @@ def _spread(values: Floats | None, rows: NDArray[np.intp], b: int, shape: tuple[
 def _codes(solution: Solution, b: int) -> NDArray[np.str_]:
     """The worst code over the districts, for each member of the batch."""
     code = np.full(b, "converged", dtype="<U17")
-    ranked = ("flat", "boundary", "no finite maximum", "not converged")
     for _, rows, piece in solution.pieces:
-        found = {
+        found: dict[Code, NDArray[np.bool_]] = {  # as in WORSE
             "flat": piece.flat[rows] > 0,
             "boundary": piece.boundary[rows],
             "no finite maximum": piece.ridge[rows],
             "not converged": ~piece.converged[rows] & ~piece.ridge[rows] | piece.unexplained[rows],
         }
-        for level, word in enumerate(ranked):
-            worse = found[word] & np.isin(code, ("converged", *ranked[:level]))
-            code[worse] = word
+        for level, word in enumerate(found, start=1):
+            code[found[word] & np.isin(code, WORSE[:level])] = word
     return code

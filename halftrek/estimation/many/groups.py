@@ -15,7 +15,7 @@ from halftrek.data.check import flat
 from halftrek.data.groups import GroupMoments, rows_by_group
 from halftrek.errors import DataError
 from halftrek.estimation.fit import MAX_ITER, Fitted, fit
-from halftrek.estimation.many.batch import BatchFit, fit_batch
+from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
 from halftrek.portable import Portable
@@ -168,16 +168,6 @@ def placed(batch: BatchFit, fits: Mapping[int, Fitted]) -> BatchFit:
     whole["loglik"][at] = [one.loglik for one in fits.values()]
     whole["code"][at] = [one.status.code for one in fits.values()]
     return replace(batch, **whole)
-
-
-def joined(parts: list[BatchFit]) -> BatchFit:
-    """Models of one graph in one batch."""
-    if len(parts) == 1:
-        return parts[0]
-    whole: dict[str, Any] = {
-        k: np.concatenate([getattr(p, k) for p in parts]) for k in ("T", "C", "W", "mu", "loglik", "code")
-    }
-    return replace(parts[0], **whole)
 
 
 def constant_columns(groups: GroupMoments) -> NDArray[np.bool_]:

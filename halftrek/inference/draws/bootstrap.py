@@ -13,7 +13,7 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fit, fit_batch
-from halftrek.estimation.many.groups import joined
+from halftrek.estimation.many.batch import joined
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.draws.missing_draws import draw_patterns

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.estimation.fast.single import Layout, derivatives, fits_alone, layout_of
+from halftrek.estimation.fast.alone import Layout, derivatives, fits_alone, layout_of, residuals
 from halftrek.estimation.plan import Plan, Task
 from halftrek.models import CGLSCM, Floats
-from halftrek.models.kernels import cholesky, inverse, quiet
+from halftrek.models.kernels import inverse, quiet, share_left
 from halftrek.queries.gradients import Gradient
 
 FIRM = 1e-6  # share of a pivot that has to be left; below, a closer look is needed
@@ -40,7 +40,7 @@ class PlainInformation:
 
 def plain_information(task: Task, model: CGLSCM) -> PlainInformation | None:
     """The information of a plain district at a model; None if it is near singular."""
-    m, way = task.shape.slots, layout_of(task.shape)
+    m, way = task.shape.slots, layout_of(task)
     who = task.where[m:]
     _, slots, owner = task.places
     G = model.cov[task.where[:, None], task.where]
@@ -50,18 +50,14 @@ def plain_information(task: Task, model: CGLSCM) -> PlainInformation | None:
     unit = own[way.column] / scale[:m]
     square = own[:, None] * own
     W = model.omega[who[:, None], who] / square
-    T = np.zeros((m, len(who)))
-    T.ravel()[way.t_at] = model.T[slots, owner] / unit
     try:
         with quiet():
             K = inverse(W)
-            V = (G[:m, m:] - G[:m, :m] @ T) @ K
-            matrix = 0.5 * derivatives(way, G[:m, :m], K, V, W)[1]
-            pivots = cholesky(matrix).diagonal() ** 2
+            SA, _ = residuals(way.ones, way.t_at, way.moments(G), model.T[slots, owner] / unit)
+            matrix = 0.5 * derivatives(way, 2.0 * G[:m, :m], K, (SA @ K).take(way.row, axis=0), W)[1]
+            return PlainInformation(way, matrix, unit, square) if share_left(matrix) >= FIRM else None
     except np.linalg.LinAlgError:
         return None
-    firm = (pivots >= FIRM * matrix.diagonal()).all()
-    return PlainInformation(way, matrix, unit, square) if firm else None
 
 
 def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Floats | None:
@@ -75,5 +71,5 @@ def plain_spread(task: Task, model: CGLSCM, gradients: Sequence[Gradient]) -> Fl
     pulled = np.empty((len(found.matrix), len(gradients)))
     for k, g in enumerate(gradients):
         pulled[:m, k] = g.T[slots, owner] * found.unit
-        pulled[m:, k] = (g.omega[who[:, None], who] * found.square).ravel()[way.w_at] * way.slope
+        pulled[m:, k] = (g.omega[who[:, None], who] * found.square).ravel()[way.w_at] * way.slope[m:]
     return np.asarray((pulled * np.linalg.solve(found.matrix, pulled)).sum(axis=0))

@@ -129,7 +129,7 @@ def _spread(places: Places, model: CGLSCM) -> Floats | None:
         W[w_at] = diagonal[m:] * found.square.ravel()[found.way.w_at] ** 2
         if m and mean.any():
             slope = mean[task.where[:m]] * found.unit
-            moved = (slope[:, None] * spread[:m, :m] * slope * found.way.own).sum(axis=0)
+            moved = (slope[:, None] * spread[:m, :m] * slope * found.way.same).sum(axis=0)
             mu[task.where[m:]] += np.bincount(found.way.column, moved, minlength=task.shape.size)
     return np.concatenate([T, W, mu])
 

@@ -33,7 +33,7 @@ def plot_convergence(
     ``traces`` is a fit, or log-likelihoods by step, of one algorithm or of several by name; ``best`` is the maximum.
     """
     if isinstance(traces, Fit):
-        from halftrek.estimation.trace import likelihood_trace
+        from halftrek.estimation.district.trace import likelihood_trace
 
         if best is not None:
             raise InputError("plot_convergence: a fit knows its maximum; leave best out")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from halftrek.errors import GraphSyntaxError
+from halftrek.graphs import Graph
+from halftrek.syntax.graphs.draft import Draft
 from halftrek.syntax.tokens import DEEPEST, Cursor, Token, rules, scan
 
 _RULES = rules(
@@ -64,6 +66,17 @@ class Block:
 
     head: Token
     items: tuple[Node | Link, ...]
+
+    def drawn(
+        self, draft: Draft, add_node: Callable[[Draft, Node], None], add_link: Callable[[Draft, Link], None]
+    ) -> Graph:
+        """The graph of a draft to which each node and each link was added in a language's own way."""
+        for item in self.items:
+            if isinstance(item, Node):
+                add_node(draft, item)
+            else:
+                add_link(draft, item)
+        return draft.build()
 
 
 @dataclass(frozen=True, slots=True)

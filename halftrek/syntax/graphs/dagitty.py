@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from halftrek.errors import GraphSyntaxError
-from halftrek.graphs import Graph, edge_key, quoted
+from halftrek.graphs import Graph, edge_key
 from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
-from halftrek.syntax.graphs.draft import Draft, number_text
+from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
 
 HEADS = ("dag", "mag", "pdag", "pag")
 _HIDDEN = ("latent", "unobserved", "l", "u")
@@ -22,22 +21,14 @@ _RESERVED = ("node", "edge", "graph", "subgraph")
 
 def parse(text: str) -> Graph:
     """The graph that the text draws."""
-    block = parse_block(text, HEADS, "dag { x -> y }")
+    block, draft = parse_block(text, HEADS, "dag { x -> y }"), Draft(text)
     kind = block.head.text.lower()
     if kind != "dag":
-        raise GraphSyntaxError(
+        draft.refuse(
             f"a {kind} stands for several graphs and cannot be fitted; choose one of them and write dag {{ ... }}",
-            text,
-            block.head.start,
-            block.head.end,
+            block.head,
         )
-    draft = Draft(text)
-    for item in block.items:
-        if isinstance(item, Node):
-            _add_node(draft, item)
-        else:
-            _add_link(draft, item)
-    return draft.build()
+    return block.drawn(draft, _add_node, _add_link)
 
 
 def write(graph: Graph) -> str:
@@ -62,21 +53,16 @@ def _add_node(draft: Draft, node: Node) -> None:
         elif word in _OBSERVED:
             draft.state(node.name)
         elif word in ("selected", "s"):
-            raise GraphSyntaxError(
+            draft.refuse(
                 f"{node.name.word!r} is marked as selected; samples selected by a variable are not supported",
-                draft.text,
-                attribute.word.start,
-                attribute.word.end,
+                attribute.word,
             )
 
 
 def _add_link(draft: Draft, link: Link) -> None:
     if link.arrow.text not in ARROWS:
-        raise GraphSyntaxError(
-            f"{link.arrow.text!r} does not say what causes what; a dag has the edges ->, <- and <->",
-            draft.text,
-            link.arrow.start,
-            link.arrow.end,
+        draft.refuse(
+            f"{link.arrow.text!r} does not say what causes what; a dag has the edges ->, <- and <->", link.arrow
         )
     beta = link.attributes.get("beta")
     known = draft.coefficient(beta.value) if beta is not None and beta.value is not None else None
@@ -84,6 +70,4 @@ def _add_link(draft: Draft, link: Link) -> None:
 
 
 def _name(name: str) -> str:
-    if _BARE.fullmatch(name) and name.lower() not in _RESERVED:
-        return name
-    return quoted(name) if quoted(name) != name else f'"{name}"'
+    return bare_or_quoted(name, _BARE, _RESERVED)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import re
 
-from halftrek.errors import GraphSyntaxError
-from halftrek.graphs import Graph, edge_key, quoted
+from halftrek.graphs import Graph, edge_key
 from halftrek.syntax.graphs.blocks import Link, Node, parse_block
-from halftrek.syntax.graphs.draft import Draft, number_text
-from halftrek.syntax.tokens import Token
+from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
 _RESERVED = ("node", "edge", "graph", "digraph", "subgraph", "strict")
@@ -22,16 +20,10 @@ _DIRECTIONS = {"forward": "->", "back": "<-", "both": "<->"}
 
 def parse(text: str) -> Graph:
     """The graph that the text draws."""
-    block = parse_block(text, ("digraph", "graph"), "digraph { x -> y }")
+    block, draft = parse_block(text, ("digraph", "graph"), "digraph { x -> y }"), Draft(text)
     if block.head.text.lower() == "graph":
-        _refuse(text, "an undirected graph does not say what causes what; write digraph { ... }", block.head)
-    draft = Draft(text)
-    for item in block.items:
-        if isinstance(item, Node):
-            _add_node(draft, item)
-        else:
-            _add_link(draft, item)
-    return draft.build()
+        draft.refuse("an undirected graph does not say what causes what; write digraph { ... }", block.head)
+    return block.drawn(draft, _add_node, _add_link)
 
 
 def write(graph: Graph) -> str:
@@ -55,7 +47,7 @@ def _add_node(draft: Draft, node: Node) -> None:
         if attribute is None:
             continue
         if not attribute.says_yes and attribute.text not in ("no", "false", "0"):
-            _refuse(draft.text, f"{word} must be true or false, not {attribute.text!r}", attribute.value)
+            draft.refuse(f"{word} must be true or false, not {attribute.text!r}", attribute.value or attribute.word)
         if attribute.says_yes == (word == "observed"):
             draft.state(node.name)
         else:
@@ -64,15 +56,13 @@ def _add_node(draft: Draft, node: Node) -> None:
 
 def _add_link(draft: Draft, link: Link) -> None:
     if link.arrow.text not in ("->", "→"):
-        _refuse(
-            draft.text,
+        draft.refuse(
             f"a digraph has the edge ->, not {link.arrow.text!r}; a bidirected edge is x -> y [dir=both]",
             link.arrow,
         )
     direction = link.attributes.get("dir")
     if direction is not None and direction.text not in _DIRECTIONS:
-        _refuse(
-            draft.text,
+        draft.refuse(
             f"dir={direction.text} is no edge of a causal graph; dir can be forward, back or both",
             direction.value or direction.word,
         )
@@ -83,11 +73,4 @@ def _add_link(draft: Draft, link: Link) -> None:
 
 
 def _name(name: str) -> str:
-    if _BARE.fullmatch(name) and name.lower() not in _RESERVED:
-        return name
-    return quoted(name) if quoted(name) != name else f'"{name}"'
-
-
-def _refuse(text: str, message: str, place: Token | None) -> None:
-    start, end = (0, 1) if place is None else (place.start, place.end)
-    raise GraphSyntaxError(message, text, start, end)
+    return bare_or_quoted(name, _BARE, _RESERVED)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from itertools import chain, combinations, pairwise
 from typing import NamedTuple, NoReturn
 
 from halftrek.errors import GraphError, GraphSyntaxError, shortened
-from halftrek.graphs import Coefficient, Graph, arcs_of, check_name, edge_key
+from halftrek.graphs import Coefficient, Graph, arcs_of, check_name, edge_key, quoted
 from halftrek.graphs.checks import known_coefficients, unordered
 from halftrek.graphs.edges import holds_half_letter
 from halftrek.graphs.order import find_cycle
@@ -98,12 +99,12 @@ class Draft:
             number = float(word)
         except ValueError:
             if not word.strip():
-                self._refuse("a coefficient is a number or a label", token)
+                self.refuse("a coefficient is a number or a label", token)
             if holds_half_letter(word):
-                self._refuse(f"the label {word!r} holds half a letter, which no file can hold; use another", token)
+                self.refuse(f"the label {word!r} holds half a letter, which no file can hold; use another", token)
             return word
         if not math.isfinite(number):
-            self._refuse(f"the coefficient {word!r} is not a finite number; write a number or another label", token)
+            self.refuse(f"the coefficient {word!r} is not a finite number; write a number or another label", token)
         return number
 
     def build(self, notes: Iterable[Note] = ()) -> Graph:
@@ -113,7 +114,7 @@ class Draft:
         for name, place in self._hidden.items():
             if name in self._stated:
                 later = max(place, self._stated[name], key=lambda t: t.start)
-                self._refuse(f"{name!r} is both latent and observed; keep one of the two", later)
+                self.refuse(f"{name!r} is both latent and observed; keep one of the two", later)
         hidden = self._hidden
         for edge in self._edges:
             if edge.u == edge.v or (hidden and (edge.u in hidden or edge.v in hidden)):
@@ -126,14 +127,14 @@ class Draft:
         cycle = find_cycle(tuple(self._met), arrows)
         if cycle:
             last = max((arrows[pair] for pair in pairwise(cycle)), key=lambda e: e.start)
-            self._refuse(
+            self.refuse(
                 f"the graph has a cycle: {shortened(' -> '.join(cycle), 400)}. "
                 f"Remove or turn one of these arrows; feedback is not supported",
                 last,
             )
         observed = tuple(v for v in self._met if v not in hidden)
         if not observed:
-            self._refuse("all variables are hidden; name at least one that is observed", next(iter(self._met.values())))
+            self.refuse("all variables are hidden; name at least one that is observed", next(iter(self._met.values())))
         children: dict[str, list[str]] = {u: [] for u in hidden}
         for u, v in arrows if hidden else ():
             if u in hidden:
@@ -148,9 +149,9 @@ class Draft:
 
     def _check_ends(self, edge: Edge) -> None:
         if edge.u == edge.v:
-            self._refuse(f"{edge.u!r} has an edge to itself; remove it", edge)
+            self.refuse(f"{edge.u!r} has an edge to itself; remove it", edge)
         if edge.kind == "->" and edge.v in self._hidden:
-            self._refuse(
+            self.refuse(
                 f"hidden {edge.v!r} has a cause, {edge.u!r}; hidden variables must be roots. Measure {edge.v!r}, "
                 f"or give its children the arrow from {edge.u!r} directly and keep {edge.v!r} as their hidden cause",
                 edge,
@@ -160,7 +161,7 @@ class Draft:
                 self._refuse_hidden_end(name, edge)
 
     def _refuse_hidden_end(self, name: str, place: Token | Edge) -> NoReturn:
-        self._refuse(
+        self.refuse(
             f"hidden {name!r} has a bidirected edge; hidden variables are independent roots. "
             f"Give the two a hidden common cause of their children instead",
             place,
@@ -175,11 +176,19 @@ class Draft:
             turned = edge_key(edge.v, edge.kind, edge.u)
             key = turned if edge.kind == "<->" and turned in known else key
             if known.setdefault(key, edge.coefficient) != edge.coefficient:
-                self._refuse(f"'{key}' has two coefficients, {known[key]} and {edge.coefficient}; keep one", edge)
+                self.refuse(f"'{key}' has two coefficients, {known[key]} and {edge.coefficient}; keep one", edge)
         return known
 
-    def _refuse(self, message: str, place: Token | Edge) -> NoReturn:
+    def refuse(self, message: str, place: Token | Edge) -> NoReturn:
+        """Raise an error that points at the place."""
         raise GraphSyntaxError(message, self.text, place.start, place.end)
+
+
+def bare_or_quoted(name: str, bare: re.Pattern[str], reserved: tuple[str, ...]) -> str:
+    """The name as a language writes it: without quotes where it can be, which reserved words cannot."""
+    if bare.fullmatch(name) and name.lower() not in reserved:
+        return name
+    return quoted(name) if quoted(name) != name else f'"{name}"'
 
 
 def number_text(value: float) -> str:

@@ -9,6 +9,7 @@ from itertools import combinations, islice
 from halftrek.notes import Note
 from halftrek.syntax.graphs.formulas import Formula
 from halftrek.syntax.graphs.lavaan_model import Arrow, Model
+from halftrek.words import listed
 
 _SHOWN = 6
 
@@ -17,15 +18,15 @@ def reading_notes(model: Model, defined: Sequence[str]) -> tuple[Note, ...]:
     """One note for each kind of thing."""
     notes = []
     if defined:
-        notes.append(Note("lavaan definitions", {"names": _listed(defined)}))
+        notes.append(Note("lavaan definitions", {"names": listed(defined, _SHOWN, quote=False)}))
     apart = list(islice(outcomes_apart(model), 1))
     if apart:
         u, v = apart[0]
         notes.append(Note("lavaan outcomes", {"names": _all_apart(model), "first": u, "second": v}))
     for factor, formulas in model.out_of(model.factors).items():
         if _is_growth_factor(model, factor, formulas):
-            indicators = [v for _, v in formulas]
-            notes.append(Note("lavaan growth", {"factor": factor, "indicators": _listed(indicators)}))
+            indicators = listed([v for _, v in formulas], _SHOWN, quote=False)
+            notes.append(Note("lavaan growth", {"factor": factor, "indicators": indicators}))
         if factor in model.intercepts and model.intercepts[factor].term.fixed is None:
             notes.append(Note("lavaan factor mean", {"factor": factor}))
     return tuple(notes)
@@ -57,7 +58,3 @@ def _is_growth_factor(model: Model, factor: str, formulas: Mapping[Arrow, Formul
     variance = model.variances.get(factor)
     free = variance is None or variance.term.fixed is None
     return free and len(loadings) > 1 and all(term.fixed is not None for term in loadings)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

@@ -1,4 +1,4 @@
-"""Plain districts of different shapes, one data set: the Newton of ``single`` for all of them in the same calls.
+"""Plain districts of different shapes, one data set: the Newton of ``alone`` for all of them in the same calls.
 
 In a wide graph with many small districts the calls cost more than the arithmetic, and few districts have one shape.
 Here each has index arrays of its own, padded to those of the largest: a slot too many has no regressor, a member too
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.estimation.district.newton import NEAR, QUADRATIC, RIDGE, SLACK
-from halftrek.estimation.fast.single import FAR, SOLID, STEPS, fits_alone
+from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, STEPS, has_fallen, is_last
+from halftrek.estimation.fast.alone import fits_alone, residuals, shrunk
 from halftrek.estimation.plan import PAD, Task
 from halftrek.models import Floats
-from halftrek.models.kernels import choleskys
+from halftrek.models.kernels import choleskys, shares_left
 
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -37,7 +37,9 @@ class Bunch:
     slots: int
     members: int
     where: Ints  # source columns of slots and members, PAD where there is none
-    t_at: Ints  # coefficients in T (slots x members)
+    ones: Floats  # A of ``alone`` without coefficients ...
+    t_at: Ints  # ... and where they stand in it
+    v_at: Ints  # each slot with its own member
     w_at: Ints  # parameters in W, upper triangle; those too many behind the end ...
     w_flip: Ints  # ... and lower
     same: Floats  # slots of the same member
@@ -103,7 +105,9 @@ class Bunch:
             slots=M,
             members=D,
             where=where,
-            t_at=(tall + slot * D)[:, :, 0] + column,
+            ones=np.repeat(np.eye(M + D, D, -M)[None], b, axis=0),
+            t_at=((M + D) * D * np.arange(b)[:, None, None] + slot * D)[:, :, 0] + column,
+            v_at=(tall + slot * D)[:, :, 0] + column,
             w_at=np.where(known, flat + f * D + j, end),
             w_flip=np.where(known, flat + j * D + f, end),
             same=(column[:, :, None] == column[:, None, :]).astype(float),
@@ -198,8 +202,8 @@ def solve_bunch(bunch: Bunch, G: Floats) -> Ends | None:
 
 def _descend(bunch: Bunch, G: Floats) -> Ends:
     M, b = bunch.slots, len(G)
-    Gs = G[:, :M, :M].copy(), G[:, :M, M:].copy(), G[:, M:, M:].copy()
-    t, W = _start(bunch, *Gs)
+    Gzz = G[:, :M, :M].copy()
+    t, W = _start(bunch, G, Gzz)
     w = _entries(bunch, W)
     end = Ends(
         np.zeros(b, dtype=bool),
@@ -210,36 +214,34 @@ def _descend(bunch: Bunch, G: Floats) -> Ends:
         np.zeros(b, np.intp),
         np.zeros(b, dtype=bool),
     )
-    value, K, V, R = _evaluate(bunch, *Gs, t, W)
+    value, K, V, R = _evaluate(bunch, G, t, W)
     alive = np.isfinite(value)
     for taken in range(1, STEPS + 1):
-        slope, H = _derivatives(bunch, Gs[0], K, V, R)
+        slope, H = _derivatives(bunch, Gzz, K, V, R)
         step = slice(None, None, H.shape[1] + 1)
-        own = H.reshape(b, -1)[:, step].copy()
         H.reshape(b, -1)[:, step] *= 1.0 + RIDGE
         move = np.linalg.solve(H, slope[:, :, None])[:, :, 0]
         gain = 0.5 * (slope * move).sum(axis=1)
         alive &= (gain >= 0.0) & (gain < FAR)
-        closing = alive & (gain < QUADRATIC)
+        closing = alive & is_last(gain, 1.0)
         doubtful = np.flatnonzero(closing | (alive & (gain > NEAR)))
         done = np.zeros(b, dtype=bool)
         if len(doubtful):
-            pivots = np.diagonal(choleskys(H[doubtful]), axis1=1, axis2=2) ** 2
             firm = np.full(b, np.inf)
-            firm[doubtful] = (pivots / own[doubtful]).min(axis=1)
+            firm[doubtful] = shares_left(H[doubtful])
             alive &= (firm > 0.0) & ~(closing & ~(firm > SOLID))
-            done = alive & closing & (gain < QUADRATIC * firm**2)
+            done = alive & closing & is_last(gain, firm)
         move[~alive] = 0.0  # those that are through or have failed stay where they are
         t, w = t - move[:, :M], w - move[:, M:]
         W = _errors(bunch, w)
         if done.any():
-            _record(bunch, end, done, Gs, (t, w, W), value - gain, taken)
+            _record(bunch, end, done, G, (t, w, W), value - gain, taken)
             alive &= ~done
         if not alive.any():
             break
         before = value
-        value, K_new, V_new, R_new = _evaluate(bunch, *Gs, t, W)
-        fallen = value <= before - 1e-4 * gain + SLACK * (1.0 + np.abs(before))
+        value, K_new, V_new, R_new = _evaluate(bunch, G, t, W)
+        fallen = has_fallen(value, before, gain)
         failed = alive & ~fallen
         if failed.any():  # back to where the numbers are finite
             alive &= fallen
@@ -255,7 +257,7 @@ def _record(
     bunch: Bunch,
     end: Ends,
     done: Flags,
-    G: tuple[Floats, Floats, Floats],
+    G: Floats,
     at: tuple[Floats, Floats, Floats],
     value: Floats,
     taken: int,
@@ -263,32 +265,23 @@ def _record(
     """After the last step, which is so short that the quadratic tells F to the last digit."""
     t, w, W = at
     if (bunch.saturated & done).any():
-        W = np.where(bunch.saturated[:, None, None], _residuals(bunch, *G, t)[1], W)
+        W = np.where(bunch.saturated[:, None, None], _residuals(bunch, G, t)[1], W)
         w = _entries(bunch, W)
     rows = np.flatnonzero(done)
-    pivots = np.diagonal(choleskys(W[rows]), axis1=1, axis2=2) ** 2
-    share = (pivots / np.diagonal(W[rows], axis1=1, axis2=2)).min(axis=1)
+    share = shares_left(W[rows])
     end.found[rows] = share > 0.0
     end.boundary[rows] = ~(share > SOLID)
     end.t[rows], end.w[rows], end.W[rows] = t[rows], w[rows], W[rows]
     end.value[rows], end.iterations[rows] = (value - bunch.spare)[rows], taken
 
 
-def _start(bunch: Bunch, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats, Floats]:
+def _start(bunch: Bunch, G: Floats, Gzz: Floats) -> tuple[Floats, Floats]:
     """As ``starts.regression_start``: least squares, the residuals' covariances as far as they fit, once more."""
-    b, D = len(Gzz), bunch.members
-    steady = 1e-12 * np.eye(bunch.slots)
-    t = np.linalg.solve(Gzz * bunch.same + steady, Gzy.ravel()[bunch.t_at][:, :, None])[:, :, 0]
-    R = _residuals(bunch, Gzz, Gzy, Gyy, t)[1]
-    diagonal = np.diagonal(R, axis1=1, axis2=2)
-    if not diagonal.min() > 0.0:
-        raise np.linalg.LinAlgError("the moments are not positive definite")
-    root = np.sqrt(diagonal)
-    off = R * bunch.pairs
-    crowd = (np.abs(off) / (root[:, :, None] * root[:, None, :])).sum(axis=2).max(axis=1)
-    W = off * np.minimum(1.0, 0.95 / np.maximum(crowd, 1e-12))[:, None, None]
-    W.reshape(b, -1)[:, :: D + 1] = diagonal
-    if not bunch.slots:
+    M, D = bunch.slots, bunch.members
+    Gzy, steady = G[:, :M, M:], 1e-12 * np.eye(M)
+    t = np.linalg.solve(Gzz * bunch.same + steady, Gzy.ravel()[bunch.v_at][:, :, None])[:, :, 0]
+    W = shrunk(_residuals(bunch, G, t)[1], bunch.pairs)
+    if not M:
         return t, W
     flat = np.linalg.inv(W).ravel()
     column = bunch.cc[:, :, 0] // D * D  # the row of K that belongs to the slot's member
@@ -296,12 +289,9 @@ def _start(bunch: Bunch, Gzz: Floats, Gzy: Floats, Gyy: Floats) -> tuple[Floats,
     return np.linalg.solve(Gzz * flat[bunch.cc] + steady, (Gzy * rows).sum(axis=2)[:, :, None])[:, :, 0], W
 
 
-def _residuals(bunch: Bunch, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats) -> tuple[Floats, Floats]:
-    T = np.zeros(Gzy.shape)
-    T.ravel()[bunch.t_at] = t
-    GA = Gzy - Gzz @ T
-    R = Gyy - Gzy.transpose(0, 2, 1) @ T - T.transpose(0, 2, 1) @ GA
-    return GA, (R + R.transpose(0, 2, 1)) * 0.5
+def _residuals(bunch: Bunch, G: Floats, t: Floats) -> tuple[Floats, Floats]:
+    GA, R = residuals(bunch.ones, bunch.t_at, G, t)
+    return GA[:, : bunch.slots], (R + R.transpose(0, 2, 1)) * 0.5
 
 
 def _entries(bunch: Bunch, W: Floats) -> Floats:
@@ -319,11 +309,9 @@ def _errors(bunch: Bunch, w: Floats) -> Floats:
     return W
 
 
-def _evaluate(
-    bunch: Bunch, Gzz: Floats, Gzy: Floats, Gyy: Floats, t: Floats, W: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
+def _evaluate(bunch: Bunch, G: Floats, t: Floats, W: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """F, the inverse K of W, the residuals' moments with the slots times K, and their own."""
-    GA, R = _residuals(bunch, Gzz, Gzy, Gyy, t)
+    GA, R = _residuals(bunch, G, t)
     if bunch.saturated.any():
         W = np.where(bunch.saturated[:, None, None], R, W)
     root = np.diagonal(choleskys(W), axis1=1, axis2=2)
@@ -342,7 +330,7 @@ def _derivatives(bunch: Bunch, Gzz: Floats, K: Floats, V: Floats, R: Floats) -> 
     pull = K - KRK
     slope, H = np.empty((len(K), size)), np.empty((len(K), size, size))
     k, n, v = K.ravel(), (KRK - pull).ravel(), V.ravel()
-    slope[:, :M] = -2.0 * v[bunch.t_at]
+    slope[:, :M] = -2.0 * v[bunch.v_at]
     slope[:, M:] = 2.0 * s * _entries(bunch, pull)
     half = k[bunch.fj].transpose(0, 2, 1) * n[bunch.fj]
     bend = half + half.transpose(0, 2, 1)

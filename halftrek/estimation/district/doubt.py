@@ -25,7 +25,7 @@ from halftrek.models import Floats
 from halftrek.models.kernels import choleskys
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fast.ragged import Bunch
+    from halftrek.estimation.fast.together import Bunch
     from halftrek.estimation.plan import Task
 
 REACHED = 1e-10  # of F, that is per row

@@ -10,8 +10,8 @@ import pytest
 from halftrek.data import Moments
 from halftrek.estimation import fit
 from halftrek.estimation.district.district import Settings, solve_district
-from halftrek.estimation.doubt import yardstick_of
-from halftrek.estimation.fast.ragged import Bunch, bunches_of, solve_bunch
+from halftrek.estimation.district.doubt import yardstick_of
+from halftrek.estimation.fast.together import Bunch, bunches_of, solve_bunch
 from halftrek.estimation.many.batch import fit_batch
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan

@@ -12,7 +12,7 @@ from halftrek.estimation.district.newton import minimize
 from halftrek.estimation.district.piece import piece_of
 from halftrek.estimation.district.shape import Shape, error_matrices
 from halftrek.estimation.district.starts import regression_start
-from halftrek.estimation.fast.single import Found, fits_alone, newton_single
+from halftrek.estimation.fast.alone import Found, fits_alone, layout_of, newton_alone
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Task, make_plan
 from halftrek.estimation.solve import gather
@@ -24,7 +24,11 @@ def both(model, cov):
     for task in make_plan(model.graph, model.names, Options()).tasks:
         G, scale = gather((task,), cov[None])
         problem = make_problem(task, G, scale)
-        yield task.shape, newton_single(task.shape, G[0]), minimize(problem, regression_start(problem), near=True)
+        yield (
+            task.shape,
+            newton_alone(layout_of(task), G[0]),
+            minimize(problem, regression_start(problem), near=True),
+        )
 
 
 @given(model=models(most=6))
@@ -62,7 +66,7 @@ def test_what_is_no_maximum_is_left_to_others():
     task = make_plan(model.graph, model.names, Options()).tasks[0]
     size = task.shape.slots + task.shape.size
     G = np.full((size, size), 0.99) - 1.5 * np.eye(size)
-    assert newton_single(task.shape, G) is None
+    assert newton_alone(layout_of(task), G) is None
 
 
 def test_a_piece_that_is_done_again_keeps_its_fields_apart():
