@@ -7,14 +7,14 @@ import csv
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from halftrek.arrays import Array
 from halftrek.cli.exits import DONE
 from halftrek.cli.options import GRAPH_HELP, add_command, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
     from halftrek.cli.options import Commands
     from halftrek.models import CGLSCM
@@ -69,7 +69,7 @@ def _model(source: str, rng: Generator) -> CGLSCM:
     return random_model(read_graph(source), random_state=rng) if known is None else known.model
 
 
-def _pieces(model: CGLSCM, rows: int, rng: Generator) -> Iterator[NDArray[Any]]:
+def _pieces(model: CGLSCM, rows: int, rng: Generator) -> Iterator[Array]:
     for start in range(0, rows, _CHUNK):
         yield model.sample(min(_CHUNK, rows - start), rng)
 
@@ -85,7 +85,7 @@ def _refuse_other_formats(place: str | None) -> None:
         raise OutputError(f"{place!r}: rows are written as CSV, not as {ending}; name a file that ends in .csv")
 
 
-def _write_csv(names: Sequence[str], pieces: Iterable[NDArray[Any]], out: TextIO) -> None:
+def _write_csv(names: Sequence[str], pieces: Iterable[Array], out: TextIO) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
     for piece in pieces:

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Array, Codes, Floats
 from halftrek.data.kinds import Coding, Kind, KindSearch
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.moments import Moments
@@ -17,8 +17,7 @@ from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
 from halftrek.words import listed
 
-Floats = NDArray[np.float64]
-Block = NDArray[Any] | Sequence[NDArray[Any]]  # rows x columns, or one array for each column
+Block = Array | Sequence[Array]  # rows x columns, or one array for each column
 
 CHUNK = 196_608  # numbers in a chunk: 1.5 megabytes, which stays in the cache between centring and multiplying
 WIDEST = 2_000_000  # numbers in the chunk of a wide table, where a product needs many rows to pay its call
@@ -45,7 +44,7 @@ class Accumulator:
     sampling: bool = False
     rows: int = 0
     dropped: int = 0
-    holes: NDArray[np.int64] = field(init=False)
+    holes: Codes = field(init=False)
     hole_rows: int = 0
 
     def __post_init__(self) -> None:
@@ -319,7 +318,7 @@ def fold_of(count: int, p: int) -> int:
     return max(wanted, 1)
 
 
-def multiplies_fast(piece: NDArray[Any]) -> bool:
+def multiplies_fast(piece: Array) -> bool:
     """Whether the product of a piece with itself needs no copy."""
     return piece.dtype == np.float64 and piece.flags.aligned and piece.itemsize in piece.strides
 

@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Array, Floats
 from halftrek.data.accumulate import Block
 from halftrek.data.kinds import Coding
 from halftrek.data.sources.source import Source
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean, listed
-
-Floats = NDArray[np.float64]
 
 # The later one in the alphabet is 1, throughout: so "f" is 0 whether "t" or "m" is the other.
 PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("f", "m"), ("female", "male"))
@@ -45,7 +43,7 @@ class Category:
 Categories = tuple[Category, ...]
 
 
-def category_of(column: str, reference: Any, pieces: Iterator[NDArray[Any]]) -> Category:
+def category_of(column: str, reference: Any, pieces: Iterator[Array]) -> Category:
     """The levels of a column, of which ``pieces`` are the entries."""
     found: set[str] = set()
     for piece in pieces:
@@ -134,7 +132,7 @@ def indicators_of(category: Category, entry: Any) -> list[float]:
     return [float(x[0]) for x in _indicators(category, column)]
 
 
-def _indicators(category: Category, labels: NDArray[Any]) -> list[Floats]:
+def _indicators(category: Category, labels: Array) -> list[Floats]:
     """One column for each level but the reference; nan where the label is missing."""
     raw = labels.tolist()
     known = {label: k for k, label in enumerate((category.reference, *category.levels))}
@@ -158,7 +156,7 @@ class _Truths:
         self._pairs: tuple[tuple[str, str], ...] = PAIRS
         self._shown: dict[int, str] = {}
 
-    def numbers(self, labels: NDArray[Any]) -> Floats:
+    def numbers(self, labels: Array) -> Floats:
         raw = labels.tolist()
         try:
             distinct = dict.fromkeys(raw)

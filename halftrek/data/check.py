@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean, listed
 
 if TYPE_CHECKING:
     from halftrek.data.moments import Moments
 
-Floats = NDArray[np.float64]
 
 SINGULAR = 1e-12  # share of a variance that others must leave unexplained
 ROUNDING = 8 * np.finfo(float).eps  # a standard deviation below this share of the mean is rounding
@@ -37,7 +36,7 @@ def check(moments: Moments) -> None:
     refuse_indefinite(moments.cov, names)
 
 
-def flat(mean: Floats, variance: Floats) -> NDArray[np.bool_]:
+def flat(mean: Floats, variance: Floats) -> Flags:
     """Where a column varies no more than rounding does; a mean near the largest float is not squared for it."""
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)) <= ROUNDING * np.abs(mean))
 

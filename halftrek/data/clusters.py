@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halftrek.arrays import Array, Codes
 from halftrek.data.accumulate import Block
 from halftrek.errors import DataError
 
-Codes = NDArray[np.int64]
 Role = Literal["cluster", "group"]
 
 EXACT = 2.0**53  # from here on floats do not tell every whole number from the next
@@ -24,7 +24,7 @@ class Clusters:
     Labels that are no column of numbers are read ahead, to four bytes for each row: an engine may have only one stream.
     """
 
-    def __init__(self, what: str, labels: Iterator[NDArray[Any]] | None, at: int | None, codes: dict[Any, int]) -> None:
+    def __init__(self, what: str, labels: Iterator[Array] | None, at: int | None, codes: dict[Any, int]) -> None:
         self._what, self._at, self._code = what, at, codes
         self._ahead: NDArray[np.int32] | None = None
         if labels is not None:
@@ -42,7 +42,7 @@ class Clusters:
             raise DataError(f"{self._what} have fewer entries than there are rows; give one for each row")
         return self._ahead[done : done + rows].astype(np.int64)
 
-    def _coded(self, labels: NDArray[Any], done: int) -> Codes:
+    def _coded(self, labels: Array, done: int) -> Codes:
         if labels.dtype == object:
             holes = np.array([_is_hole(x) for x in labels], dtype=bool)
             found, where = self._distinct(labels if not holes.any() else np.where(holes, "", labels), done)
@@ -58,7 +58,7 @@ class Clusters:
         codes = [self._code.setdefault(label, len(self._code)) for label in found]
         return np.asarray(codes, dtype=np.int64)[where]
 
-    def _refuse_rounded(self, labels: NDArray[Any]) -> None:
+    def _refuse_rounded(self, labels: Array) -> None:
         """Raise for floats so long that neighbours are the same number: two clusters would be taken for one."""
         if labels.dtype.kind != "f" or not len(labels):
             return
@@ -69,7 +69,7 @@ class Clusters:
                 f"them as integers or texts"
             )
 
-    def _distinct(self, labels: NDArray[Any], done: int) -> tuple[list[Any], Codes]:
+    def _distinct(self, labels: Array, done: int) -> tuple[list[Any], Codes]:
         """Labels of mixed kinds, which cannot be sorted, each once, and where each entry is among them."""
         place: dict[Any, int] = {}
         where = np.empty(len(labels), dtype=np.int64)
@@ -96,7 +96,7 @@ def _is_hole(label: Any) -> bool:
     return isinstance(label, float | np.floating | Decimal | np.datetime64 | np.timedelta64) and bool(label != label)
 
 
-def cluster_array(given: ArrayLike, role: Role = "cluster") -> NDArray[Any]:
+def cluster_array(given: ArrayLike, role: Role = "cluster") -> Array:
     plain = given.to_list() if hasattr(given, "to_list") else given  # a column of pandas or polars
     try:
         array = np.asarray(plain) if not isinstance(plain, list) else _from_list(plain)
@@ -109,7 +109,7 @@ def cluster_array(given: ArrayLike, role: Role = "cluster") -> NDArray[Any]:
     return array
 
 
-def _from_list(labels: list[Any]) -> NDArray[Any]:
+def _from_list(labels: list[Any]) -> Array:
     """Numbers as numbers, anything else as it is: numpy would make texts of a mixture."""
     short = all(isinstance(x, float) or (isinstance(x, int) and abs(x) <= EXACT) for x in labels)
     if short:
@@ -119,6 +119,6 @@ def _from_list(labels: list[Any]) -> NDArray[Any]:
     return array
 
 
-def same_length(labels: NDArray[Any], rows: int | None, role: Role) -> None:
+def same_length(labels: Array, rows: int | None, role: Role) -> None:
     if rows is not None and len(labels) != rows:
         raise DataError(f"there are {len(labels)} {role} labels for {rows} rows; give one for each row")

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats
 from halftrek.errors import DataError
-
-Floats = NDArray[np.float64]
 
 
 def given_covariance(cov: Any, names: Sequence[str] | None) -> tuple[tuple[str, ...], Floats]:

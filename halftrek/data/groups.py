@@ -8,8 +8,9 @@ from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Codes, Flags, Floats
 from halftrek.data.categories import Categories
 from halftrek.data.check import refuse_rounded
 from halftrek.data.kinds import Coding, Kind, KindSearch
@@ -21,8 +22,6 @@ from halftrek.data.rows import RowReader, row_reader
 from halftrek.data.weights import Counted, Sampled, Weighting, one_kind
 from halftrek.errors import DataError
 from halftrek.portable import Portable
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class GroupMoments(Portable):
     n: Floats
     mean: Floats
     cov: Floats
-    dropped: NDArray[np.int64]
+    dropped: Codes
     has_mean: bool = True
     kinds: tuple[Kind, ...] | None = None
     weighting: tuple[Weighting | None, ...] | None = None
@@ -222,7 +221,7 @@ def _keys(codes: Mapping[Any, int]) -> list[Any]:
 
 
 def _add_holed(
-    sums: dict[int, PatternSums], state: _Groups, values: Floats, code: NDArray[np.int64], weights: Floats | None
+    sums: dict[int, PatternSums], state: _Groups, values: Floats, code: Codes, weights: Floats | None
 ) -> None:
     """Add rows with holes to the patterns of their groups."""
     order = np.argsort(code, kind="stable")
@@ -263,7 +262,7 @@ def _completed(
     return _without_moments(replace(groups, n=n, dropped=dropped), patterns, troubles)
 
 
-def _holes(values: Floats, names: Sequence[str]) -> NDArray[np.bool_]:
+def _holes(values: Floats, names: Sequence[str]) -> Flags:
     """Which rows have a hole; infinite values are refused."""
     whole = np.asarray(np.isfinite(values).all(axis=1))
     if whole.all():
@@ -300,9 +299,7 @@ class _Groups:
         self.squared_weights, self.squared_holed = np.zeros(0), np.zeros(0)
         self.mean, self.squares, self.origin = np.zeros((0, p)), np.zeros((0, p, p)), np.zeros((0, p))
 
-    def add(
-        self, values: Floats, code: NDArray[np.int64], weights: Floats | None, holes: NDArray[np.bool_], groups: int
-    ) -> None:
+    def add(self, values: Floats, code: Codes, weights: Floats | None, holes: Flags, groups: int) -> None:
         """Add some rows; ``groups`` is the number of groups that are known by now."""
         self._grow(groups)
         if holes.any():
@@ -358,7 +355,7 @@ class _Groups:
             self.origin = np.concatenate([self.origin, np.zeros((more, p))])
             self.squares = np.concatenate([self.squares, np.zeros((more, p, p))])
 
-    def _merge(self, who: NDArray[np.int64], n: Floats, mean: Floats, squares: Floats) -> None:
+    def _merge(self, who: Codes, n: Floats, mean: Floats, squares: Floats) -> None:
         before = self.n[who]
         total = before + n
         share = (n / total)[:, None]

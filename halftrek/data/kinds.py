@@ -12,7 +12,8 @@ from math import erfc, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from halftrek.arrays import Array
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
@@ -99,7 +100,7 @@ class KindSearch:
         self._least = [np.inf] * p
         self._open = list(range(p))
 
-    def add(self, block: NDArray[Any] | Sequence[NDArray[Any]]) -> None:
+    def add(self, block: Array | Sequence[Array]) -> None:
         """Look at the rows of a block; nan is a hole."""
         for k in tuple(self._open):
             column = block[:, k] if isinstance(block, np.ndarray) else block[k]
@@ -123,7 +124,7 @@ class KindSearch:
             found.append(Kind(None if values is None else tuple(sorted(values)), whole, told, coding))
         return tuple(found)
 
-    def _look(self, k: int, column: NDArray[Any]) -> None:
+    def _look(self, k: int, column: Array) -> None:
         known = self._values[k]
         if known is None:
             self._look_whole(k, column)
@@ -144,7 +145,7 @@ class KindSearch:
             self._whole[k], self._least[k] = all(v.is_integer() for v in known), min(known)
             self._look_whole(k, column)
 
-    def _look_whole(self, k: int, column: NDArray[Any]) -> None:
+    def _look_whole(self, k: int, column: Array) -> None:
         if not self._whole[k]:
             return
         if column.dtype.kind == "f":

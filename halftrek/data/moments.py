@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Floats
 from halftrek.data.check import places_of, refuse_indefinite
 from halftrek.data.covariance import given_covariance
 from halftrek.data.kinds import Kind
@@ -18,8 +19,6 @@ from halftrek.data.weights import merged as merged_weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable
 from halftrek.words import did_you_mean, listed
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Array
 from halftrek.data.accumulate import Accumulator, rows_in
 from halftrek.data.categories import Categories, Category, as_categories, bare_names, category_of, coded, expanded_names
 from halftrek.data.check import refuse_rounded
@@ -194,7 +195,7 @@ def resolve_categories(
     return tuple(found)
 
 
-def _entries(source: Source, column: str) -> Iterator[NDArray[Any]]:
+def _entries(source: Source, column: str) -> Iterator[Array]:
     if source.labels is not None and column in source.texts:
         return source.labels(column)
     blocks = source.blocks(source.usable([column]))
@@ -255,7 +256,7 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
     )
 
 
-def _array_of(rows: Sequence[Any]) -> NDArray[Any]:
+def _array_of(rows: Sequence[Any]) -> Array:
     try:
         return np.asarray(rows, dtype=float)
     except (TypeError, ValueError, OverflowError):

@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Array, Codes, Floats
 from halftrek.data.accumulate import as_table, rows_in
 from halftrek.data.categories import Categories
 from halftrek.data.clusters import Clusters, Role, cluster_array, same_length
@@ -23,9 +24,6 @@ from halftrek.data.weights import RowWeights, checked_weights, refuse_other_leng
 from halftrek.errors import DataError
 from halftrek.portable import Portable, packed, unpacked
 from halftrek.words import did_you_mean
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 BLOCK = 65_536  # rows in a block, whatever the source: draws from blocks must not depend on how a file was cut
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
@@ -168,7 +166,7 @@ class RowReader(Portable):
             return Clusters(what, None, read.index(self.cluster), codes)
         return Clusters(what, self._labels(columns), None, codes)
 
-    def _labels(self, columns: tuple[str, ...]) -> Iterator[NDArray[Any]]:
+    def _labels(self, columns: tuple[str, ...]) -> Iterator[Array]:
         """Texts are read before the numbers, from the source opened once more."""
         with opened_source(self.source, columns, self.categories) as source:
             if source.labels is None:  # a table of numbers refuses no column, but one may be of categories

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Floats
 from halftrek.data.moments import Moments
 from halftrek.data.rows import RowReader
 from halftrek.errors import DataError
-
-Floats = NDArray[np.float64]
 
 REACH, CELLS = 8.0, 4096  # standard deviations to either side that are counted, in so many cells
 VALUES = 400  # different values up to which a column is looked at for even steps between them

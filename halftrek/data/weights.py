@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Array, Floats
 from halftrek.errors import DataError
-
-Floats = NDArray[np.float64]
 
 FRACTION = 1e-9  # distance from a whole number that is rounding
 
@@ -112,7 +111,7 @@ def weight_array(weights: ArrayLike, *, sampling: bool = False) -> Floats:
     return checked_weights(given, None, sampling=sampling)
 
 
-def checked_weights(weights: NDArray[Any], column: str | None, *, sampling: bool = False) -> Floats:
+def checked_weights(weights: Array, column: str | None, *, sampling: bool = False) -> Floats:
     """The weights, if they can be what they are said to be: finite, not negative, and whole where they count."""
     values = np.asarray(weights, dtype=np.float64)
     what = "the weights" if column is None else f"the weights in {column!r}"

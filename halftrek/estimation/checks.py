@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments
 from halftrek.data.check import flat
 from halftrek.errors import DataError
 from halftrek.graphs import Graph
-from halftrek.models import Floats
 from halftrek.models.kernels import quiet, share_left, shares_left
 from halftrek.words import listed
 
@@ -20,7 +19,7 @@ WIDE = 300  # variables, from which factoring the whole covariance is no longer 
 SINGULAR = 1e-10  # share of a variable's variance that the others must leave unexplained
 
 
-def well_posed(cov: Floats, n: float | Floats) -> NDArray[np.bool_]:
+def well_posed(cov: Floats, n: float | Floats) -> Flags:
     """For each covariance: is it safely positive definite?"""
     b, p = cov.shape[:2]
     if b == 1 and cov[0].trace() < np.inf:  # the usual case, without the care for others in the batch
@@ -53,7 +52,7 @@ def well_posed_in_parts(graph: Graph, moments: Moments) -> bool:
     return all(_all_posed(moments.cov, at, moments.n) for at in parts)
 
 
-def _all_posed(cov: Floats, at: NDArray[np.intp], n: float) -> bool:
+def _all_posed(cov: Floats, at: Ints, n: float) -> bool:
     """Whether each stretch of places has a safely positive definite covariance; a place repeated is none."""
     spare = np.zeros(at.shape, dtype=bool)
     spare[:, 1:] = at[:, 1:] == at[:, :-1]
@@ -62,7 +61,7 @@ def _all_posed(cov: Floats, at: NDArray[np.intp], n: float) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _neighbourhoods(graph: Graph, names: tuple[str, ...]) -> tuple[NDArray[np.intp], ...]:
+def _neighbourhoods(graph: Graph, names: tuple[str, ...]) -> tuple[Ints, ...]:
     """Places of the members and parents of each district, districts of about the same size in one array."""
     place = {v: i for i, v in enumerate(names)}
     by_width: dict[int, list[list[int]]] = {}

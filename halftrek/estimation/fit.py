@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
@@ -17,7 +18,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall, reports_of
 from halftrek.graphs import Graph, did_you_mean
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.portable import Portable
 
 MAX_ITER = 200  # steps of EM and of the second-order finish

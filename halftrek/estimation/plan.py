@@ -13,13 +13,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.options import Options
 from halftrek.graphs import Graph, edge_key, parse_edge_key
 from halftrek.graphs.order import reachable
-from halftrek.models import Floats
 
 if TYPE_CHECKING:
     from halftrek.estimation.fast.together import Bunch
@@ -65,12 +64,12 @@ class Task:
         return self.ties.count(None) - unused + len({tie for tie in self.ties if isinstance(tie, str)})
 
     @cached_property
-    def where(self) -> NDArray[np.intp]:
+    def where(self) -> Ints:
         """Source columns of slots and members."""
         return np.array((*self.slots, *self.members), dtype=np.intp)
 
     @cached_property
-    def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    def places(self) -> tuple[Ints, Ints, Ints]:
         """Of the slots that have a regressor: which they are, and the row and column of their coefficients in T."""
         own = [a for a, slot in enumerate(self.slots) if slot != PAD]
         return (
@@ -80,7 +79,7 @@ class Task:
         )
 
     @cached_property
-    def causal(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def causal(self) -> tuple[Ints, Ints]:
         """Places of (slots, members) in causal order, each source once, and where in this list the members stand.
 
         Before a member stand its slots, and all members and their slots that come before it.
@@ -124,9 +123,9 @@ class Regressions:
     """Districts of one variable with the same number of slots, as index arrays: row i of ``slots`` feeds target i."""
 
     about_origin: bool
-    target: NDArray[np.intp]
-    source: NDArray[np.intp]
-    slots: NDArray[np.intp]
+    target: Ints
+    source: Ints
+    slots: Ints
     held: Floats | None  # noise variances that are fixed, nan elsewhere
 
     @staticmethod

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation.district.district import Settings, solve_district, split_latents
 from halftrek.estimation.district.doubt import Yardstick, floors_of_bunch, yardstick_of
 from halftrek.estimation.district.piece import Piece, bunch_piece, single_piece
 from halftrek.estimation.fast.together import Bunch, solve_bunch
 from halftrek.estimation.plan import PAD, Plan, Regressions, Task
-from halftrek.models import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +156,7 @@ def gather(tasks: tuple[Task, ...], S: Floats) -> tuple[Floats, Floats]:
     return moments_of(tasks[0].where[None] if len(tasks) == 1 else np.stack([task.where for task in tasks]), S)
 
 
-def moments_of(where: NDArray[np.intp], S: Floats) -> tuple[Floats, Floats]:
+def moments_of(where: Ints, S: Floats) -> tuple[Floats, Floats]:
     """As ``gather``, from the source columns of each task."""
     G = S[:, where[:, :, None], where[:, None, :]].reshape(-1, where.shape[1], where.shape[1])
     if where.min(initial=0) == PAD:  # a slot without a regressor: of unit variance, unrelated to everything

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Array, Floats, Ints
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.graphs import Graph
-from halftrek.models import CGLSCM, Floats, total_effects
+from halftrek.models import CGLSCM, total_effects
 from halftrek.queries.gradients import Gradient
 
-Ints = NDArray[np.intp]
-Numbers = NDArray[Any]  # real, or complex for derivatives by a complex step
+Numbers = Array  # real, or complex for derivatives by a complex step
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.information import Kind, district_information
 from halftrek.inference.information.plain import is_plain, plain_spread
-from halftrek.models import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 
@@ -66,7 +65,7 @@ def district_variances(
     return list(found.items())
 
 
-def _edges(fit: Fit) -> NDArray[np.bool_]:
+def _edges(fit: Fit) -> Flags:
     """Which coefficients there are: a gradient may have entries where the graph has no edge."""
     place = {v: i for i, v in enumerate(fit.model.names)}
     found = np.zeros((len(place), len(place)), dtype=bool)
@@ -75,9 +74,7 @@ def _edges(fit: Fit) -> NDArray[np.bool_]:
     return found
 
 
-def _plain_variances(
-    fit: Fit, plan: Plan, gradients: Sequence[Gradient], used: NDArray[np.bool_]
-) -> dict[tuple[int, ...], Floats]:
+def _plain_variances(fit: Fit, plan: Plan, gradients: Sequence[Gradient], used: Flags) -> dict[tuple[int, ...], Floats]:
     """The districts that can be looked at quickly."""
     found = {}
     for task in plan.every_task:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import make_plan
@@ -18,7 +18,6 @@ from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
 from halftrek.inference.information.robust import cluster_correction, contributions, rows_needed
-from halftrek.models import Floats
 from halftrek.queries.counterfactual import covariance_root
 from halftrek.queries.gradients import Gradient
 
@@ -153,7 +152,7 @@ def suited_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool) -> Fact
     return careful if few.all() else _chosen(few, careful, plain)
 
 
-def _chosen(first: NDArray[np.bool_], one: Factor, other: Factor) -> Factor:
+def _chosen(first: Flags, one: Factor, other: Factor) -> Factor:
     """Lines of one factor where ``first`` says so, else of the other; how they vary together is lost."""
     own = first[:, None]
     spread, reach = (

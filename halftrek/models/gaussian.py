@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.graphs import did_you_mean
 from halftrek.models.rows import Rows
 from halftrek.portable import Portable
-
-Floats = NDArray[Any]  # of floats; numpy types linear algebra too loosely to say so
 
 APART = 1e6  # ratio of variances up to which a decomposition keeps enough digits of the smaller
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek import upward
+from halftrek.arrays import Floats
 from halftrek.errors import ModelError, QueryError
 from halftrek.graphs import Graph, did_you_mean, parse_edge_key
-from halftrek.models.gaussian import Floats, Gaussian, frozen, spread_units
+from halftrek.models.gaussian import Gaussian, frozen, spread_units
 from halftrek.models.rows import Rows
 from halftrek.portable import Portable
 

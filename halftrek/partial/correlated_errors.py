@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import GraphError, InputError, QueryError
 from halftrek.graphs import Graph, edge_key
-from halftrek.models import Floats, Gaussian
+from halftrek.models import Gaussian
 from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
 from halftrek.results.inputs import read_data, read_graph, read_question

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.models import CGLSCM, Floats, total_effects
+from halftrek.models import CGLSCM, total_effects
 from halftrek.queries.counterfactual import covariance_root
 from halftrek.queries.derivatives import Gradient, added, mapped
 from halftrek.queries.kinds.variants import Changes, Draw, Scale, Shift, Sum, Variant

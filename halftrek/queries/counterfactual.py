@@ -16,8 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.models import CGLSCM, Floats, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries.derivatives import mapped
 from halftrek.queries.types import Counterfactual, Potential, Value
 

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.memory import remembered
-from halftrek.models import CGLSCM, Floats, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries.checks import check_query, check_roles, check_worlds, variables_of
 from halftrek.queries.counterfactual import answer_counterfactual
 from halftrek.queries.gathering import gathered

@@ -18,8 +18,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.memory import remembered
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.models.gaussian import pseudo_inverse
 from halftrek.queries.checks import check_query
 from halftrek.queries.counterfactual import Worlds, evidence_slopes, evidence_weights, joint_worlds

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.queries.counterfactual import SINGULAR, answer_counterfactual, evidence_slopes, joint_worlds, unit_columns
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.wording import crude_in_words, crude_meaning
 
 if TYPE_CHECKING:
-    from halftrek.models import Floats, Gaussian
+    from halftrek.models import Gaussian
     from halftrek.results.answers import Answer
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import ConvergenceError
-from halftrek.models import CGLSCM, Floats, frozen
+from halftrek.models import CGLSCM, frozen
 from halftrek.reproduction.bound import Noise, cramer_rao
 from halftrek.reproduction.results import Accuracy
 

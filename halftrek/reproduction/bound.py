@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import NotIdentifiedError
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 
 Noise = Literal["free", "unit"]
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.models import CGLSCM, Floats, frozen
+from halftrek.arrays import Floats
+from halftrek.models import CGLSCM, frozen
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from halftrek.models import CGLSCM, Floats
+from halftrek.arrays import Floats
+from halftrek.models import CGLSCM
 from halftrek.reproduction.bound import Noise
 
 

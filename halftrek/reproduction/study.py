@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation import fit, fit_batch
 from halftrek.estimation.reference import CGLGoResult, Mask, cgl_go
 from halftrek.examples import catalog
 from halftrek.graphs import Graph
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.reproduction.accuracy import accuracy_of
 from halftrek.reproduction.bound import Noise
 from halftrek.reproduction.comparisons import Models, answer, compare_answers, compare_parameters, questions

@@ -11,10 +11,11 @@ from typing import Literal
 import numpy as np
 
 from halftrek import upward
+from halftrek.arrays import Floats
 from halftrek.errors import NotIdentifiedError
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate
-from halftrek.models import Floats, Gaussian
+from halftrek.models import Gaussian
 from halftrek.notes import Note, in_words, warnings_of
 from halftrek.portable import Portable
 from halftrek.queries import Query

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import ModelError
 from halftrek.graphs import Graph, did_you_mean, edge_key
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 
 Noise = Literal["free", "unit"] | Mapping[str, float]
 

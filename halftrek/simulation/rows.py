@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import ModelError
-from halftrek.models import CGLSCM, Floats, Rows
+from halftrek.models import CGLSCM, Rows
 from halftrek.models.gaussian import spread_units
 
 Errors = Literal["normal", "t5", "skewed"]

@@ -11,16 +11,15 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.graphs import Arcs
 from halftrek.storage.kinds import classes
 from halftrek.storage.malformed import Malformed
 
 _LARGEST = 2**63  # of whole numbers
 _ENTRY = str | float | int | bool | None
-_COLUMN = NDArray[np.float64] | NDArray[np.str_] | NDArray[np.bool_] | tuple[_ENTRY, ...] | list[_ENTRY]
-_SOURCES = (
-    str | NDArray[np.float64] | Mapping[str, _COLUMN] | tuple[str, ...] | list[str]
-)  # rows that JSON can hold, or their files
+_COLUMN = Floats | NDArray[np.str_] | Flags | tuple[_ENTRY, ...] | list[_ENTRY]
+_SOURCES = str | Floats | Mapping[str, _COLUMN] | tuple[str, ...] | list[str]  # rows that JSON can hold, or their files
 
 # What a class takes from a user is wider than what a file holds.
 _NARROWER: dict[str, dict[str, Any]] = {

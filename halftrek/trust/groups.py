@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halftrek import identification
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fit
 from halftrek.estimation.many.groups import PIECE, GroupFits
 from halftrek.estimation.plan import make_plan
@@ -23,7 +23,6 @@ from halftrek.inference.evidence.evidence import Support, equation_sizes
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.strength import as_strength, strengths
 from halftrek.inference.groups.batch import BatchEstimate, batch_estimate, batch_ratios
-from halftrek.models import Floats
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate
 from halftrek.queries.gradients import linearize
@@ -93,7 +92,7 @@ class Suspect:
         return [*weak, *([note("misfit", p=self.chance)] if self.chance < REJECTED else [])]
 
 
-def _look_closer(fits: GroupFits, query: Query, whole: NDArray[np.intp], how: How, found: GroupAnswers) -> None:
+def _look_closer(fits: GroupFits, query: Query, whole: Ints, how: How, found: GroupAnswers) -> None:
     """Give suspects the interval that their own fit would give; beyond the worst ones, a word."""
     suspects = sorted([*_of_complete(fits, query, whole), *_of_holed(fits, query)], key=lambda s: s.worst_first)
     if not suspects:
@@ -114,7 +113,7 @@ def _look_closer(fits: GroupFits, query: Query, whole: NDArray[np.intp], how: Ho
             found.notes[one.place].extend(one.notes)
 
 
-def _of_complete(fits: GroupFits, query: Query, whole: NDArray[np.intp]) -> list[Suspect]:
+def _of_complete(fits: GroupFits, query: Query, whole: Ints) -> list[Suspect]:
     """Suspects among groups without holes, in one array program."""
     found = []
     for start in range(0, len(whole), PIECE):
@@ -138,7 +137,7 @@ def _of_holed(fits: GroupFits, query: Query) -> list[Suspect]:
     return found
 
 
-def _chances(fits: GroupFits, rows: NDArray[np.intp]) -> Floats:
+def _chances(fits: GroupFits, rows: Ints) -> Floats:
     """Of each group, the p-value of the overall test; 1 where there is nothing to test, or too few rows to test it."""
     chance = np.ones(len(rows))
     usable = fits.batch.converged[rows] & ~np.isnan(fits.batch.loglik[rows])
@@ -159,7 +158,7 @@ def _chances(fits: GroupFits, rows: NDArray[np.intp]) -> Floats:
     return chance
 
 
-def _complete(fits: GroupFits, query: Query, rows: NDArray[np.intp], how: How, found: GroupAnswers) -> None:
+def _complete(fits: GroupFits, query: Query, rows: Ints, how: How, found: GroupAnswers) -> None:
     """Groups without holes, in one array program."""
     n, batch = fits.groups.n, fits.batch
     usual = batch_estimate(batch.take(rows), fits.options, query, n[rows])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.identification import Verdict
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep
@@ -20,7 +21,6 @@ from halftrek.identification.recipes.recipe_slopes import Sloped, slopes_of
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import is_clustered, mean_squares
-from halftrek.models import Floats
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Query, TotalEffect
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from halftrek.arrays import Flags, Floats, Ints
 
 BUFFER = 4_000_000  # numbers kept before they are grouped: a group of many rows costs no more than one of few
 
@@ -91,7 +89,7 @@ class PatternSums:
                 self.merge(observed, len(rows), n, mean, squares)
 
 
-def grouped(observed: Flags) -> list[tuple[Flags, NDArray[np.intp]]]:
+def grouped(observed: Flags) -> list[tuple[Flags, Ints]]:
     """Each pattern among rows of flags, with the rows that have it."""
     packed = np.ascontiguousarray(np.packbits(observed, axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()

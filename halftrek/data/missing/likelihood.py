@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats
 from halftrek.data.moments import Moments
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
 
-Floats = NDArray[np.float64]
 
 CHUNK = 1_000_000  # numbers in one stack of matrices
 LOG_2PI = float(np.log(2.0 * np.pi))

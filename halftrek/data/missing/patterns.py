@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Codes, Flags, Floats
 from halftrek.data.check import places_of
 from halftrek.data.kinds import Kind
 from halftrek.data.missing.gather import PatternSums
@@ -20,8 +20,6 @@ from halftrek.portable import Portable
 
 if TYPE_CHECKING:
     from halftrek.data.missing.unrestricted import Unrestricted
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +34,8 @@ class Patterns(Portable):
     """
 
     names: tuple[str, ...]
-    observed: NDArray[np.bool_]
-    rows: NDArray[np.int64]
+    observed: Flags
+    rows: Codes
     n: Floats
     mean: Floats
     cov: Floats
@@ -222,7 +220,7 @@ def put_together(parts: Sequence[Moments | Patterns], means: Floats) -> Moments 
     return patterns_of(names, sums)
 
 
-def _refuse_thin(names: tuple[str, ...], observed: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:
+def _refuse_thin(names: tuple[str, ...], observed: Flags, rows: Codes) -> None:
     """Raise for columns without values; one value is as little as none, since it has no variance."""
     for v, count in zip(names, rows @ observed, strict=True):
         if count < 2:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats
 from halftrek.data.missing.likelihood import completed, loglik, slices, slope
 from halftrek.data.moments import Moments
 from halftrek.portable import Portable
@@ -15,7 +15,6 @@ from halftrek.portable import Portable
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
 
-Floats = NDArray[np.float64]
 
 WARM_UP = 5  # EM steps before the quasi-Newton finish
 SINGULAR = 1e-8  # a correlation matrix with a lower eigenvalue is on its way to no maximum

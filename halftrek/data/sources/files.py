@@ -10,8 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from numpy.typing import NDArray
-
+from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
 from halftrek.data.kinds import truth
 from halftrek.data.sources.csvhead import Head, read_head
@@ -66,7 +65,7 @@ def _from_relation(relation: Any) -> Source:
         reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
         yield from from_batches(reader.schema, reader).blocks(wanted)
 
-    def labels(name: str) -> Iterator[NDArray[Any]]:
+    def labels(name: str) -> Iterator[Array]:
         query = relation.project(_quoted(name))
         reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
         for batch in reader:
@@ -131,7 +130,7 @@ def _from_csv(path: str) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield from _from_relation(relation(wanted, "DOUBLE")).blocks(tuple(f"c{place[v]}" for v in wanted))
 
-    def labels(name: str) -> Iterator[NDArray[Any]]:
+    def labels(name: str) -> Iterator[Array]:
         source = _from_relation(relation((name,), "VARCHAR"))
         assert source.labels is not None
         words = name in head.texts or name in head.booleans
@@ -193,7 +192,7 @@ def _from_arrow_file(path: str) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield from part(wanted).blocks(wanted)
 
-    def labels(name: str) -> Iterator[NDArray[Any]]:
+    def labels(name: str) -> Iterator[Array]:
         found = part((name,))
         assert found.labels is not None
         yield from found.labels(name)

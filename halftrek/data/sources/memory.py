@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
 from halftrek.data.kinds import truth
 from halftrek.data.sources.guard import cannot_be_read, first_line, guarded, in_our_words
@@ -17,7 +17,7 @@ from halftrek.errors import DataError, MissingExtraError
 PIECE = 65_536  # rows of a frame that are converted at a time
 
 
-def from_array(array: NDArray[Any], names: Sequence[str] | None) -> Source:
+def from_array(array: Array, names: Sequence[str] | None) -> Source:
     """A table of numbers; plain arrays take ``names`` for all their columns, or ``x1 … xp``."""
     own = getattr(array, "names", None)
     if array.dtype.names:
@@ -48,7 +48,7 @@ def from_array(array: NDArray[Any], names: Sequence[str] | None) -> Source:
 
 def from_columns(columns: Mapping[str, Any]) -> Source:
     """A dictionary of columns."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Array] = {}
     refused: dict[str, str] = {}
     texts: set[str] = set()
     for name, values in columns.items():
@@ -70,13 +70,13 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         yield [arrays[v] for v in wanted]
 
-    def labels(name: str) -> Iterator[NDArray[Any]]:
+    def labels(name: str) -> Iterator[Array]:
         yield arrays[name]
 
     return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0), labels, frozenset(texts), truths)
 
 
-def _column_of(name: Any, values: Any) -> NDArray[Any]:
+def _column_of(name: Any, values: Any) -> Array:
     """A column of a dictionary as an array; texts, if there are some, as they are."""
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.filled(values.astype(np.float64 if values.dtype.kind in "fiub" else object), np.nan)
@@ -122,7 +122,7 @@ def from_frame(frame: Any) -> Source | None:
             parts = [column[start : start + PIECE] for column in columns]
             yield [objects(x.to_list()) if v in texts else _floats(x) for v, x in zip(wanted, parts, strict=True)]
 
-    def entries(name: str) -> Iterator[NDArray[Any]]:
+    def entries(name: str) -> Iterator[Array]:
         column = table.get_column(name)
         for start in range(0, len(table), PIECE):
             yield objects(column[start : start + PIECE].to_list())
@@ -152,7 +152,7 @@ def from_polars_lazy(frame: Any) -> Source | None:
             part.usable(wanted)  # a query may give another type than it has promised
             yield from part.blocks(wanted)
 
-    def labels(name: str) -> Iterator[NDArray[Any]]:
+    def labels(name: str) -> Iterator[Array]:
         part = from_frame(frame.select([name]).collect())
         assert part is not None
         assert part.labels is not None
@@ -194,7 +194,7 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
         if not str(field.type).startswith(Numeric) and field.name not in texts
     }
 
-    def taken(batch: Any, name: str) -> NDArray[Any]:
+    def taken(batch: Any, name: str) -> Array:
         column = batch.column(schema.get_field_index(name))
         with in_our_words(cannot_be_read(f"column {name!r}", "convert it to float")):
             return objects(column.to_pylist()) if name in texts else _arrow_numbers(column)
@@ -203,7 +203,7 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
         for batch in batches:
             yield [taken(batch, v) for v in wanted]
 
-    def labels(name: str) -> Iterator[NDArray[Any]]:
+    def labels(name: str) -> Iterator[Array]:
         k = schema.get_field_index(name)
         for batch in batches:
             yield objects(batch.column(k).to_pylist())
@@ -215,7 +215,7 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
 # -- columns to floats ---------------------------------------------------------------------------
 
 
-def _arrow_numbers(column: Any) -> NDArray[Any]:
+def _arrow_numbers(column: Any) -> Array:
     """The numbers of an Arrow array where they lie, nan for nulls (its own ``to_numpy`` would import pandas).
 
     Long integers stay integers where none is missing: clusters are told apart by them. As values they are rounded to
@@ -256,7 +256,7 @@ def _in_place(column: Any) -> Any:
         return column
 
 
-def _floats(column: Any) -> NDArray[Any]:
+def _floats(column: Any) -> Array:
     if isinstance(column, np.ndarray):
         return column
     import narwhals as nw
@@ -268,7 +268,7 @@ def _floats(column: Any) -> NDArray[Any]:
     return np.asarray(column.cast(nw.Float64).to_numpy())
 
 
-def objects(entries: list[Any]) -> NDArray[Any]:
+def objects(entries: list[Any]) -> Array:
     """Entries as they are."""
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
@@ -284,7 +284,7 @@ def _textual(kind: Any, column: Any) -> bool:
     return bool(kind == nw.String or kind == nw.Categorical or kind == nw.Enum)
 
 
-def _holds_texts(column: NDArray[Any]) -> bool:
+def _holds_texts(column: Array) -> bool:
     """Texts or truth values, with holes and numbers in between; nothing else."""
     if column.dtype.kind in "US":
         return True
@@ -317,7 +317,7 @@ def _number_like(value: Any) -> bool:
     return value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, complex))
 
 
-def _unusable(column: NDArray[Any]) -> str:
+def _unusable(column: Array) -> str:
     """Why an array cannot be a column of numbers; empty if it can."""
     kind = column.dtype.kind
     if kind in "fiub":
@@ -332,7 +332,7 @@ def _unusable(column: NDArray[Any]) -> str:
     return f"holds values that are not numbers, for instance {example!r}"
 
 
-def _refuse_dtype(array: NDArray[Any], what: str) -> None:
+def _refuse_dtype(array: Array, what: str) -> None:
     why = _unusable(array)
     if why:
         raise DataError(f"{what} {why}; convert it with a.astype(float) after removing what is not a number")

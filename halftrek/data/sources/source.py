@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from numpy.typing import NDArray
-
+from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
 from halftrek.data.kinds import Coding
 from halftrek.errors import DataError
@@ -31,7 +29,7 @@ class Source:
     blocks: Callable[[tuple[str, ...]], Iterator[Block]]
     refused: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
-    labels: Callable[[str], Iterator[NDArray[Any]]] | None = None
+    labels: Callable[[str], Iterator[Array]] | None = None
     texts: frozenset[str] = frozenset()
     codings: Mapping[str, Coding] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
@@ -74,7 +72,7 @@ def chained(sources: Sequence[Source], labels: Sequence[str]) -> Source:
             source.usable(names)
             yield from source.blocks(names)
 
-    def labels_of(name: str) -> Iterator[NDArray[Any]]:
+    def labels_of(name: str) -> Iterator[Array]:
         for source in sources:
             assert source.labels is not None
             yield from source.labels(name)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats
 from halftrek.data.accumulate import as_table
 from halftrek.data.categories import Categories
 from halftrek.data.read import opened_source
@@ -16,8 +16,6 @@ from halftrek.data.sources.streams import held
 from halftrek.errors import DataError
 from halftrek.frames import as_frame, library_of
 from halftrek.words import listed
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from functools import cached_property
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation.district.shape import Problem, error_matrices
-from halftrek.models import Floats
 from halftrek.models.kernels import choleskys, inverses
 
 SINGULAR = 1e-13  # share of an error's variance that the errors before it leave

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.block import evaluate, hessian
 from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.loadings import split_covariances
 from halftrek.estimation.district.newton import without
-from halftrek.estimation.district.piece import Flags, Piece, piece_of
+from halftrek.estimation.district.piece import Piece, piece_of
 from halftrek.estimation.district.search import Choice, choose, climb, look_again, reach_floor
 from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.estimation.district.starts import side_by_side, solving_starts, starting_values
 from halftrek.estimation.district.steps import SOLID, STEPS
 from halftrek.estimation.fast.alone import fits_alone, layout_of, newton_alone
 from halftrek.estimation.plan import Task
-from halftrek.models import Floats
 from halftrek.models.kernels import shares_left
 
 NEAR_FLOOR = float(np.log(1e4))  # a share of 1e-6 is zero for all purposes
@@ -106,7 +105,7 @@ def make_problem(task: Task, G: Floats, scale: Floats) -> Problem:
     return Problem(shape, G, W0, link, base, lower)
 
 
-def _ties(task: Task, scale: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _ties(task: Task, scale: Floats) -> tuple[Floats, Floats, Ints]:
     """Parameters as ``base + link @ free``, and for each free one the parameter it stands for first."""
     shape, m = task.shape, task.shape.slots
     at, own = shape.at, scale[:, m:]
@@ -239,7 +238,7 @@ def _given_start(task: Task, scale: Floats, start: Floats) -> Floats:
     return t
 
 
-def curvature(problem: Problem, theta: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def curvature(problem: Problem, theta: Floats) -> tuple[Floats, Ints]:
     """Lowest eigenvalue of the Hessian (on a common scale), and how many directions leave the likelihood as it is."""
     bend = hessian(evaluate(problem, theta))
     if problem.lower is not None:

@@ -19,9 +19,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from halftrek.models import Floats
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.models.kernels import choleskys
 
 if TYPE_CHECKING:
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
 REACHED = 1e-10  # of F, that is per row
 CERTAIN = 1e-6  # deviance that cannot be chance where the graph restricts nothing
 LEVEL = 0.05  # share of true models that are searched again
-
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation.district.block import State, evaluate
 from halftrek.estimation.district.shape import Problem, Shape
-from halftrek.models import Floats
 
 
 def has_em_step(problem: Problem) -> bool:

@@ -11,12 +11,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from halftrek.models import Floats
+from halftrek.arrays import Floats, Ints
 
 Pairs = tuple[tuple[int, int], ...]
-Ints = NDArray[np.intp]
 
 
 def split_covariances(W: Floats, pairs: Pairs, bidirected: Pairs = ()) -> tuple[Floats, Floats]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation.district.block import Parts, directions, evaluate, parts_of, pull_back, pull_back_twice
 from halftrek.estimation.district.shape import Problem
-from halftrek.models import Floats
 
 STEPS = 50
 SOLVED = 1e-26  # sum of squares, of correlations

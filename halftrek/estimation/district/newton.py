@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.block import State, evaluate, fisher, gradient, hessian, residual_moments
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, has_fallen, is_last
-from halftrek.models import Floats
 from halftrek.models.kernels import choleskys
 
 
@@ -25,17 +24,17 @@ class Optimum:
     theta: Floats
     value: Floats
     decrement: Floats  # decrease that was left before the last step, in F per row
-    iterations: NDArray[np.intp]
-    converged: NDArray[np.bool_]
-    stiff: NDArray[np.bool_]  # the Hessian there is known to be safely positive definite
+    iterations: Ints
+    converged: Flags
+    stiff: Flags  # the Hessian there is known to be safely positive definite
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
     move: Floats
     gain: Floats  # promised decrease of F
-    newton: NDArray[np.bool_]
-    stiff: NDArray[np.bool_]  # the Hessian is positive definite beyond doubt
+    newton: Flags
+    stiff: Flags  # the Hessian is positive definite beyond doubt
     firm: Floats  # how far a Newton step's Hessian is from singular, 0 to 1
 
 
@@ -157,7 +156,7 @@ def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step
     return _Step(move, gain, use, use & exact.stiff, use * exact.firm)
 
 
-def _slope(state: State, at: Floats) -> tuple[Floats, NDArray[np.bool_] | None]:
+def _slope(state: State, at: Floats) -> tuple[Floats, Flags | None]:
     """The gradient without what pushes against a bound, and where that is, if anywhere."""
     slope = gradient(state)
     lower = state.problem.lower
@@ -182,9 +181,7 @@ def _bent_step(state: State, at: Floats, damping: Floats) -> _Step:
     return _Step(move, -0.5 * (slope * move).sum(axis=1), plain, values[:, 0] > SOLID, np.maximum(values[:, 0], 0.0))
 
 
-def _newton(
-    state: State, slope: Floats, damping: Floats, pinned: NDArray[np.bool_] | None, scale: Floats | None
-) -> _Step:
+def _newton(state: State, slope: Floats, damping: Floats, pinned: Flags | None, scale: Floats | None) -> _Step:
     """Newton steps; ``newton`` is False where the damped Hessian is not positive definite."""
     exact = hessian(state)
     if pinned is not None:
@@ -216,14 +213,14 @@ def _solve(curvature: Floats, slope: Floats) -> tuple[Floats, Floats]:
     return step, -0.5 * (slope * step).sum(axis=1)
 
 
-def _vanishing(information: Floats, scale: Floats) -> NDArray[np.bool_]:
+def _vanishing(information: Floats, scale: Floats) -> Flags:
     """Where an information matrix, brought to a unit diagonal, has an eigenvalue below 1e-6."""
     less = information.copy()
     less.reshape(len(less), -1)[:, :: less.shape[1] + 1] -= 1e-6 * scale
     return np.asarray(np.isnan(choleskys(less)[:, -1, -1]))
 
 
-def without(matrix: Floats, pinned: NDArray[np.bool_]) -> Floats:
+def without(matrix: Floats, pinned: Flags) -> Floats:
     """The matrix with rows and columns of pinned parameters replaced by those of the identity."""
     free = ~pinned
     return np.where(free[:, :, None] & free[:, None, :], matrix, np.eye(matrix.shape[1]))

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.doubt import is_doubtful
 from halftrek.estimation.fast.alone import Found
 from halftrek.estimation.fast.together import Ends
 from halftrek.estimation.plan import Task
-from halftrek.models import Floats
-
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.block import evaluate
 from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.newton import Optimum, minimize
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.starts import other_starts
-from halftrek.models import Floats
 
 FIRST = 40  # steps of every start
 KEPT = 4  # starts of a member that go on after them
@@ -30,9 +29,6 @@ SAME = 1e-8  # of F: the same maximum
 AGAIN = 12  # starts of a second search
 LARGE = 60  # parameters from which on it has fewer
 ALIKE = 1e-5  # of F: on the way to the same maximum
-
-Ints = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

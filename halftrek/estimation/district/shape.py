@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from halftrek.models import Floats
-
-Ints = NDArray[np.intp]
+from halftrek.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

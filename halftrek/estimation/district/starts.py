@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation.district.block import residual_moments
 from halftrek.estimation.district.em import parameters_of
 from halftrek.estimation.district.matching import definite, matched
 from halftrek.estimation.district.shape import Problem, Shape
-from halftrek.models import Floats
 
 
 def starting_values(problem: Problem, wanted: int, given: Floats | None = None) -> Floats:

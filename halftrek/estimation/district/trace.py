@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation.data_kind import data_of
@@ -15,7 +16,6 @@ from halftrek.estimation.district.starts import regression_start
 from halftrek.estimation.fit import LOG_2PI, Fit
 from halftrek.estimation.plan import Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
-from halftrek.models import Floats
 
 
 def likelihood_trace(fitted: Fit, *, steps: int = 200) -> list[float]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.district.steps import (
     FAR,
@@ -26,10 +26,8 @@ from halftrek.estimation.district.steps import (
     is_last,
 )  # fmt: skip
 from halftrek.estimation.plan import Task
-from halftrek.models import Floats
 from halftrek.models.kernels import cholesky, inverse, quiet, share_left, solve
 
-Ints = NDArray[np.intp]
 MANY = 100  # parameters from which on a step is dear, and one that is not needed is left out
 
 

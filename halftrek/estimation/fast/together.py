@@ -11,16 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, STEPS, has_fallen, is_last
 from halftrek.estimation.fast.alone import fits_alone, residuals, shrunk
 from halftrek.estimation.plan import PAD, Task
-from halftrek.models import Floats
 from halftrek.models.kernels import choleskys, shares_left
 
-Ints = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 LARGEST = 128  # parameters; beyond, arithmetic costs more than calls
 CALLS = 600.0  # microseconds of the calls that a bunch costs, whatever is in it
 MOST = 2_000_000  # numbers in an index array

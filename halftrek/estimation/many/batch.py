@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation.checks import well_posed
@@ -20,7 +21,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import WORSE, Code
 from halftrek.graphs import Graph
-from halftrek.models import CGLSCM, Floats, total_effects
+from halftrek.models import CGLSCM, total_effects
 from halftrek.portable import Portable
 
 _BY_DATA_SET = ("T", "C", "W", "mu", "loglik", "code")
@@ -44,7 +45,7 @@ class BatchFit(Portable):
     code: NDArray[np.str_]
 
     @property
-    def converged(self) -> NDArray[np.bool_]:
+    def converged(self) -> Flags:
         """Where a maximum was reached."""
         return np.isin(self.code, ("converged", "boundary", "flat"))
 
@@ -72,7 +73,7 @@ class BatchFit(Portable):
         """Implied means of the observed variables."""
         return np.asarray((self.mu[:, None, :] @ self.B)[:, 0])
 
-    def take(self, rows: NDArray[np.intp]) -> BatchFit:
+    def take(self, rows: Ints) -> BatchFit:
         """Some of the data sets."""
         return replace(self, **{name: getattr(self, name)[rows] for name in _BY_DATA_SET})
 
@@ -175,7 +176,7 @@ def _shapes(latents: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[str,
     return [("T", (p, p)), ("C", (q, p)), ("W", (p, p)), ("mu", (p,))]
 
 
-def _spread(values: Floats | None, rows: NDArray[np.intp], b: int, shape: tuple[int, ...]) -> Floats:
+def _spread(values: Floats | None, rows: Ints, b: int, shape: tuple[int, ...]) -> Floats:
     if values is not None and len(rows) == b:
         return values
     full = np.full((b, *shape), np.nan)
@@ -188,7 +189,7 @@ def _codes(solution: Solution, b: int) -> NDArray[np.str_]:
     """The worst code over the districts, for each member of the batch."""
     code = np.full(b, "converged", dtype="<U17")
     for _, rows, piece in solution.pieces:
-        found: dict[Code, NDArray[np.bool_]] = {  # as in WORSE
+        found: dict[Code, Flags] = {  # as in WORSE
             "flat": piece.flat[rows] > 0,
             "boundary": piece.boundary[rows],
             "no finite maximum": piece.ridge[rows],

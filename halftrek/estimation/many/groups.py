@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Ints
 from halftrek.data import RowReader
 from halftrek.data.check import flat
 from halftrek.data.groups import GroupMoments, rows_by_group
@@ -54,7 +54,7 @@ class FittedGroups(Portable):
         )
 
     @property
-    def fitted(self) -> NDArray[np.intp]:
+    def fitted(self) -> Ints:
         """Places of the groups that could be fitted."""
         return np.flatnonzero(self.batch.code != "failed")
 
@@ -170,7 +170,7 @@ def placed(batch: BatchFit, fits: Mapping[int, Fitted]) -> BatchFit:
     return replace(batch, **whole)
 
 
-def constant_columns(groups: GroupMoments) -> NDArray[np.bool_]:
+def constant_columns(groups: GroupMoments) -> Flags:
     """For each group and column: has it one value only, but for rounding?"""
     variance = np.diagonal(groups.cov, axis1=1, axis2=2)
     return flat(groups.mean, variance)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import best_mean
 from halftrek.data.missing.patterns import put_together
@@ -37,7 +37,7 @@ def pooled_fit(fits: GroupFits, data: Sequence[Moments | Patterns]) -> Fit:
     return found
 
 
-def pooled_within(fits: GroupFits, rows: NDArray[np.intp]) -> Moments:
+def pooled_within(fits: GroupFits, rows: Ints) -> Moments:
     """The covariance within groups, pooled: what is left when every group has means of its own."""
     n = fits.groups.n[rows]
     cov = np.einsum("g,gij->ij", n / n.sum(), fits.groups.cov[rows])

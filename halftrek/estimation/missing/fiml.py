@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.data import Moments, Patterns
 from halftrek.data.check import flat
 from halftrek.data.missing.likelihood import completed, loglik
@@ -25,7 +25,7 @@ from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph, edge_key
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 
 ROUNDS = 10  # of Newton steps and inner fit; two are the rule
 LAST_ROUNDS = 4  # at a boundary, where each inner fit is long and little is left to gain
@@ -269,7 +269,7 @@ class _Search:
         slope = np.abs(point.gradient / _scale(matrix))[~self._at_floor(point)]
         return float(slope.max(initial=0.0) / np.sqrt(self.patterns.total))
 
-    def _at_floor(self, point: Point) -> NDArray[np.bool_]:
+    def _at_floor(self, point: Point) -> Flags:
         return np.asarray((point.theta <= self._floors() * (1.0 + 1e4)) & (point.gradient < 0.0))
 
     def arrived(self, point: Point) -> CGLSCM | None:
@@ -317,7 +317,7 @@ def _refuse_dependent(patterns: Patterns, graph: Graph) -> None:
 
 
 def _direction(
-    matrix: Floats, gradient: Floats, pinned: NDArray[np.bool_], *, definite: bool = False
+    matrix: Floats, gradient: Floats, pinned: Flags, *, definite: bool = False
 ) -> tuple[Floats | None, float]:
     """The step that a quadratic with this curvature asks for, and its promise; None if it bends the wrong way."""
     scale = _scale(matrix)
@@ -336,7 +336,7 @@ def _scale(matrix: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(diagonal, 1e-300)))
 
 
-def _free(matrix: Floats, pinned: NDArray[np.bool_]) -> Floats:
+def _free(matrix: Floats, pinned: Flags) -> Floats:
     """The matrix with rows and columns of pinned parameters replaced by those of the identity."""
     free = ~pinned
     return np.where(free[:, None] & free[None, :], matrix, np.eye(len(matrix)))

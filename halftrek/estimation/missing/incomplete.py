@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.data import Patterns
 from halftrek.data.missing.likelihood import Slice, Slope, slices, slope
 from halftrek.estimation.space import Space
-from halftrek.models import Floats, total_effects
+from halftrek.models import total_effects
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def _by_entries(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: F
     return np.asarray(total)
 
 
-def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
+def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, Ints]:
     """For each entry of T, W, C and mu: u, w, m, and the parameter that it belongs to."""
     T, W, C, mu = space.arrays(theta)
     p = len(space.names)

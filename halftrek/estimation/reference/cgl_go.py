@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.graphs import Graph, did_you_mean
-from halftrek.models import CGLSCM, Floats, cgl_edge, frozen
+from halftrek.models import CGLSCM, cgl_edge, frozen
 
 if TYPE_CHECKING:
     from halftrek.data import Moments

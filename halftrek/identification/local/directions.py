@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from halftrek.arrays import Flags
 
+if TYPE_CHECKING:
     from halftrek.identification.local.jacobian import Block
     from halftrek.identification.numbers.modular import Ints, PrimeField
 
@@ -26,7 +26,7 @@ class _Equations:
 
     field: PrimeField
     slopes: dict[int, Ints]
-    bound: NDArray[np.bool_]  # pairs whose error covariance cannot move
+    bound: Flags  # pairs whose error covariance cannot move
 
     def settle(self) -> dict[int, Ints]:
         """For each variable whose weights may move: the directions that equations of its own leave open."""

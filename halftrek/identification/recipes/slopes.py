@@ -8,10 +8,10 @@ this is ``l' (dL Sigma e + L dSigma e + L Sigma de)``: all that is needed are ``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.identification.recipes.recipe import (
     Combination,
     CovarianceStep,
@@ -22,9 +22,6 @@ from halftrek.identification.recipes.recipe import (
     ValueStep,
     variables_used,
 )
-
-if TYPE_CHECKING:
-    from halftrek.models import Floats
 
 
 def solve_with_slope(recipe: Recipe, Sigma: Floats, names: Sequence[str]) -> tuple[float, Floats] | None:

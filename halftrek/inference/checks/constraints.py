@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Moments
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind, refit
@@ -31,7 +32,6 @@ from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import saturated_information
 from halftrek.inference.information.robust import counts_units
-from halftrek.models import Floats
 
 Kind = Literal["independence", "other constraints", "tetrad", "missing edge"]
 Test = Literal["t", "chi2", "z", "robust t", "robust chi2"]

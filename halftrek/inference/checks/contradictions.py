@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan
@@ -28,7 +28,6 @@ from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import counts_units
-from halftrek.models import Floats
 from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
@@ -129,9 +128,7 @@ def _widened(fit: Fit, query: Query, row: Contradiction) -> Contradiction:
     return replace(row, widening=float(ratio[np.argmax(np.abs(np.log(ratio)))]))
 
 
-def _relaxations(
-    fit: Fit, gradients: Sequence[Gradient], errors: Floats
-) -> Iterator[tuple[Relaxation, NDArray[np.bool_]]]:
+def _relaxations(fit: Fit, gradients: Sequence[Gradient], errors: Floats) -> Iterator[tuple[Relaxation, Flags]]:
     """Absent edges that data could tell, some at a time, and which of them move the answer.
 
     Others are kept if they join variables that lie before what the answer depends on: the width may rest on those.
@@ -148,7 +145,7 @@ def _relaxations(
             yield freed.take(kept), matters[kept]
 
 
-def _places(fit: Fit, gradients: Sequence[Gradient]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _places(fit: Fit, gradients: Sequence[Gradient]) -> tuple[Flags, Flags]:
     """Variables whose equations the answers depend on, with their districts; and those with all that lies before."""
     names = fit.model.names
     touched = np.full(len(names), not kind_of_data(fit).by_district)
@@ -163,7 +160,7 @@ def _places(fit: Fit, gradients: Sequence[Gradient]) -> tuple[NDArray[np.bool_],
 
 
 def _rows(
-    fit: Fit, freed: Relaxation, matters: NDArray[np.bool_], errors: Floats, words: Restrictions, by_units: bool
+    fit: Fit, freed: Relaxation, matters: Flags, errors: Floats, words: Restrictions, by_units: bool
 ) -> Iterator[tuple[Edge, Contradiction]]:
     from scipy.special import chdtrc
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fit
 from halftrek.graphs import parse_edge_key
 from halftrek.identification.recipes.recipe import Recipe
@@ -20,7 +20,6 @@ from halftrek.identification.recipes.slopes import solve_with_slope
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, Scores, forms_covariance
 from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
-from halftrek.models import Floats
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, ErrorCovariance, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
@@ -129,7 +128,7 @@ class _Moves:
         return 2
 
     @property
-    def at(self) -> NDArray[np.intp]:
+    def at(self) -> Ints:
         """The columns that matter."""
         return np.union1d(self.formula.at, self.model.at)
 

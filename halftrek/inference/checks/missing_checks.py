@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
@@ -19,7 +20,7 @@ from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.robust_fit import RobustTest
-from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Flags, Ints, Relaxation
+from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Relaxation
 from halftrek.inference.information.incomplete import (
     PatternInformation,
     RowScores,
@@ -33,7 +34,6 @@ from halftrek.inference.information.incomplete import (
 )
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.robust import contributions, mean_squares
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 

@@ -15,17 +15,17 @@ from typing import Protocol
 
 import numpy as np
 
+from halftrek.arrays import Floats, Ints
 from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation import Fit
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.space import Space, make_space
-from halftrek.inference.checks.scores import Ints, RowForms
+from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import moved_moments, saturated_information, scores_along
 from halftrek.inference.information.robust import cluster_correction, contributions
-from halftrek.models import Floats
 
 
 @dataclass(frozen=True)

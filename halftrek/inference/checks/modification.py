@@ -13,10 +13,11 @@ from typing import Literal
 
 import numpy as np
 
+from halftrek.arrays import Flags
 from halftrek.estimation import Fit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.relaxation import relaxations
-from halftrek.inference.checks.scores import Edge, Edges, Flags, Relaxation
+from halftrek.inference.checks.scores import Edge, Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank

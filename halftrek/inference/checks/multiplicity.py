@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.models import Floats
+from halftrek.arrays import Floats
 
 Multiplicity = Literal["holm", "bh", "none"]
 

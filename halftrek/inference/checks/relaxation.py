@@ -16,14 +16,14 @@ from functools import partial
 
 import numpy as np
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
-from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Flags, Ints, Relaxation, Relaxer
+from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Relaxation, Relaxer
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.tangent import Part, Tangent, tangent
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 LEAST = 1500  # edges that are freed at a time: where districts are not separate all their information is one matrix

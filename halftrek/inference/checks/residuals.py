@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.information.base import kind_of_data
@@ -16,7 +16,6 @@ from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.information import DistrictInformation, district_information
 from halftrek.inference.information.robust import cluster_correction, counts_units, unit_squares
 from halftrek.inference.information.tangent import Part, Tangent, error_variances, tangent
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 from halftrek.simulation import random_model
 
@@ -132,7 +131,7 @@ def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
     return sorted(rows, key=lambda r: -abs(r.residual) if r.residual == r.residual else 0.0)
 
 
-def _unit_errors(fit: Fit, S: Floats, restricted: NDArray[np.bool_]) -> tuple[Floats, float]:
+def _unit_errors(fit: Fit, S: Floats, restricted: Flags) -> tuple[Floats, float]:
     """Standard errors of residual covariances from independent units, and how many of these less one."""
     i, j = np.nonzero(np.triu(restricted))
     errors = np.full_like(S, np.nan)
@@ -143,7 +142,7 @@ def _unit_errors(fit: Fit, S: Floats, restricted: NDArray[np.bool_]) -> tuple[Fl
     return errors, units - 1.0
 
 
-def district_scores(fit: Fit, i: NDArray[np.intp], j: NDArray[np.intp]) -> Forms:
+def district_scores(fit: Fit, i: Ints, j: Ints) -> Forms:
     """What each row adds to the residual covariances of these pairs, where moments are complete."""
     directions, H = _followed(tangent(fit))
     p = len(fit.model.names)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import refit
 from halftrek.graphs import Graph
@@ -22,7 +23,6 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, informed, score_forms
 from halftrek.inference.information.information import district_information
 from halftrek.inference.information.robust import count_units, counts_units, is_clustered, mean_squares, rows_needed
-from halftrek.models import Floats
 
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 

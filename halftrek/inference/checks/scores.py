@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from halftrek.models import Floats
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.queries.gradients import Gradient
 
 LEAST_LEFT = 1e-7  # share of a new parameter's information that must be left when all others are free
-
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.data import Moments
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
-from halftrek.models import CGLSCM, Floats, total_effects
+from halftrek.models import CGLSCM, total_effects
 
 MANY = 24  # variables beyond which tetrads are not searched: their number grows with the fourth power
 NAUGHT = 1e-9  # a tetrad of correlations that is zero but for rounding
@@ -50,7 +50,7 @@ def beyond_independences(
     ]
 
 
-def tetrads(cov: Floats, ways: NDArray[np.intp]) -> Floats:
+def tetrads(cov: Floats, ways: Ints) -> Floats:
     """``s_ac s_bd - s_ad s_bc`` for lines (a, b, c, d)."""
     a, b, c, d = ways.T
     return np.asarray(cov[a, c] * cov[b, d] - cov[a, d] * cov[b, c])
@@ -95,9 +95,7 @@ def _slope(cov: Floats, way: tuple[int, int, int, int]) -> Floats:
     return H
 
 
-def _independent(
-    ways: NDArray[np.intp], model: CGLSCM, independences: list[tuple[str, str, tuple[str, ...]]]
-) -> NDArray[np.intp]:
+def _independent(ways: Ints, model: CGLSCM, independences: list[tuple[str, str, tuple[str, ...]]]) -> Ints:
     """Lines whose gradients are linearly independent of one another and of the independences, first come first kept."""
     cov = model.cov
     sd = np.sqrt(np.diag(cov))

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fit
-from halftrek.inference.checks.scores import Ints, RowForms
+from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.information.robust import cluster_correction, unit_squares
-from halftrek.models import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fit, fit_batch
 from halftrek.estimation.many.batch import joined
@@ -23,7 +24,6 @@ from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import contributions, count_clusters
-from halftrek.models import Floats
 from halftrek.notes import Note, note
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Patterns, RowBlock
 from halftrek.data.missing.gather import grouped
 from halftrek.errors import DataError
@@ -18,7 +19,6 @@ from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.inference.draws.resample import NUMBERS, Products, draw_counts, in_chunks, product
 from halftrek.inference.information.robust import cluster_correction, clusters_with_rows, is_clustered, rows_needed
-from halftrek.models import Floats
 
 HELD = 20_000_000  # numbers in the sums of one portion of replicates
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.draws.bootstrap import Replicates
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.how import How
-from halftrek.models import Floats
 
 if TYPE_CHECKING:
     from halftrek.inference.tables.parameters import Parameter

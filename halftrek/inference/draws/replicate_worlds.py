@@ -11,8 +11,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import BatchFit
-from halftrek.models import Floats, total_effects
+from halftrek.models import total_effects
 from halftrek.queries import Counterfactual, Potential
 from halftrek.queries.kinds.terms import Distribution, Probability, Quantile, Statistic, case_of, sums_of
 from halftrek.queries.kinds.variants import Event, Sum, single

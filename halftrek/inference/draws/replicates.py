@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.estimation import BatchFit
 from halftrek.inference.draws.replicate_worlds import (
@@ -15,7 +16,7 @@ from halftrek.inference.draws.replicate_worlds import (
     distribution_moments,
     term_values,
 )
-from halftrek.models import Floats, Gaussian, total_effects
+from halftrek.models import Gaussian, total_effects
 from halftrek.queries import (
     Counterfactual,
     DirectEffect,

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halftrek.arrays import Codes, Floats
 from halftrek.data import RowBlock
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.inference.information.robust import cluster_correction, rows_needed, sums_by
-from halftrek.models import Floats
 
 Progress = Callable[[int, int], None]
 
@@ -152,9 +152,7 @@ def _slices(units: Floats, size: int) -> Iterator[tuple[Floats, Floats | None]]:
         yield units[start : start + size], None
 
 
-def _add_draws(
-    sums: Floats, values: Floats, weights: Floats | None, taken: NDArray[np.int64], rng: np.random.Generator
-) -> None:
+def _add_draws(sums: Floats, values: Floats, weights: Floats | None, taken: Codes, rng: np.random.Generator) -> None:
     """Draw ``taken[b]`` of the values for each replicate, with replacement, and add them up."""
     for start, counts in draw_counts(len(values), weights, taken, rng):
         sums[start : start + len(counts)] += product(counts, values)
@@ -183,7 +181,7 @@ def product(counts: Floats, values: Floats) -> Floats:
 
 
 def draw_counts(
-    rows: int, weights: Floats | None, taken: NDArray[np.int64], rng: np.random.Generator
+    rows: int, weights: Floats | None, taken: Codes, rng: np.random.Generator
 ) -> Iterator[tuple[int, Floats]]:
     """How often each row is among ``taken[b]`` draws: the first replicate of some, and one line of counts for each.
 

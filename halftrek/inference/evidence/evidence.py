@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import complete_information, evaluate
@@ -25,7 +25,6 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import PatternInformation, pattern_information
 from halftrek.inference.information.information import Kind
 from halftrek.inference.kept import kept
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 PLENTY = 1.06  # growth of an interval up to which rows count as plenty: one of 95 % covers 93.6 % without it
@@ -73,7 +72,7 @@ class Support:
         """By how much an interval is wider than one for large samples."""
         return np.asarray(self.growth() * self.quantiles(level) / _normal(level))
 
-    def plenty(self, level: float = 0.95) -> NDArray[np.bool_]:
+    def plenty(self, level: float = 0.95) -> Flags:
         """Where an interval for large samples is right as it is."""
         return np.asarray(self.stretch(level) < PLENTY)
 
@@ -190,7 +189,7 @@ def _around(fit: Fit, variables: tuple[int, ...]) -> set[str]:
     return {*inside, *(u for v in inside for u in fit.graph.parents(v))}
 
 
-def _belongs(known: PatternInformation) -> NDArray[np.bool_]:
+def _belongs(known: PatternInformation) -> Flags:
     """Which parameter belongs to the equation of which variable."""
     space = known.space
     found = np.zeros((space.size, len(space.names)), dtype=bool)

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.inference.delta import with_intercepts
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import DistrictInformation, district_information
-from halftrek.models import Floats
 from halftrek.models.gaussian import pseudo_inverse
 from halftrek.queries.gradients import Gradient
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.estimation import BatchFit
 from halftrek.estimation.district.block import State, directions, evaluate, fisher, hessian
 from halftrek.estimation.district.district import make_problem
@@ -21,7 +21,6 @@ from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.evidence.strength import SHARE, ratios
 from halftrek.inference.groups.batch_gradients import Slopes, answers
 from halftrek.inference.information.information import FLAT, LEAK
-from halftrek.models import Floats
 from halftrek.queries import Query
 from halftrek.queries.derivatives import mapped
 
@@ -165,7 +164,7 @@ def batch_information(
     batch: BatchFit,
     options: Options,
     *,
-    touching: NDArray[np.bool_] | None = None,
+    touching: Flags | None = None,
     moments: tuple[Floats, Floats] | None = None,
 ) -> Iterator[BatchInformation]:
     """The information of every district (or of those with a variable in ``touching``) for each model.

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import BatchFit
-from halftrek.models import Floats, Gaussian, total_effects
+from halftrek.models import Gaussian, total_effects
 from halftrek.models.gaussian import pseudo_inverse
 from halftrek.queries import (
     Counterfactual,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.estimation import BatchFit, Fit, fit_batch
 from halftrek.estimation.data_kind import data_of
@@ -23,9 +23,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.estimation.status import Status
 from halftrek.inference.draws.missing_draws import draw_patterns
 from halftrek.inference.groups.estimates import Sample
-from halftrek.models import CGLSCM, Floats
-
-Ints = NDArray[np.intp]
+from halftrek.models import CGLSCM
 
 DRAWN = 1000  # groups to draw at least, all replicates together ...
 HOLED_DRAWN = 120  # ... and where some have missing values, for which each is a search of its own

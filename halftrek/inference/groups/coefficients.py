@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.estimation import Fit
 from halftrek.estimation.many.groups import GroupFits
 from halftrek.inference.groups.batch import BatchInformation, batch_information
 from halftrek.inference.groups.estimates import Sample
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import FLAT, LEAK
-from halftrek.models import Floats
 from halftrek.queries import DirectEffect
 from halftrek.queries.gradients import linearize
 
@@ -26,14 +25,14 @@ class Part:
     names: list[str]
     values: Floats
     spread: Floats
-    told: NDArray[np.bool_]
+    told: Flags
 
     def only(self, names: list[str]) -> Part:
         """Some of the coefficients."""
         keep = [self.names.index(name) for name in names]
         return Part(names, self.values[:, keep], self.spread[:, keep][:, :, keep], self.told[:, keep])
 
-    def within(self, told: NDArray[np.bool_]) -> Part:
+    def within(self, told: Flags) -> Part:
         """Where another sample tells them too."""
         return replace(self, told=self.told & told)
 
@@ -92,6 +91,6 @@ def _coefficients(block: BatchInformation, fits: GroupFits, T: Floats, n: Floats
     return Part(names, chosen, spread, ~lost & has_error(chosen, np.diagonal(spread, axis1=1, axis2=2)))
 
 
-def has_error(values: Floats, errors: Floats) -> NDArray[np.bool_]:
+def has_error(values: Floats, errors: Floats) -> Flags:
     """Where there is an estimate with a standard error."""
     return np.asarray(np.isfinite(values) & np.isfinite(errors) & (errors > 0.0))

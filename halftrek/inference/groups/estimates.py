@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import BatchFit, Fit
 from halftrek.estimation.many.groups import GroupFits
 from halftrek.estimation.options import Options
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.groups.batch import BatchEstimate, batch_estimate
-from halftrek.models import Floats, Gaussian
+from halftrek.models import Gaussian
 from halftrek.queries import Query, evaluate
 
 
@@ -29,12 +29,12 @@ class Sample:
     holed: Mapping[int, Fit]
 
     @property
-    def complete(self) -> NDArray[np.intp]:
+    def complete(self) -> Ints:
         """Places of the groups without holes."""
         return np.array([i for i in range(len(self.n)) if i not in self.holed], dtype=np.intp)
 
 
-def sample_of(fits: GroupFits, rows: NDArray[np.intp]) -> Sample:
+def sample_of(fits: GroupFits, rows: Ints) -> Sample:
     """Some of the groups."""
     place = {int(row): i for i, row in enumerate(rows)} if fits.holed else {}
     holed = {place[i]: fit for i, fit in fits.holed.items() if i in place}
@@ -47,7 +47,7 @@ def group_estimate(sample: Sample, options: Options, query: Query) -> tuple[Floa
     These are from the expected information, where values are missing from the observed.
     """
     rows = sample.complete
-    parts: list[tuple[NDArray[np.intp], Floats, Floats]] = []
+    parts: list[tuple[Ints, Floats, Floats]] = []
     if len(rows):
         found: BatchEstimate = batch_estimate(sample.batch.take(rows), options, query, sample.n[rows])
         parts.append((rows, found.values, found.errors))

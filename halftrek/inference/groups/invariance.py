@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError
 from halftrek.estimation import Fit, fit_batch
@@ -19,7 +19,6 @@ from halftrek.inference.groups.calibration import Drawn, redraw, summed
 from halftrek.inference.groups.coefficients import Part, coefficients_of_all, has_error
 from halftrek.inference.groups.estimates import Sample, group_estimate, sample_of
 from halftrek.inference.information.base import kind_of_data
-from halftrek.models import Floats
 from halftrek.queries import DirectEffect, Query
 
 Kind = Literal["likelihood ratio", "Wald", "Cochran's Q"]
@@ -74,7 +73,7 @@ def invariance_tests(fits: GroupFits, *, calibrate: bool = True, random_state: i
     return [*tests, *each] if len(names) > 1 else [*tests, each[0]]
 
 
-def usable_groups(fits: GroupFits) -> NDArray[np.intp]:
+def usable_groups(fits: GroupFits) -> Ints:
     """Groups whose fit reached a maximum; there must be two."""
     rows = np.flatnonzero(fits.batch.converged)
     if len(rows) < 2:
@@ -121,7 +120,7 @@ def cochran(values: Floats, errors: Floats) -> tuple[float, float, int]:
     return float(weight @ (values[told] - middle) ** 2), count - 1.0, count
 
 
-def equal_vectors(values: Floats, spread: Floats, told: NDArray[np.bool_]) -> tuple[float, float]:
+def equal_vectors(values: Floats, spread: Floats, told: Flags) -> tuple[float, float]:
     """Wald statistic and degrees of freedom of equal vectors, ``sum (t_g - t)' P_g (t_g - t)``.
 
     ``P_g`` is the precision of the entries that group tells; for others it is zero.
@@ -136,7 +135,7 @@ def equal_vectors(values: Floats, spread: Floats, told: NDArray[np.bool_]) -> tu
     return float(np.einsum("ga,gab,gb->", gap, precision, gap)), float(told.sum() - told.shape[1])
 
 
-def _all_equal(fits: GroupFits, rows: NDArray[np.intp], calibrate: bool, random_state: int) -> Invariance:
+def _all_equal(fits: GroupFits, rows: Ints, calibrate: bool, random_state: int) -> Invariance:
     sample = sample_of(fits, rows)
     if sample.holed:
         pooled = pooled_fit(fits, [fits.groups[int(i)] for i in rows])
@@ -234,18 +233,18 @@ def _joined(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def _unfitted(fits: GroupFits, rows: NDArray[np.intp]) -> str:
+def _unfitted(fits: GroupFits, rows: Ints) -> str:
     out = np.setdiff1d(np.arange(len(fits)), rows)
     return f"left out, for their fits reached no maximum: {_groups(fits, out)}" if len(out) else ""
 
 
-def _untold(fits: GroupFits, rows: NDArray[np.intp], told: NDArray[np.bool_]) -> str:
+def _untold(fits: GroupFits, rows: Ints, told: Flags) -> str:
     out = rows[~told]
     lacking = f"left out, for their data do not determine it: {_groups(fits, out)}" if len(out) else ""
     return _joined(lacking, _unfitted(fits, rows))
 
 
-def _partly_told(fits: GroupFits, rows: NDArray[np.intp], names: list[str], told: NDArray[np.bool_]) -> str:
+def _partly_told(fits: GroupFits, rows: Ints, names: list[str], told: Flags) -> str:
     """Of all coefficients together: which are not compared at all, and which groups count with some of theirs only."""
     count = told.sum(axis=0)
     never = [name for name, k in zip(names, count, strict=True) if k < 2]
@@ -257,7 +256,7 @@ def _partly_told(fits: GroupFits, rows: NDArray[np.intp], names: list[str], told
     )
 
 
-def _groups(fits: GroupFits, places: NDArray[np.intp]) -> str:
+def _groups(fits: GroupFits, places: Ints) -> str:
     shown = ", ".join(str(fits.keys[i]) for i in places[:SHOWN])
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return f"{len(places)} group{'s' if len(places) > 1 else ''} ({shown}{more})"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns, RowBlock, RowReader
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import data_of
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halftrek.inference.checks.mixture import Coordinates
     from halftrek.inference.checks.modification import Test
     from halftrek.inference.checks.robust_fit import RobustTest
-    from halftrek.inference.checks.scores import Flags, Ints, Relaxer, RowForms
+    from halftrek.inference.checks.scores import Relaxer, RowForms
     from halftrek.inference.draws.bootstrap import Maker
     from halftrek.inference.evidence.evidence import Support
     from halftrek.inference.factor import Columns, Slopes

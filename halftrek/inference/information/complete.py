@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.estimation.checks import well_posed
 from halftrek.inference.checks import constraints, mixture, relaxation, residuals, robust_fit
@@ -17,7 +18,6 @@ from halftrek.inference.information.dimension import district_dimension
 from halftrek.inference.information.districts import district_landscape
 from halftrek.inference.information.influence import Forms, influence
 from halftrek.inference.tables.parameters import district_parameters
-from halftrek.models import Floats
 
 
 def _covariance_error(fit: Fit, slope: Floats) -> float:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.data import Moments
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind
@@ -22,7 +22,6 @@ from halftrek.graphs import Graph
 from halftrek.identification.local.jacobian import model_dimension
 from halftrek.inference.information.incomplete import information_at, pattern_information
 from halftrek.inference.information.information import FLAT, district_information
-from halftrek.models import Floats
 from halftrek.simulation import random_model
 
 POINTS = (1, 2)  # seeds of random points
@@ -40,7 +39,7 @@ def district_dimension(fit: Fit) -> int:
     return max(plain + sum(map(_rank, spectra)), random_rank(fit.graph, fit.options))
 
 
-def _plain_covariances(fit: Fit) -> tuple[int, NDArray[np.bool_]]:
+def _plain_covariances(fit: Fit) -> tuple[int, Flags]:
     """How many covariances belong to variables without causes that all covary, and which variables are others.
 
     Data determine each of them, whatever it is; the information of hundreds of variables would not fit into memory.

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fit
 from halftrek.estimation.district.block import State, directions, evaluate, gradient, hessian
 from halftrek.estimation.district.district import make_problem
@@ -21,7 +22,6 @@ from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.information.information import fitted_parameters
 from halftrek.inference.information.landscape import (
-    Ints,
     Landscape,
     Point,
     Target,
@@ -29,7 +29,6 @@ from halftrek.inference.information.landscape import (
     small_model,
     variables_behind,
 )
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 BARRIER = 1e-9  # keeps W positive definite where it holds covariances beside loadings

@@ -13,8 +13,8 @@ from itertools import combinations
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.gather import grouped
 from halftrek.estimation import Fit
@@ -26,7 +26,6 @@ from halftrek.graphs import Graph
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.information import FLAT, Kind, solved
 from halftrek.inference.kept import kept
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 LARGE = 2500  # means and covariances whose information would be too much work
@@ -107,7 +106,7 @@ class RowScores:
         return len(self.means)
 
     @property
-    def at(self) -> NDArray[np.intp]:
+    def at(self) -> Ints:
         """The columns that matter: any."""
         return np.arange(len(self.shift))
 

@@ -13,18 +13,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fit
 from halftrek.estimation.district.block import directions, fisher
 from halftrek.estimation.plan import PAD, make_plan
 from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.delta import with_intercepts
 from halftrek.inference.information.information import FLAT, DistrictInformation, district_information, solved
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
-
-Ints = NDArray[np.intp]
 
 
 class Scores(RowForms, Protocol):

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.district.block import State, directions, evaluate, fisher, hessian
@@ -23,7 +23,7 @@ from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.information.base import kind_of_data
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.queries.gradients import Gradient
 
 Kind = Literal["expected", "observed"]
@@ -88,7 +88,7 @@ class DistrictInformation:
 
 
 def district_information(
-    fit: Fit, kind: Kind = "expected", *, touching: NDArray[np.bool_] | None = None
+    fit: Fit, kind: Kind = "expected", *, touching: Flags | None = None
 ) -> Iterator[DistrictInformation]:
     """The information of every district (or of those with a variable in ``touching``) at the fitted parameters."""
     refuse_missing(fit)

@@ -14,14 +14,14 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.errors import ModelError, QueryError
 from halftrek.estimation import Fit
 from halftrek.estimation.district.block import State
 from halftrek.estimation.missing.incomplete import Point as Seen
 from halftrek.graphs import Graph
-from halftrek.models import CGLSCM, Floats, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import (
     DirectEffect,
     ErrorCovariance,
@@ -33,8 +33,6 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import Gradient, linearize
-
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ class Landscape(ABC):
         found = (found + found.T) / 2.0
         return np.where(np.isfinite(found), found, 0.0)
 
-    def pattern(self) -> NDArray[np.bool_]:
+    def pattern(self) -> Flags:
         """Which places of the vector the target depends on, seen from a point in general position."""
         rng = np.random.default_rng(0)
         aside = rng.uniform(0.05, 0.1, len(self.start)) * rng.choice([-1.0, 1.0], len(self.start))

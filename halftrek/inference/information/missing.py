@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Moments
 from halftrek.data.weights import Counted, Sampled
 from halftrek.errors import DataError
@@ -31,7 +32,6 @@ from halftrek.inference.information.incomplete import (
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.missing_likelihood import missing_landscape
 from halftrek.inference.tables.parameters import whole_parameters
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 

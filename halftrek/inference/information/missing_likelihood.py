@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Patterns
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.information.landscape import Landscape, Point, Target, shifted, small_model, variables_behind
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 FLOOR = 1e-10  # of a noise variance, as a share of the variable's variance

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation.fast.alone import Layout, derivatives, fits_alone, layout_of, residuals
 from halftrek.estimation.plan import Plan, Task
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.models.kernels import inverse, quiet, share_left
 from halftrek.queries.gradients import Gradient
 

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Codes, Floats
 from halftrek.data import RowReader
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit
@@ -20,7 +20,6 @@ from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.kept import kept
-from halftrek.models import Floats
 from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
@@ -118,7 +117,7 @@ def contributions(fit: Fit, forms: Sequence[RowForms]) -> Iterator[tuple[Floats,
         yield sums[sums[:, 0] > 0.0, 1:], None  # without clusters whose rows were all left out
 
 
-def sums_by(codes: NDArray[np.int64], values: Floats, into: Floats) -> Floats:
+def sums_by(codes: Codes, values: Floats, into: Floats) -> Floats:
     """Sums of rows by the number of their cluster, added to what there is; grows with the clusters."""
     short = int(codes.max(initial=-1)) + 1 - len(into)
     if short > 0:

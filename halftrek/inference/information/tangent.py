@@ -14,15 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.information.information import FLAT, refuse_missing
-from halftrek.models import Floats
-
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.inference.evidence.rows_behind import has_rows
 from halftrek.inference.how import How, Interval
 from halftrek.inference.information.robust import is_clustered
-from halftrek.models import Floats
 from halftrek.notes import Note
 from halftrek.portable import Portable
 from halftrek.queries import Query

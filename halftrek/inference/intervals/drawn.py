@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.inference.draws.bootstrap import Kind, Replicates, about_failures, bootstrap_spread, replicates_of
@@ -15,7 +16,6 @@ from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
-from halftrek.models import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, scale_of
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.inference.evidence.evidence import support
 from halftrek.inference.evidence.row_needs import needs_rows
@@ -17,7 +18,6 @@ from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread
 from halftrek.inference.intervals.delta import Delta
 from halftrek.inference.intervals.robust import Robust, row_quantiles
 from halftrek.inference.profiles.profile import profile_intervals
-from halftrek.models import Floats
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.inference.evidence.evidence import Support, student_quantile, support
 from halftrek.inference.factor import Factor, Pieces, Slopes, moment_factor, row_factor
@@ -13,7 +14,6 @@ from halftrek.inference.how import How
 from halftrek.inference.information.influence import influence
 from halftrek.inference.information.robust import count_clusters, gradient_errors, is_clustered
 from halftrek.inference.intervals.base import IntervalKind, Spread
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient
 
 

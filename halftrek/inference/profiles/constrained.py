@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.inference.information.landscape import Landscape, Point
-from halftrek.models import Floats
 
 STIFF = 1e-8  # share of the largest curvature below which a direction counts as flat
 SADDLE = 1e-4  # share of the largest curvature, downwards, that shows a saddle

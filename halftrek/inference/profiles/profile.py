@@ -11,6 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import ConvergenceError, InputError
 from halftrek.estimation import Fit
 from halftrek.inference.information.base import kind_of_data
@@ -25,7 +26,7 @@ from halftrek.inference.profiles.walk import (
     return_beyond,
     start_walk,
 )
-from halftrek.models import Floats, Gaussian
+from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.inference.information.landscape import Landscape, Point
 from halftrek.inference.profiles.constrained import Held, best_at, local_model, moved_to, peak, returned
-from halftrek.models import Floats
 
 CLOSE = 1e-7  # how near to the cut a deviance has to come
 FAR = 1e5  # multiples of the first step beyond which an end counts as infinite

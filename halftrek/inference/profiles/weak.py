@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.estimation import Fit
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.districts import district_landscape
 from halftrek.inference.information.landscape import Landscape, Point, Target
 from halftrek.inference.profiles.constrained import Held, line_search, local_model, moved_to
-from halftrek.models import Floats
 from halftrek.notes import Note, note
 from halftrek.queries import Query
 

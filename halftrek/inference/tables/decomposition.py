@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from halftrek import upward
+from halftrek.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
@@ -17,7 +18,6 @@ from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.how import How
 from halftrek.inference.tables.effects import Measured, check_ends, columns_of, ends_of, measure
 from halftrek.inference.tables.legs import PathSum, along, total
-from halftrek.models import Floats
 from halftrek.notes import in_short, note
 from halftrek.portable import Portable
 from halftrek.queries import TotalEffect

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fit
 from halftrek.estimation.status import troubles
@@ -31,7 +32,6 @@ from halftrek.inference.tables.legs import (
     through,
     total,
 )
-from halftrek.models import Floats
 from halftrek.notes import Note, in_short, note
 
 Kind = Literal["all", "direct", "indirect", "total", "through"]

@@ -13,8 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.graphs import Graph
-from halftrek.models import CGLSCM, Floats, total_effects
+from halftrek.models import CGLSCM, total_effects
 from halftrek.queries import DirectEffect, PathEffect, Query, ThroughEffect, TotalEffect
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from halftrek import upward
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.estimation import Fit
 from halftrek.frames import as_frame
@@ -29,7 +30,6 @@ from halftrek.inference.tables.legs import (
     through,
     total,
 )
-from halftrek.models import Floats
 from halftrek.notes import Note, in_words, note
 from halftrek.portable import Portable
 from halftrek.queries import TotalEffect

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.options import Options
@@ -28,7 +29,6 @@ from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.intervals.robust import row_quantiles
 from halftrek.inference.tables.plain_parameters import plain_parameters
-from halftrek.models import Floats
 from halftrek.queries.gradients import Gradient, Scale
 
 NO_MEANS = "no means were given"

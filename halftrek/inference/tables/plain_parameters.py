@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fit
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.plain import FIRM, is_plain, plain_information
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.models.kernels import inverse
-
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from halftrek.arrays import Floats, Ints
 from halftrek.data.sources.tables import Table
 from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fit
@@ -19,7 +19,7 @@ from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
 from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
-from halftrek.models import CGLSCM, Floats
+from halftrek.models import CGLSCM
 from halftrek.notes import note
 from halftrek.queries import Counterfactual, Interventional, Query
 from halftrek.queries.derivatives import Gradient
@@ -27,7 +27,7 @@ from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
 
 Decide = Callable[[Query], Verdict]
 Unidentified = Literal["raise", "nan"]
-Places = NDArray[np.intp] | slice
+Places = Ints | slice
 
 ROWS = 4096  # rows that are worked on at a time: they stay in the cache, and products are too small to be shared out
 _SHIFT = re.compile(r"\s*([+*-])\s*(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)\s*$")

@@ -6,8 +6,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.models import CGLSCM, Floats, Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries.affine import joint_of
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.kinds.terms import Distribution, Probability, Quantile, Statistic, case_of, sums_of

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.models import Floats
 from halftrek.queries.affine import Joint
 from halftrek.queries.counterfactual import SINGULAR, contradiction, unit_columns
 from halftrek.queries.derivatives import Gradient

@@ -11,8 +11,8 @@ from math import isfinite
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.models import Floats
 from halftrek.queries.normal.events import End, density, direction_box, interval_probability
 
 

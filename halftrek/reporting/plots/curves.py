@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.reporting.plots.layout import Point
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 HEIGHT = 0.62  # of a node
 LETTER = 0.185  # width of a letter
 
 
-def curve(route: Sequence[Point]) -> NDArray[np.float64]:
+def curve(route: Sequence[Point]) -> Floats:
     """A smooth line through the points of a route: Catmull-Rom with centripetal steps, which makes no loops."""
     knots = np.array(route, dtype=float)
     if len(knots) == 2:
@@ -30,7 +28,7 @@ def curve(route: Sequence[Point]) -> NDArray[np.float64]:
     return np.vstack(pieces)
 
 
-def _catmull_rom(p: NDArray[np.float64], s: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
+def _catmull_rom(p: Floats, s: Floats, t: Floats) -> Floats:
     """Barry and Goldman's pyramid for one piece, from ``p[1]`` to ``p[2]``."""
 
     def mix(a: Any, b: Any, i: int, j: int) -> Any:
@@ -40,9 +38,7 @@ def _catmull_rom(p: NDArray[np.float64], s: NDArray[np.float64], t: NDArray[np.f
     return np.asarray(mix(mix(a, b, 0, 2), mix(b, c, 1, 3), 1, 2))
 
 
-def visible(
-    line: NDArray[np.float64], start: Point, start_width: float, end: Point, end_width: float
-) -> NDArray[np.float64]:
+def visible(line: Floats, start: Point, start_width: float, end: Point, end_width: float) -> Floats:
     """The part of a line between the borders of its two nodes."""
     outside = distance(line, start, start_width) > 0.03
     clear = distance(line, end, end_width) > 0.05
@@ -51,14 +47,14 @@ def visible(
     return line[first:last] if last - first >= 2 else line[[0, -1]]
 
 
-def distance(points: NDArray[np.float64], centre: Point, width: float) -> NDArray[np.float64]:
+def distance(points: Floats, centre: Point, width: float) -> Floats:
     """From the rounded border of a node, negative inside; one narrower than high is a dot of that width."""
     height = min(width, HEIGHT) or HEIGHT
     across = np.maximum(np.abs(points[:, 0] - centre[0]) - max(width - height, 0.0) / 2, 0.0)
     return np.asarray(np.hypot(across, points[:, 1] - centre[1]) - height / 2)
 
 
-def capsule(x: float, y: float, width: float, height: float = HEIGHT) -> NDArray[np.float64]:
+def capsule(x: float, y: float, width: float, height: float = HEIGHT) -> Floats:
     """The outline of a node: a circle, drawn out to the width of its name."""
     angle = np.linspace(0.0, 2.0 * np.pi, 90, endpoint=False)
     reach = max(width - height, 0.0) / 2

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import GraphError
 from halftrek.graphs import Graph, did_you_mean, edge_key, parse_edge_key
 from halftrek.reporting.plots.curves import HEIGHT, curve, node_width, visible
 from halftrek.reporting.plots.layout import Edge, Point, lay_out
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from halftrek.models import CGLSCM
     from halftrek.results.fit import Fit
 
@@ -44,7 +43,7 @@ class Stroke:
     """An edge between the borders of its nodes; ``dashed`` from something hidden, ``known`` unless not identified."""
 
     edge: Edge
-    line: NDArray[np.float64]
+    line: Floats
     straight: bool
     dashed: bool
     known: bool
@@ -230,9 +229,7 @@ def _labels(strokes: Sequence[Stroke], texts: Mapping[Edge, str], nodes: Sequenc
     return tuple(labels)
 
 
-def _free_place(
-    line: NDArray[np.float64], taken: Sequence[tuple[float, float, float]], others: NDArray[np.float64]
-) -> Point:
+def _free_place(line: Floats, taken: Sequence[tuple[float, float, float]], others: Floats) -> Point:
     """The place on the line with the most room around it; the middle if all are equal."""
 
     def room(share: float) -> float:
@@ -247,7 +244,7 @@ def _free_place(
 
 
 def _extent(
-    nodes: Sequence[Node], lines: Sequence[NDArray[np.float64]], labels: Sequence[Label]
+    nodes: Sequence[Node], lines: Sequence[Floats], labels: Sequence[Label]
 ) -> tuple[float, float, float, float]:
     xs = [node.x + side * node.width / 2 for node in nodes for side in (-1, 1)]
     ys = [node.y + side * HEIGHT / 2 for node in nodes for side in (-1, 1)]

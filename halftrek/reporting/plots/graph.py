@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from halftrek.arrays import Floats
 from halftrek.reporting.plots.curves import HEIGHT, capsule
 from halftrek.reporting.plots.drawing import Drawing, Identified, Stroke, edge_weights, make_drawing
 from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from halftrek.graphs import Graph
     from halftrek.models import CGLSCM
@@ -116,7 +114,7 @@ def _draw_stroke(ax: Axes, stroke: Stroke, points: float) -> None:
             _draw_head(ax, end, points, colour)
 
 
-def _draw_head(ax: Axes, line: NDArray[np.float64], points: float, colour: str) -> None:
+def _draw_head(ax: Axes, line: Floats, points: float, colour: str) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     behind = line[max(0, len(line) - 1 - max(2, len(line) // 30))]

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.reporting.plots.curves import HEIGHT
 from halftrek.reporting.plots.drawing import Drawing, Identified, Node, Stroke, make_drawing
 from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from halftrek.graphs import Graph
     from halftrek.models import CGLSCM
     from halftrek.results.fit import Fit
@@ -72,7 +71,7 @@ def _stroke(stroke: Stroke, place: _Place) -> str:
     return "\n".join(parts)
 
 
-def _head(line: NDArray[np.float64], place: _Place, colour: str) -> str:
+def _head(line: Floats, place: _Place, colour: str) -> str:
     tip = np.array(place(*line[-1]))
     behind = np.array(place(*line[max(0, len(line) - 1 - max(2, len(line) // 30))]))
     way = (tip - behind) / (np.linalg.norm(tip - behind) or 1.0)

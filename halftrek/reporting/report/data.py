@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.data import Patterns
 from halftrek.data.weights import Counted
 from halftrek.estimation.data_kind import data_of
@@ -31,7 +32,6 @@ from halftrek.reporting.document import (
 from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
-    from halftrek.models import Floats
     from halftrek.results.fit import Fit
 
 _COLUMNS = 80

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from halftrek.arrays import Floats
 from halftrek.data.categories import bare_names
 from halftrek.inference import How
 from halftrek.inference.information.base import kind_of_data
@@ -22,7 +23,6 @@ from halftrek.syntax import format_graph
 
 if TYPE_CHECKING:
     from halftrek.data import Moments
-    from halftrek.models import Floats
     from halftrek.results.fit import Fit
 
 _WIDEST = 24  # variables whose covariances are written out in the code
