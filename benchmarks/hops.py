@@ -14,7 +14,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 from types import FrameType
 
 import halftrek as ht
@@ -73,12 +73,14 @@ def main() -> None:
     graph = ht.graph(GRAPH)
     data = ht.simulation.random_model(graph, random_state=1).sample(1_000, random_state=2)
     fit = ht.fit(graph, data)
+    values = count(2)
     walks = {
         "ht.fit(graph, data)": walk_of(lambda: ht.fit(graph, data)),
         f'fit.query("{QUESTION}")': walk_of(lambda: fit.query(QUESTION)),
+        "fit.query, another question": walk_of(lambda: fit.query(f"P(y | do(x={next(values)}))")),
     }
     for request, walk in walks.items():
-        aim = AIM if request.startswith("fit.query") else ""
+        aim = AIM if request.endswith('")') else ""
         print(f"{request}: {len(walk.modules)} modules, {walk.changes} changes of room{aim}")
         if listing:
             print(*(f"  {module}" for module in walk.modules), sep="\n")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from halftrek.estimation import Fit
+from halftrek.memory import remembered
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -15,14 +16,12 @@ R = TypeVar("R")
 
 def kept(function: Callable[Concatenate[Fit, P], R]) -> Callable[Concatenate[Fit, P], R]:
     """A function of a fit (and of a few plain options) that is computed once."""
-    results: WeakKeyDictionary[Fit, dict[Any, R]] = WeakKeyDictionary()
+    results: WeakKeyDictionary[Fit, dict[Hashable, Any]] = WeakKeyDictionary()
 
     @wraps(function)
     def remembering(fit: Fit, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        mine = results.setdefault(fit, {})
         key = (args, tuple(sorted(kwargs.items())))
-        if key not in mine:  # two threads may both work it out, and then both have the same
-            mine[key] = function(fit, *args, **kwargs)
-        return mine[key]
+        # two threads may both work it out, and then both have the same
+        return remembered(results.setdefault(fit, {}), key, lambda: function(fit, *args, **kwargs))
 
     return remembering

@@ -21,6 +21,7 @@ from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.evidence.seen import seen_fit, seen_note
 from halftrek.inference.how import asked
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.kept import kept
 from halftrek.inference.profiles.profile import higher_start
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes import Note, note
@@ -67,8 +68,7 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     if higher is not None:
         found = answer(higher, query, crude=crude, **uncertainty)
         return replace(found, notes=(note("higher maximum", higher=higher.loglik - fitted.loglik), *found.notes))
-    said = _beside(fitted, query, result, verdict, judged)
-    notes = (*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
+    notes = _findings(fitted, query, result, verdict, judged)
     beside = crude_of(fitted, query, **uncertainty) if crude else None
     outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
     return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside)
@@ -100,6 +100,15 @@ def _from_higher_ground(fitted: Fitted, query: Query, result: float | Gaussian, 
     held = fitted.options
     again = refit(fitted, fitted.graph, noise=dict(held.noise), intercepts=dict(held.intercepts), start=start)
     return again if better(again, fitted) else None
+
+
+@kept
+def _findings(
+    fitted: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, judged: Judged
+) -> tuple[Note, ...]:
+    """Everything that there is to know of an answer."""
+    said = _beside(fitted, query, result, verdict, judged)
+    return (*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
 
 
 def _beside(

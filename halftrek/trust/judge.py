@@ -20,6 +20,7 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
+from halftrek.inference.kept import kept
 from halftrek.inference.profiles.weak import curvature
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
@@ -48,6 +49,7 @@ class Judged:
     notes: tuple[Note, ...]
 
 
+@kept
 def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
     """The uncertainty of an answer, by the kind of interval asked for or else the one that suits it."""
     rests = rests_of(fit, query)

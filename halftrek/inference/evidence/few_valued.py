@@ -20,6 +20,7 @@ from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import data_of
 from halftrek.graphs import Graph, quoted
 from halftrek.inference.evidence.rows_behind import codings
+from halftrek.inference.kept import kept
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import (
@@ -147,6 +148,7 @@ class _Known:
     kind: Kind
 
 
+@kept
 def _known(fit: Fit) -> Mapping[str, _Known]:
     data = data_of(fit)
     if data.kinds is None:

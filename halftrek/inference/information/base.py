@@ -14,6 +14,7 @@ from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns, RowBlock, RowReader
 from halftrek.estimation import Fit
 from halftrek.estimation.data_kind import data_of
+from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class DataKind:
     replicates: Maker
 
 
+@kept
 def kind_of_data(fit: Fit) -> DataKind:
     """The kind of the data behind a fit: the one place that knows which kinds there are."""
     from halftrek.inference.information.complete import COMPLETE
