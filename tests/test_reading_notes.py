@@ -1,6 +1,7 @@
 """What the text of a graph says and the graph does not hold: a warning where it is read, and a note of the graph."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import halftrek as ht
 
 
-def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_read(tmp_path):
+def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_read(tmp_path: Path) -> None:
     text = "m ~ a*x\ny ~ b*x\nab := a*b"
     (tmp_path / "model.lavaan").write_text(text)
     for read in (

@@ -7,8 +7,10 @@ tables must be the same in the new units.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import halftrek as ht
@@ -19,8 +21,6 @@ from halftrek.queries.gradients import linearize
 from halftrek.reporting import sensitivity
 from halftrek.simulation import random_graph, random_model
 from tests.units import Units, assert_close, without_numbers
-
-pd = pytest.importorskip("pandas")
 
 CLOSE = 1e-6
 ROWS = 240
@@ -108,7 +108,7 @@ def compare_tables(before, after, unit, *, loose: float = 0.0) -> None:
 # -- the questions ---------------------------------------------------------------------------------
 
 
-def test_large_numbers_have_errors():
+def test_large_numbers_have_errors() -> None:
     """Once the standard error was 0 and the interval one point."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
@@ -120,7 +120,7 @@ def test_large_numbers_have_errors():
 
 
 @pytest.mark.parametrize("interval", [None, "t", "robust", "sandwich"])
-def test_answers_follow_the_units(pair, interval):
+def test_answers_follow_the_units(pair: tuple[str, bool], interval: str | None) -> None:
     name, units, before, after = pair
     plain = Units.none(units.scale)
     holes = before.patterns is not None
@@ -133,7 +133,7 @@ def test_answers_follow_the_units(pair, interval):
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "parametric", "profile"])
-def test_drawn_and_profiled_intervals_follow_the_units(interval):
+def test_drawn_and_profiled_intervals_follow_the_units(interval: str) -> None:
     data = rows_of("front door", holes=False)
     units = Units.wild(data, seed=4)
     plain = Units.none(data)
@@ -150,7 +150,7 @@ def test_drawn_and_profiled_intervals_follow_the_units(interval):
 
 
 @pytest.mark.parametrize("holes", [False, True])
-def test_what_data_contradict_does_not_depend_on_units(holes):
+def test_what_data_contradict_does_not_depend_on_units(holes: bool) -> None:
     data = rows_of("front door", holes)
     units = Units.wild(data, seed=11)
     wrong = "w; x -> m -> y"
@@ -162,7 +162,7 @@ def test_what_data_contradict_does_not_depend_on_units(holes):
         assert any(n.level == "doubt" for n in asked[0].notes)
 
 
-def test_weak_instruments_are_weak_in_any_units():
+def test_weak_instruments_are_weak_in_any_units() -> None:
     data = rows_of("instrument", holes=True)
     data["x"] = data["x"] + 40.0 * np.random.default_rng(1).normal(size=ROWS)
     units = Units.wild(data, seed=7)
@@ -175,7 +175,7 @@ def test_weak_instruments_are_weak_in_any_units():
     assert_close(strong[1], strong[0], strong[0], 1e-4)
 
 
-def test_a_small_step_of_a_large_variable_is_not_lost_in_the_means():
+def test_a_small_step_of_a_large_variable_is_not_lost_in_the_means() -> None:
     """One dollar, where x is trillions: the difference of two means is a part in 1e14 of either."""
     data = rows_of("front door", holes=False)
     units = Units({"w": 1.0, "x": 5e13, "m": 1.0, "y": 2.0}, {"w": 0.0, "x": 5e14, "m": 0.0, "y": 1.0})
@@ -195,7 +195,7 @@ def test_a_small_step_of_a_large_variable_is_not_lost_in_the_means():
 
 
 @pytest.mark.parametrize("question", ["P(y_{x=@x:0} | x=@x:0, y=@y:1)", "Var[y | do(x=@x:1)] / Var[y | do(x=@x:0)]"])
-def test_what_is_certain_has_no_error_in_any_units(question):
+def test_what_is_certain_has_no_error_in_any_units(question: str) -> None:
     data = rows_of("front door", holes=False)
     for units in (Units.none(data), Units.wild(data, seed=6)):
         answer = ht.fit(GRAPHS["front door"], units.rows(data)).query(units.text(question))
@@ -203,7 +203,7 @@ def test_what_is_certain_has_no_error_in_any_units(question):
         assert not answer.warnings
 
 
-def test_random_graphs_follow_the_units():
+def test_random_graphs_follow_the_units() -> None:
     rng = np.random.default_rng(8)
     asked = 0
     for seed in range(8):
@@ -244,7 +244,7 @@ def compare_measures(units: Units, before: Fit, after: Fit) -> None:
             assert_close(b[key], a[key], abs(a[key]) + 0.1, CLOSE, key)
 
 
-def test_measures_and_checks_follow_the_units(pair):
+def test_measures_and_checks_follow_the_units(pair: tuple[str, bool]) -> None:
     _, units, before, after = pair
     compare_measures(units, before, after)
     names = list(before.model.names)
@@ -263,10 +263,10 @@ def test_measures_and_checks_follow_the_units(pair):
 
 
 @pytest.mark.parametrize("interval", ["delta", "robust"])
-def test_parameters_follow_the_units(pair, interval):
+def test_parameters_follow_the_units(pair: tuple[str, bool], interval: str) -> None:
     _, units, before, after = pair
 
-    def scale(table):
+    def scale(table: Any):
         of = [(units.scale.get(r.lhs, 1.0), r.op, units.scale.get(r.rhs, 1.0)) for r in table.itertuples()]
         return np.array([{"~": y / x, "~~": y * x, "=~": x}[op] for y, op, x in of])
 
@@ -281,10 +281,10 @@ def test_parameters_follow_the_units(pair, interval):
         assert_close(here, before.model.mu[i], far, 1e-9)
 
 
-def test_effects_follow_the_units(pair):
+def test_effects_follow_the_units(pair: tuple[str, bool]) -> None:
     name, units, before, after = pair
 
-    def scale(table):
+    def scale(table: Any):
         return np.array([units.factor(f"{e}/{c}") for c, e in zip(table["cause"], table["effect"], strict=True)])
 
     compare_tables(before.effects(), after.effects(), scale)
@@ -298,7 +298,7 @@ def test_effects_follow_the_units(pair):
         assert_close(split[1].proportion.fieller, split[0].proportion.fieller, 1.0, CLOSE)
 
 
-def test_counterfactual_tables_follow_the_units():
+def test_counterfactual_tables_follow_the_units() -> None:
     for holes in (False, True):
         data = rows_of("front door", holes)
         units = Units.wild(data, seed=9)
@@ -317,7 +317,7 @@ def test_counterfactual_tables_follow_the_units():
             assert_close((after[column] - shift) / units.scale["y"], before[column], size, 2 * CLOSE, column)
 
 
-def test_comparisons_and_sensitivity_follow_the_units():
+def test_comparisons_and_sensitivity_follow_the_units() -> None:
     for holes in (False, True):
         data = rows_of("front door", holes)
         units = Units.wild(data, seed=3)
@@ -335,7 +335,7 @@ def test_comparisons_and_sensitivity_follow_the_units():
         assert_close(curves[1].estimates / units.factor("y/x"), curves[0].estimates, 1.0, 1e-5)
 
 
-def test_covariances_alone_and_tiny_variables():
+def test_covariances_alone_and_tiny_variables() -> None:
     """A standard deviation of 1e-13 is no constant, with holes or without."""
     data = rows_of("front door", holes=True)
     tiny = {v: 1e-13 * x for v, x in data.items()}
@@ -347,7 +347,7 @@ def test_covariances_alone_and_tiny_variables():
 
 
 @pytest.mark.parametrize("holes", [False, True])
-def test_groups_follow_the_units(holes):
+def test_groups_follow_the_units(holes: bool) -> None:
     data = rows_of("front door", holes)
     units = Units.wild(data, seed=5)
     plain = Units.none(data)

@@ -88,7 +88,7 @@ def rows_objective(
     return float(value)
 
 
-def slope(value, at: np.ndarray, h: float = 1e-5) -> np.ndarray:
+def slope(value: float, at: np.ndarray, h: float = 1e-5) -> np.ndarray:
     out = np.zeros_like(at)
     for place in np.ndindex(at.shape):
         up, down = at.copy(), at.copy()
@@ -173,7 +173,7 @@ def test_ascent_never_goes_down_and_finds_the_top() -> None:
 
 
 @pytest.mark.parametrize("mask", ["edge", "ancestor"])
-def test_likelihood_never_falls_over_the_iterations(mask) -> None:
+def test_likelihood_never_falls_over_the_iterations(mask: str) -> None:
     data = moments_of(NAPKIN.sample(500, 1), NAPKIN.names)
     path = [
         cgl_go(NAPKIN.graph, data, mask=mask, random_state=3, max_iter=k, tol=0.0).loglik

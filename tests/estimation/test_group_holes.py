@@ -6,8 +6,11 @@ import json
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.optimize import minimize
 
@@ -20,8 +23,6 @@ from halftrek.estimation.many.pooling import pooled_fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.groups.estimates import sample_of
 from halftrek.simulation import random_model
-
-pd = pytest.importorskip("pandas")
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 CASES = Path(__file__).parents[1] / "reference" / "cases"
@@ -56,7 +57,7 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def fits(frame) -> ht.GroupFits:
+def fits(frame: pd.DataFrame) -> ht.GroupFits:
     return ht.fit(FRONT_DOOR, frame, by="segment")
 
 
@@ -64,7 +65,7 @@ def fits(frame) -> ht.GroupFits:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_group_is_as_if_fitted_alone(frame, fits, question):
+def test_every_group_is_as_if_fitted_alone(frame: pd.DataFrame, fits: ht.GroupFits, question: str) -> None:
     assert sorted(fits.holed) == [1, 2]
     found = fits.query(question, level=0.9, interval="delta")
     for key, rows in frame.groupby("segment"):
@@ -87,7 +88,7 @@ def test_every_group_is_as_if_fitted_alone(frame, fits, question):
     ],
     ids=["held intercept", "label and noise", "factor"],
 )
-def test_options_hold_in_every_group(graph, options):
+def test_options_hold_in_every_group(graph: ht.Graph, options: dict[str, Any]) -> None:
     frame = table(graph, groups=2)
     fits = ht.fit(graph, frame, by="segment", **options)
     found = fits.effect("x", "y", interval="delta").set_index("group")
@@ -99,7 +100,7 @@ def test_options_hold_in_every_group(graph, options):
         assert found.loc[key, "se"] == pytest.approx(answer.se, rel=1e-4)
 
 
-def test_the_table_says_what_is_missing(frame, fits):
+def test_the_table_says_what_is_missing(frame: pd.DataFrame, fits: ht.GroupFits) -> None:
     found = fits.effect("x", "y").set_index("group")
     rows = frame[frame["segment"] == "g1"][list(FRONT_DOOR.observed)].dropna(how="all")
     assert found["note"].tolist()[0] == ""
@@ -110,7 +111,7 @@ def test_the_table_says_what_is_missing(frame, fits):
     assert fits["g0"].patterns is None
 
 
-def test_weights_count_rows(frame):
+def test_weights_count_rows(frame: pd.DataFrame) -> None:
     values = frame[list(FRONT_DOOR.observed)]
     weights = np.random.default_rng(3).integers(1, 4, len(frame)).astype(float)
     repeated = frame.loc[frame.index.repeat(weights.astype(int))]
@@ -120,8 +121,7 @@ def test_weights_count_rows(frame):
     assert first.groups.n.tolist() == second.groups.n.tolist()
 
 
-def test_rows_may_come_from_anywhere(frame, fits, tmp_path):
-    pl = pytest.importorskip("polars")
+def test_rows_may_come_from_anywhere(frame: pd.DataFrame, fits: ht.GroupFits, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "rows.csv", index=False)
     names = list(FRONT_DOOR.observed)
     for other in (
@@ -135,13 +135,15 @@ def test_rows_may_come_from_anywhere(frame, fits, tmp_path):
         assert other.batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 
 
-def test_blocks_of_rows_are_put_together(frame, fits, monkeypatch):
+def test_blocks_of_rows_are_put_together(
+    frame: pd.DataFrame, fits: ht.GroupFits, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_module("halftrek.data.rows"), "BLOCK", 17)
     again = ht.fit(FRONT_DOOR, frame, by="segment")
     assert again.batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 
 
-def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
+def test_groups_that_cannot_be_fitted_fail_alone_and_say_why() -> None:
     frame = table(groups=6)
     frame.loc[frame["segment"] == "g1", "m"] = np.nan
     frame.loc[frame["segment"] == "g2", "m"] = frame.loc[frame["segment"] == "g2", "m"].where(lambda s: s.isna(), 7.1)
@@ -163,7 +165,7 @@ def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
         fits["g1"]
 
 
-def test_pairs_that_no_row_has_both_of_are_named():
+def test_pairs_that_no_row_has_both_of_are_named() -> None:
     frame = table(groups=2, share=0.0)
     holes = frame["segment"] == "g1"
     first = holes & (frame.groupby("segment").cumcount() < 40)
@@ -173,7 +175,7 @@ def test_pairs_that_no_row_has_both_of_are_named():
     assert note == "85 of 85 rows incomplete; no row has both m and w"
 
 
-def test_rows_without_any_value_leave_a_group_complete(frame):
+def test_rows_without_any_value_leave_a_group_complete(frame: pd.DataFrame) -> None:
     rows = frame[frame["segment"] == "g0"].copy()
     rows.loc[rows.index[:3], list(FRONT_DOOR.observed)] = np.nan
     fits = ht.fit(FRONT_DOOR, rows, by="segment")
@@ -182,7 +184,7 @@ def test_rows_without_any_value_leave_a_group_complete(frame):
     assert fits.groups.n.tolist() == [77]
 
 
-def test_a_saved_table_of_fits_is_the_same(fits, tmp_path):
+def test_a_saved_table_of_fits_is_the_same(fits: ht.GroupFits, tmp_path: Path) -> None:
     fits.save(tmp_path / "fits.json")
     loaded = ht.load(tmp_path / "fits.json")
     for question in QUESTIONS[:5]:
@@ -194,7 +196,7 @@ def test_a_saved_table_of_fits_is_the_same(fits, tmp_path):
 # -- are groups alike? -----------------------------------------------------------------------------
 
 
-def test_lavaan_by_month():
+def test_lavaan_by_month() -> None:
     """Estimates and errors of each month, and the likelihood ratio of one covariance structure for all."""
     expected = json.loads((CASES / "fiml_by_month.json").read_text())
     graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
@@ -211,14 +213,14 @@ def test_lavaan_by_month():
     assert alike["df"] == expected["df"]
 
 
-def test_one_structure_for_all_by_brute_force(fits):
+def test_one_structure_for_all_by_brute_force(fits: ht.GroupFits) -> None:
     """Model and means of all groups at once, by a general optimiser."""
     data = [fits.groups[i] for i in range(2)]
     found = pooled_fit(fits, data)
     space = make_space(FRONT_DOOR, FRONT_DOOR.observed, found.options)
     p = len(FRONT_DOOR)
 
-    def loss(v):
+    def loss(v: str):
         cov = space.moments(v[2 * p :])[1]
         together = put_together(data, v[: 2 * p].reshape(2, p))
         with np.errstate(all="ignore"):
@@ -233,7 +235,7 @@ def test_one_structure_for_all_by_brute_force(fits):
     assert -end.fun == pytest.approx(found.loglik, abs=1e-4)
 
 
-def test_coefficients_of_different_equations_vary_together(fits):
+def test_coefficients_of_different_equations_vary_together(fits: ht.GroupFits) -> None:
     """The Wald test of all coefficients, with their covariance from second differences of the likelihood."""
     pair = sample_of(fits, np.array([1, 2]))
     two = replace(
@@ -270,7 +272,7 @@ def inverse_hessian(fit: ht.Fit, at: list[tuple[int, int]]) -> np.ndarray:
     return np.linalg.inv(-H)[np.ix_(owner, owner)]
 
 
-def test_p_values_allow_for_few_rows():
+def test_p_values_allow_for_few_rows() -> None:
     """Groups of one model with 14 rows, some with holes: the statistic is too large on average, and p is not."""
     model = random_model(ht.graph("x -> m -> y"), random_state=2)
     rng = np.random.default_rng(5)
@@ -290,7 +292,7 @@ def test_p_values_allow_for_few_rows():
 
 
 @pytest.mark.parametrize("question", ["x ~> y", "P(y, m | do(x=2), w=0.5)", "P(y_{x=1} | x=0, w=0.3)"])
-def test_few_rows_get_the_interval_of_one_fit(question):
+def test_few_rows_get_the_interval_of_one_fit(question: str) -> None:
     """Student's t with the observed information, as for each group alone; large samples on request."""
     frame = table(rows=14, share=0.06, seed=2)
     fits = ht.fit(FRONT_DOOR, frame, by="segment")
@@ -306,7 +308,7 @@ def test_few_rows_get_the_interval_of_one_fit(question):
         fits.query(question, interval="robust")
 
 
-def test_many_small_groups_are_covered():
+def test_many_small_groups_are_covered() -> None:
     """300 groups of 6 rows."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import halftrek as ht
@@ -10,8 +16,6 @@ from halftrek.comparison.groups import NO_INFORMATION
 from halftrek.data.groups import group_reader, read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
 from halftrek.simulation import random_model
-
-pd = pytest.importorskip("pandas")
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 QUESTIONS = [
@@ -49,7 +53,7 @@ def table(graph: ht.Graph, groups: int = 5, rows: int = 300, seed: int = 0) -> p
     ],
     ids=["front-door", "held intercept", "label", "factor"],
 )
-def test_every_group_is_as_if_fitted_alone(graph, options):
+def test_every_group_is_as_if_fitted_alone(graph: ht.Graph, options: dict[str, Any]) -> None:
     frame = table(graph, groups=3)
     fits = ht.fit(graph, frame, by="segment", **options)
     question = "x ~> y"
@@ -69,7 +73,7 @@ def test_every_group_is_as_if_fitted_alone(graph, options):
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_kind_of_question_as_alone(question):
+def test_every_kind_of_question_as_alone(question: str) -> None:
     frame = table(FRONT_DOOR, groups=2)
     fits = ht.fit(FRONT_DOOR, frame, by="segment")
     found = fits.query(question, level=0.9, interval="delta")
@@ -84,12 +88,12 @@ def test_every_kind_of_question_as_alone(question):
             assert mine["outcome"].tolist() == list(map(str, answer.distribution.names))
 
 
-def test_effect_is_the_question():
+def test_effect_is_the_question() -> None:
     fits = ht.fit(FRONT_DOOR, table(FRONT_DOOR), by="segment")
     pd.testing.assert_frame_equal(fits.effect("x", "y"), fits.query("x ~> y"))
 
 
-def test_one_corner_that_is_not_identified_spoils_nothing():
+def test_one_corner_that_is_not_identified_spoils_nothing() -> None:
     graph = ht.graph("x -> m -> y; x <-> y; a -> b; a <-> b")
     fits = ht.fit(graph, table(graph, groups=2), by="segment")
     assert np.isfinite(fits.query("x ~> y")["se"]).all()
@@ -103,7 +107,7 @@ def test_one_corner_that_is_not_identified_spoils_nothing():
 # -- moments by group -----------------------------------------------------------------------------
 
 
-def test_moments_by_group_are_those_of_each_group():
+def test_moments_by_group_are_those_of_each_group() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((150_000, 2)) * [1.0, 1e-3] + [3.0, 1e6], columns=["x", "y"])
     frame["k"] = rng.integers(0, 40, len(frame))
@@ -119,8 +123,7 @@ def test_moments_by_group_are_those_of_each_group():
             assert found.cov[i] == pytest.approx(np.cov((X - X[0]).T, aweights=w, ddof=0), rel=1e-9, abs=1e-14)
 
 
-def test_groups_from_every_source(tmp_path):
-    pl, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+def test_groups_from_every_source(tmp_path: Path) -> None:
     frame = table(FRONT_DOOR, groups=3)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     frame.to_parquet(tmp_path / "rows.parquet")
@@ -141,7 +144,7 @@ def test_groups_from_every_source(tmp_path):
     )
 
 
-def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
+def test_groups_that_cannot_be_fitted_fail_alone_and_say_why() -> None:
     frame = table(FRONT_DOOR, groups=4)
     frame.loc[frame["segment"] == "g1", "m"] = 7.1
     frame = frame[(frame["segment"] != "g2") | (frame.groupby("segment").cumcount() < 3)]
@@ -162,7 +165,7 @@ def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
         fits.invariance()
 
 
-def test_rows_with_holes_are_left_out_and_counted():
+def test_rows_with_holes_are_left_out_and_counted() -> None:
     frame = table(FRONT_DOOR, groups=2)
     frame.loc[frame.index[frame["segment"] == "g1"][:7], "m"] = np.nan
     fits = ht.fit(FRONT_DOOR, frame, by="segment", missing="drop")
@@ -178,7 +181,7 @@ def test_rows_with_holes_are_left_out_and_counted():
         ht.fit(FRONT_DOOR, frame, by="segment", missing="error")
 
 
-def test_no_information_is_said():
+def test_no_information_is_said() -> None:
     """An instrument without any strength in one group, exactly: that group has no interval."""
     graph = ht.graph("z -> x -> y; x <-> y")
     model = random_model(graph, random_state=1)
@@ -195,12 +198,12 @@ def test_no_information_is_said():
 
 
 @pytest.mark.parametrize("option", [{"cluster": "segment"}, {"method": "cgl-go"}, {"names": ["x"]}])
-def test_options_of_one_fit_are_refused(option):
+def test_options_of_one_fit_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="groups"):
         ht.fit(FRONT_DOOR, table(FRONT_DOOR, groups=2), by="segment", **option)
 
 
-def test_a_group_column_that_is_a_variable_or_missing_is_refused():
+def test_a_group_column_that_is_a_variable_or_missing_is_refused() -> None:
     frame = table(FRONT_DOOR, groups=2)
     with pytest.raises(DataError, match="variable of the graph"):
         ht.fit(FRONT_DOOR, frame, by="w")
@@ -228,7 +231,7 @@ def alike(seed: int, n: tuple[int, ...], scale: float = 1.0) -> dict[str, ht.Mom
     return groups
 
 
-def test_the_likelihood_ratio_by_hand():
+def test_the_likelihood_ratio_by_hand() -> None:
     """One covariance for all groups: the pooled one within groups, with the means of each."""
     groups = alike(0, (200, 300))
     fits = ht.fit(FRONT_DOOR, groups)
@@ -241,7 +244,7 @@ def test_the_likelihood_ratio_by_hand():
     assert row["df"] == 9  # four coefficients, four variances, one covariance
 
 
-def test_cochran_by_hand():
+def test_cochran_by_hand() -> None:
     fits = ht.fit(FRONT_DOOR, alike(1, (200, 300, 250)))
     rows = fits.query("x ~> y", interval="delta")
     w = 1.0 / rows["se"] ** 2
@@ -251,14 +254,14 @@ def test_cochran_by_hand():
     assert found["df"][0] == 2
 
 
-def test_scaled_groups_differ_in_errors_and_not_in_coefficients():
+def test_scaled_groups_differ_in_errors_and_not_in_coefficients() -> None:
     found = ht.fit(FRONT_DOOR, alike(2, (800, 800), scale=2.0)).invariance().set_index("hypothesis")
     assert found.loc["everything equal", "p"] < 1e-6
     assert found.loc["all coefficients equal", "p"] > 0.01
     assert found.loc["everything equal", "verdict"] == "groups differ"
 
 
-def test_one_coefficient_that_differs_is_found():
+def test_one_coefficient_that_differs_is_found() -> None:
     groups = alike(3, (800, 800))
     model = random_model(FRONT_DOOR, random_state=7)
     T = np.array(model.T)
@@ -273,7 +276,7 @@ def test_one_coefficient_that_differs_is_found():
 
 
 @pytest.mark.parametrize("question", [None, "x ~> y"], ids=["all", "one answer"])
-def test_p_values_hold_for_many_small_groups(question):
+def test_p_values_hold_for_many_small_groups(question: str | None) -> None:
     """600 groups of 15 rows: the plain chi-square is certain that groups which are alike differ."""
     found = [ht.fit(FRONT_DOOR, alike(seed, (15,) * 600)) for seed in range(4)]
     p = np.array([fits.invariance(question)["p"].iloc[0] for fits in found])
@@ -301,7 +304,7 @@ def chain(seed: int, n: int, groups: int):
         ("x -> m -> y; m <-> y", 15, 400, 4),
     ],
 )
-def test_drawn_groups_that_tell_nothing_do_not_spoil_the_tests(graph, seed, n, groups):
+def test_drawn_groups_that_tell_nothing_do_not_spoil_the_tests(graph: str, seed: int, n: int, groups: int) -> None:
     """Some data that are drawn again have no information about a coefficient: those are left out."""
     fits = ht.fit(graph, chain(seed, n, groups), by="g")
     found = fits.invariance()
@@ -313,7 +316,7 @@ def test_drawn_groups_that_tell_nothing_do_not_spoil_the_tests(graph, seed, n, g
     assert found["statistic"].iloc[3] == pytest.approx((w * (rows["estimate"] - middle) ** 2).sum())
 
 
-def test_groups_that_cannot_tell_are_left_out_by_name():
+def test_groups_that_cannot_tell_are_left_out_by_name() -> None:
     fits = ht.fit("x -> m -> y; m <-> y", chain(0, 480, 40), by="g")
     dead = [k for k, text in zip(fits.keys, fits.query("m -> y")["status"], strict=True) if NO_INFORMATION in text]
     assert dead == [32]
@@ -329,7 +332,7 @@ def test_groups_that_cannot_tell_are_left_out_by_name():
     )
 
 
-def test_one_group_that_tells_is_too_few_and_failed_groups_are_named():
+def test_one_group_that_tells_is_too_few_and_failed_groups_are_named() -> None:
     graph = ht.graph("z -> x -> y; x <-> y")
     model = random_model(graph, random_state=1)
     dead = np.array(model.cov)

@@ -16,11 +16,12 @@ from halftrek.estimation.fast.single import Found, fits_alone, newton_single
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Task, make_plan
 from halftrek.estimation.solve import gather
+from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.strategies import models
 
 
-def both(model, cov):
+def both(model: CGLSCM, cov: np.ndarray):
     for task in make_plan(model.graph, model.names, Options()).tasks:
         G, scale = gather((task,), cov[None])
         problem = make_problem(task, G, scale)
@@ -29,7 +30,7 @@ def both(model, cov):
 
 @given(model=models(most=6))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_the_same_maximum_of_sampled_moments(model):
+def test_the_same_maximum_of_sampled_moments(model: CGLSCM) -> None:
     cov = np.cov(model.sample(400, random_state=1), rowvar=False)
     for shape, alone, batch in both(model, cov):
         assert fits_alone(shape)
@@ -43,7 +44,7 @@ def test_the_same_maximum_of_sampled_moments(model):
         np.testing.assert_allclose(alone.W, W[0], atol=1e-7)
 
 
-def test_it_serves_most_districts():
+def test_it_serves_most_districts() -> None:
     found = total = 0
     for seed in range(20):
         graph = random_graph(12, n_edges=20, n_bidirected=6, bow_free=True, random_state=seed)
@@ -56,7 +57,7 @@ def test_it_serves_most_districts():
     assert found > 0.9 * total
 
 
-def test_what_is_no_maximum_is_left_to_others():
+def test_what_is_no_maximum_is_left_to_others() -> None:
     """Moments that no district of this shape can come near: an indefinite matrix."""
     model = random_model(random_graph(3, n_edges=2, n_bidirected=1, bow_free=True, random_state=0), random_state=0)
     task = make_plan(model.graph, model.names, Options()).tasks[0]
@@ -65,7 +66,7 @@ def test_what_is_no_maximum_is_left_to_others():
     assert newton_single(task.shape, G) is None
 
 
-def test_a_piece_that_is_done_again_keeps_its_fields_apart():
+def test_a_piece_that_is_done_again_keeps_its_fields_apart() -> None:
     """Pieces of single data sets share arrays between fields; doing a member again must not write through them."""
     shape = Shape(2, (1,), ((0, 1),), (0, 1))
     task = Task(shape, (0, 1), (0,), (0, 1), ())

@@ -10,6 +10,7 @@ from halftrek.estimation import fit
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
 from halftrek.queries import Interventional, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.strategies import models
@@ -24,7 +25,7 @@ def differences(function, theta, h=1e-6):
 
 @given(model=models(bows=True))
 @SETTINGS
-def test_a_model_goes_in_and_its_moments_come_out(model):
+def test_a_model_goes_in_and_its_moments_come_out(model: CGLSCM) -> None:
     space = make_space(model.graph, model.names, Options())
     mean, cov = space.moments(space.vector(model))
     np.testing.assert_allclose(mean, model.mean, atol=1e-9)
@@ -33,7 +34,7 @@ def test_a_model_goes_in_and_its_moments_come_out(model):
 
 @given(model=models(bows=True))
 @SETTINGS
-def test_derivatives_of_the_moments_are_differences(model):
+def test_derivatives_of_the_moments_are_differences(model: CGLSCM) -> None:
     space = make_space(model.graph, model.names, Options())
     theta = space.vector(model)
     dmean, dcov = space.jacobian(theta)
@@ -41,7 +42,7 @@ def test_derivatives_of_the_moments_are_differences(model):
     np.testing.assert_allclose(dcov, differences(lambda x: space.moments(x)[1], theta), atol=1e-6)
 
 
-def test_a_gradient_is_pulled_to_the_parameters():
+def test_a_gradient_is_pulled_to_the_parameters() -> None:
     """Through labels, fixed values, loadings and a fixed intercept at once."""
     graph = Graph(
         directed=[("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -92,7 +94,9 @@ def test_napkin_has_the_papers_parameters() -> None:
         ("napkin", {"X1": 1.0}, "X4", -1.068, 2.3248),
     ],
 )
-def test_models_answer_as_the_papers_original_column(name, do, outcome, mean, variance) -> None:
+def test_models_answer_as_the_papers_original_column(
+    name: str, do: dict[str, Any], outcome: str, mean: float, variance: float
+) -> None:
     answer = catalog(name).model.do(do).distribution(outcome)
     assert answer.mean[0] == pytest.approx(mean, abs=1e-12)
     assert answer.variance[0] == pytest.approx(variance, abs=1e-12)

@@ -20,7 +20,7 @@ from halftrek.syntax import format_graph, parse_graph
 NAMES = "abcdefgh"
 
 
-def _both(seed):
+def _both(seed: int):
     """A random graph with blocks, and the same with all pairs written out."""
     rng = random.Random(seed)
     order = list(NAMES)
@@ -36,7 +36,7 @@ def _both(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_everything_is_the_same(seed):
+def test_everything_is_the_same(seed: int) -> None:
     kept, written = _both(seed)
     assert isinstance(kept.bidirected, Arcs)
     assert isinstance(written.bidirected, tuple)
@@ -75,7 +75,7 @@ def test_everything_is_the_same(seed):
             assert parse_graph(format_graph(kept, syntax), syntax) == written
 
 
-def test_different_graphs_differ():
+def test_different_graphs_differ() -> None:
     kept = Graph([], Arcs((), ("abc", "def")))
     for other in (
         Graph([], Arcs((), ("abd", "cef"))),
@@ -87,7 +87,7 @@ def test_different_graphs_differ():
         assert other != kept
 
 
-def test_what_is_no_block():
+def test_what_is_no_block() -> None:
     for blocks in (["ab"], ["aab"], ["abc", "cde"], [["a", "b", " c"]]):
         with pytest.raises(GraphError):
             Arcs((), tuple(blocks))
@@ -95,7 +95,7 @@ def test_what_is_no_block():
         Graph([], Arcs((), ("abc",)), {"b": ["a"]})
 
 
-def test_pairs_within_a_block_are_said_once():
+def test_pairs_within_a_block_are_said_once() -> None:
     graph = Graph([], Arcs((("b", "a"), ("a", "d")), ("abc",)))
     assert tuple(graph.bidirected) == (("a", "d"), ("a", "b"), ("a", "c"), ("b", "c"))
     known = Graph([], Arcs((("b", "a"),), ("abc",)), coefficients={"b <-> a": 0.5})
@@ -103,7 +103,7 @@ def test_pairs_within_a_block_are_said_once():
     assert parse_graph(format_graph(known)) == known
 
 
-def test_two_thousand_causes_are_one_block():
+def test_two_thousand_causes_are_one_block() -> None:
     tracemalloc.start()
     graph = parse_graph("y ~ " + " + ".join(f"x{i}" for i in range(2000)))
     assert len(graph.bidirected) == 1_999_000
@@ -115,7 +115,7 @@ def test_two_thousand_causes_are_one_block():
     assert most < 60e6  # two million pairs take hundreds
 
 
-def test_the_notation_of_a_block():
+def test_the_notation_of_a_block() -> None:
     assert parse_graph("{a, b, c} <-> {c, a, b}") == Graph([], combinations("abc", 2))
     many = ", ".join(f"x{i}" for i in range(40))
     graph = parse_graph(f"{{{many}}} <-> {{{many}}}; x0 -> y")
@@ -126,7 +126,7 @@ def test_the_notation_of_a_block():
     assert len(twice.bidirected) == 40 * 39 // 2 + 2
 
 
-def test_a_block_of_causes_is_fitted_by_its_moments():
+def test_a_block_of_causes_is_fitted_by_its_moments() -> None:
     rng = np.random.default_rng(1)
     names = [f"x{i}" for i in range(40)]
     rows = rng.normal(size=(300, 41)) @ rng.normal(size=(41, 41))

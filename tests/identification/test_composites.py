@@ -66,7 +66,7 @@ MEDIATOR = "x -> m -> y; x -> y"
         ("y -> x", "E[y | do(x=1)] - E[y | do(x=0)]", "identified", "no path"),
     ],
 )  # fmt: skip
-def test_verdicts(graph, question, status, method):
+def test_verdicts(graph: str, question: str, status: str, method: str) -> None:
     found = identify(parse_graph(graph), parse_question(question))
     if method == "elimination":
         assert found.identified
@@ -77,7 +77,7 @@ def test_verdicts(graph, question, status, method):
     assert found.to_dict()["status"] == status
 
 
-def test_a_contrast_is_its_effect_with_formula_and_recipe():
+def test_a_contrast_is_its_effect_with_formula_and_recipe() -> None:
     found = identify(parse_graph(IV), parse_question("E[y | do(x=3)] - E[y | do(x=1)]"))
     assert found.estimand == "2 · [x ~> y] where [x ~> y] = Cov(z, y) / Cov(z, x)"
     assert found.latex.startswith("2 \\cdot ")
@@ -86,7 +86,7 @@ def test_a_contrast_is_its_effect_with_formula_and_recipe():
     assert solve(found.recipe, cov, ("z", "x", "y")) == pytest.approx(0.6)
 
 
-def test_an_effect_of_w_survives_a_hopeless_effect_of_x():
+def test_an_effect_of_w_survives_a_hopeless_effect_of_x() -> None:
     """Only the effect of w is needed, though the two means themselves cannot be known."""
     graph = parse_graph("x -> y; x <-> y; w -> y")
     assert not identify(graph, parse_question("E[y | do(x=1, w=2)]"), witness=False).identified
@@ -95,7 +95,7 @@ def test_an_effect_of_w_survives_a_hopeless_effect_of_x():
     assert "w ~> y" in contrast.estimand
 
 
-def test_the_bow_has_two_models_that_answer_differently():
+def test_the_bow_has_two_models_that_answer_differently() -> None:
     asked = parse_question("P(y > 1 | do(x=1))")
     found = identify(parse_graph(BOW), asked)
     first, second = found.witness
@@ -107,7 +107,7 @@ def test_the_bow_has_two_models_that_answer_differently():
     assert found.helps
 
 
-def test_without_linearity():
+def test_without_linearity() -> None:
     graph = parse_graph("x -> m -> y; x <-> y")
     found = identify(graph, parse_question("E[y | do(x=1)] - E[y | do(x=0)]"), scope="nonparametric")
     assert (found.status, found.scope, found.method) == ("identified", "nonparametric", "front-door")
@@ -119,20 +119,20 @@ def test_without_linearity():
     assert identify(graph, parse_question("E[y_{x=1} - y_{x=0}]"), scope="nonparametric").identified
 
 
-def test_conditions_that_never_happen_are_no_reason_to_fail():
+def test_conditions_that_never_happen_are_no_reason_to_fail() -> None:
     found = identify(parse_graph(BOW), parse_question("P(y_{x=1} > 1 | x > 1000)"))
     assert not found.identified
     assert identify(parse_graph(IV), parse_question("P(y_{x=1} > 1 | x > 1000)")).identified
 
 
-def test_values_may_be_left_out():
+def test_values_may_be_left_out() -> None:
     assert identify(parse_graph(IV), parse_question("E[y | do(x), z]"), witness=False).identified
     assert not identify(parse_graph(BOW), parse_question("P(y > 1 | do(x))"), witness=False).identified
     assert not identify(parse_graph(BOW), parse_question("E[y_{x} | x]"), witness=False).identified
 
 
 @st.composite
-def small_graphs(draw):
+def small_graphs(draw: st.DrawFn):
     size = draw(st.integers(2, 4))
     names = "abcd"[:size]
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
@@ -141,7 +141,7 @@ def small_graphs(draw):
     return Graph(arrows, arcs, {}, tuple(names))
 
 
-def question(graph, seed):
+def question(graph: Graph, seed: int):
     rng = np.random.default_rng(seed)
     maker = Maker(graph.observed, graph.directed, rng, left_out=rng.random() < 0.3)
     while True:
@@ -152,7 +152,7 @@ def question(graph, seed):
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_exact_pieces_equal_the_answer_of_the_model(graph, seed):
+def test_exact_pieces_equal_the_answer_of_the_model(graph: Graph, seed: int) -> None:
     """The same number and derivatives by path sums with dual numbers, and by matrices."""
     query = question(graph, seed)
     table = parameters_of(graph)
@@ -174,7 +174,7 @@ def test_exact_pieces_equal_the_answer_of_the_model(graph, seed):
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_verdicts_agree_with_gradients_and_witnesses(graph, seed):
+def test_verdicts_agree_with_gradients_and_witnesses(graph: Graph, seed: int) -> None:
     query = question(graph, seed)
     try:
         found = decide(
@@ -198,7 +198,7 @@ def test_verdicts_agree_with_gradients_and_witnesses(graph, seed):
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_identified_effects_make_their_counterfactuals_identified(graph, seed):
+def test_identified_effects_make_their_counterfactuals_identified(graph: Graph, seed: int) -> None:
     """``E[y_x - y | e]`` for any evidence, once the total effect of x on y is identified in the linear model."""
     rng = np.random.default_rng(seed)
     x, y, *rest = (str(v) for v in rng.permutation(graph.observed))
@@ -216,7 +216,7 @@ def test_identified_effects_make_their_counterfactuals_identified(graph, seed):
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_what_the_arrows_alone_identify_is_identified_in_linear_models(graph, seed):
+def test_what_the_arrows_alone_identify_is_identified_in_linear_models(graph: Graph, seed: int) -> None:
     """ID and ID* formulas hold in linear models too, so the linear verdict must not be weaker."""
     rng = np.random.default_rng(seed)
     x, y, *rest = (str(v) for v in rng.permutation(graph.observed))
@@ -244,7 +244,7 @@ def test_what_the_arrows_alone_identify_is_identified_in_linear_models(graph, se
         assert linear.method == arrows.method
 
 
-def test_three_hundred_causes_that_covary_need_little_memory():
+def test_three_hundred_causes_that_covary_need_little_memory() -> None:
     """45,000 covariances: a number that carries a derivative for each of them takes 11 GB in the end."""
     graph = ht.graph("y ~ " + " + ".join(f"x{i}" for i in range(300)))
     tracemalloc.start()

@@ -47,7 +47,7 @@ def verdict(graph: str, question: str):
         ("x -> m -> y; m <-> y", "P(y_{m=1} | m_{x=1}=2)", "identified", "back-door and instrument"),
     ],
 )
-def test_known_verdicts(graph, question, status, method):
+def test_known_verdicts(graph: str, question: str, status: str, method: str) -> None:
     found = verdict(graph, question)
     assert found.status == status
     if method != "back-door and instrument":
@@ -56,7 +56,7 @@ def test_known_verdicts(graph, question, status, method):
         assert set(found.method.split(" and ")) == {"back-door", "instrument"}
 
 
-def test_the_witness_shows_two_answers():
+def test_the_witness_shows_two_answers() -> None:
     found = verdict("x -> y; x <-> y", "E[y_{x=1} | x=0]")
     assert found.witness is not None
     asked = parse_question("E[y_{x=1} | x=0]")
@@ -65,7 +65,7 @@ def test_the_witness_shows_two_answers():
     assert any("instrument" in text for text in found.helps)
 
 
-def test_the_estimand_names_the_effects():
+def test_the_estimand_names_the_effects() -> None:
     found = verdict("z -> x -> y; x <-> y", "P(y_{x=1} | x=0, y=2)")
     inside = "P(y + [x ~> y]·(1 - x) | x = 0, y = 2)"
     assert found.estimand == f"{inside} where [x ~> y] = Cov(z, y) / Cov(z, x)"
@@ -81,7 +81,7 @@ def test_the_estimand_names_the_effects():
 
 @given(graph=graphs(most=5), data=st.data())
 @QUICK
-def test_functionals_are_the_numbers_of_the_answer(graph, data):
+def test_functionals_are_the_numbers_of_the_answer(graph: Graph, data: st.DataObject) -> None:
     """Where all means are zero the constant is the mean; moving one mean moves the answer by its slope."""
     query = data.draw(questions(graph.observed))
     table = parameters_of(graph)
@@ -114,7 +114,7 @@ def test_functionals_are_the_numbers_of_the_answer(graph, data):
 
 @given(graph=graphs(most=5), data=st.data())
 @QUICK
-def test_identified_effects_make_counterfactuals_identified(graph, data):
+def test_identified_effects_make_counterfactuals_identified(graph: Graph, data: st.DataObject) -> None:
     """``E[y_x | e]`` for any evidence once the total effect of x on y is identified; recipes give the effects."""
     x, y = data.draw(st.permutations(list(graph.observed)))[:2]
     seen = data.draw(st.lists(st.sampled_from(graph.observed), unique=True))
@@ -132,7 +132,7 @@ def test_identified_effects_make_counterfactuals_identified(graph, data):
 
 @given(graph=graphs(most=4), data=st.data())
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_witnesses_answer_differently_and_identified_questions_have_none(graph, data):
+def test_witnesses_answer_differently_and_identified_questions_have_none(graph: Graph, data: st.DataObject) -> None:
     query = data.draw(questions(graph.observed))
     try:
         found = identify(graph, query, budget=1.0)
@@ -152,7 +152,7 @@ def with_means(model: CGLSCM, means: np.ndarray) -> CGLSCM:
     return CGLSCM(model.names, model.T, model.C, means - means @ model.T, model.W, model.latents, model.graph)
 
 
-def test_counting_agrees_with_the_effects():
+def test_counting_agrees_with_the_effects() -> None:
     """Elimination counts one value where the effect is identified, and both where it has two."""
     graph = parse_graph("z -> x -> y; x <-> y")
     study = Study(graph)
@@ -165,7 +165,7 @@ def test_counting_agrees_with_the_effects():
     assert finite.witness is not None
 
 
-def test_constants_of_duals_may_be_fractions():
+def test_constants_of_duals_may_be_fractions() -> None:
     """Held values enter exactly, also modulo a prime."""
     from halftrek.identification.numbers.modular import PrimeField
 
@@ -174,7 +174,7 @@ def test_constants_of_duals_may_be_fractions():
     assert field.reduce(half + half)[0] == 1
 
 
-def test_hidden_causes_of_several_variables():
+def test_hidden_causes_of_several_variables() -> None:
     graph = Graph([("x", "y")], latents={"U": ["x", "y", "a", "b"]})
     found = identify(graph, parse_question("E[y_{x=1} | x=0, a=1]"))
     effect = identify(graph, TotalEffect("x", "y"))
@@ -183,7 +183,7 @@ def test_hidden_causes_of_several_variables():
 
 @given(graph=graphs(most=5), data=st.data())
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_one_world_has_the_verdict_of_the_intervention(graph, data):
+def test_one_world_has_the_verdict_of_the_intervention(graph: Graph, data: st.DataObject) -> None:
     """``P(y_x | z_x)`` is ``P(y | do(x), z)``, with values and without."""
     roles = {v: data.draw(st.integers(0, 3)) for v in graph.observed}
     outcomes = tuple(v for v, r in roles.items() if r == 0)

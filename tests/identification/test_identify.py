@@ -15,6 +15,8 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point, parameters_of
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
+from halftrek.models import CGLSCM
+from halftrek.queries import Query
 from halftrek.queries.types import (
     DirectEffect,
     ErrorCovariance,
@@ -30,7 +32,7 @@ BOW = Graph([("x", "y")], [("x", "y")])
 INSTRUMENT = Graph([("z", "x"), ("x", "y")], [("x", "y")])
 
 
-def truth(model, query):
+def truth(model: CGLSCM, query: Query):
     match query:
         case DirectEffect(u, v):
             return model.T[model.names.index(u), model.names.index(v)]
@@ -46,7 +48,7 @@ def truth(model, query):
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(graphs(most=5))
-def test_recipes_give_random_parameters_back(graph):
+def test_recipes_give_random_parameters_back(graph: Graph) -> None:
     model = random_model(graph, np.random.default_rng(7))
     queries = [*every_effect(graph), *(q for q in queries_on(graph) if not isinstance(q, Interventional))]
     for verdict in identify_all(graph, queries):
@@ -58,7 +60,7 @@ def test_recipes_give_random_parameters_back(graph):
 
 @settings(deadline=None, max_examples=40, derandomize=True)
 @given(graphs(most=5))
-def test_interventions_on_several_variables_come_back(graph):
+def test_interventions_on_several_variables_come_back(graph: Graph) -> None:
     model = random_model(graph, np.random.default_rng(8))
     if len(graph) < 3:
         return
@@ -72,7 +74,7 @@ def test_interventions_on_several_variables_come_back(graph):
 
 @settings(deadline=None, max_examples=40, derandomize=True)
 @given(graphs(most=5))
-def test_a_negative_verdict_comes_with_two_checked_models(graph):
+def test_a_negative_verdict_comes_with_two_checked_models(graph: Graph) -> None:
     for verdict in identify_all(graph, witness=True):
         if verdict.status == "not identified":
             assert verdict.witness is not None, verdict
@@ -88,7 +90,7 @@ def test_a_negative_verdict_comes_with_two_checked_models(graph):
 
 @settings(deadline=None, max_examples=30, derandomize=True)
 @given(constrained_graphs())
-def test_fixed_and_equal_coefficients_are_obeyed_in_recipes_and_witnesses(graph):
+def test_fixed_and_equal_coefficients_are_obeyed_in_recipes_and_witnesses(graph: Graph) -> None:
     model = random_model(graph, np.random.default_rng(9))
     for verdict in identify_all(graph, witness=True):
         if verdict.recipe is not None:
@@ -106,7 +108,7 @@ def test_fixed_and_equal_coefficients_are_obeyed_in_recipes_and_witnesses(graph)
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(constrained_graphs(most=4))
-def test_criteria_and_elimination_agree_on_constrained_graphs(graph):
+def test_criteria_and_elimination_agree_on_constrained_graphs(graph: Graph) -> None:
     study = Study(graph)
     for verdict in identify_all(graph):
         if verdict.status in ("identified", "finite"):
@@ -114,7 +116,7 @@ def test_criteria_and_elimination_agree_on_constrained_graphs(graph):
             assert count is None or (count.values == verdict.degree if count.exact else count.values >= verdict.degree)
 
 
-def test_three_node_graphs_have_the_known_degrees():
+def test_three_node_graphs_have_the_known_degrees() -> None:
     for case, graph in reference_graphs():
         for verdict in identify_all(graph):
             table = {(f"v{a}", f"v{b}"): int(d) for (a, b), d in zip(case["D"], case["deg"], strict=True)}
@@ -125,14 +127,14 @@ def test_three_node_graphs_have_the_known_degrees():
             assert verdict.status == {0: "not identified", 1: "identified"}[degree]
 
 
-def test_named_methods():
+def test_named_methods() -> None:
     assert identify(INSTRUMENT, DirectEffect("x", "y")).method == "instrument"
     assert identify(INSTRUMENT, DirectEffect("x", "y")).estimand == "Cov(z, y) / Cov(z, x)"
     conditional = Graph([("w", "z"), ("w", "y"), ("z", "x"), ("x", "y")], [("x", "y")])
     assert identify(conditional, DirectEffect("x", "y")).estimand == "Cov(z, y | w) / Cov(z, x | w)"
 
 
-def test_the_bow_is_not_identified_and_says_why():
+def test_the_bow_is_not_identified_and_says_why() -> None:
     verdict = identify(BOW, Interventional(("y",), {"x": 1.0}))
     assert verdict.status == "not identified"
     assert not verdict.identified
@@ -141,25 +143,25 @@ def test_the_bow_is_not_identified_and_says_why():
     assert identify(BOW, DirectEffect("x", "y"), witness=False).witness is None
 
 
-def test_one_unidentified_corner_does_not_spoil_the_rest():
+def test_one_unidentified_corner_does_not_spoil_the_rest() -> None:
     graph = Graph([("x", "y"), ("a", "m"), ("m", "b")], [("x", "y"), ("a", "b")])
     found = {str(v.query): v.status for v in identify_all(graph)}
     assert found["x -> y"] == "not identified"
     assert found["a ~> b"] == "identified"
 
 
-def test_effects_that_the_graph_excludes_are_zero():
+def test_effects_that_the_graph_excludes_are_zero() -> None:
     for query in (DirectEffect("z", "y"), TotalEffect("y", "x"), PathEffect(("z", "y")), ThroughEffect(("y", "x"))):
         verdict = identify(INSTRUMENT, query)
         assert verdict.identified
         assert verdict.estimand == "0"
 
 
-def test_a_question_without_an_intervention_is_answered_by_the_data():
+def test_a_question_without_an_intervention_is_answered_by_the_data() -> None:
     assert identify(BOW, Interventional(("y",), {}, {"x": 1.0})).method == "observed"
 
 
-def test_a_conditional_intervention_is_decided_on_its_own():
+def test_a_conditional_intervention_is_decided_on_its_own() -> None:
     mediator = Graph([("x", "m"), ("m", "y")], [("x", "m")])
     assert identify(mediator, Interventional(("y",), {"x": None})).status == "not identified"
     table = parameters_of(mediator)
@@ -167,7 +169,7 @@ def test_a_conditional_intervention_is_decided_on_its_own():
     assert found.texts[0] == "slope of y on m after do"
 
 
-def test_sigma_may_come_in_any_order_and_must_have_the_variables():
+def test_sigma_may_come_in_any_order_and_must_have_the_variables() -> None:
     model = random_model(INSTRUMENT, np.random.default_rng(0))
     recipe = identify(INSTRUMENT, DirectEffect("x", "y")).recipe
     at = [2, 0, 1]
@@ -181,7 +183,7 @@ def test_sigma_may_come_in_any_order_and_must_have_the_variables():
         solve(recipe, np.eye(3))
 
 
-def test_an_answer_that_fixed_coefficients_determine():
+def test_an_answer_that_fixed_coefficients_determine() -> None:
     known = {"x -> y": 0.5, "z -> x": 2.0, "U -> z": 0.0}
     graph = Graph(INSTRUMENT.directed, INSTRUMENT.bidirected, {"U": ["x", "z"]}, coefficients=known)
     for query, value in ((TotalEffect("z", "y"), 1.0), (ErrorCovariance("x", "z"), 0.0)):

@@ -56,7 +56,7 @@ def dense_information(model: CGLSCM) -> np.ndarray:
 
 @given(model=models(most=4))
 @settings(max_examples=25, deadline=None, derandomize=True)
-def test_expected_information_by_district_is_the_dense_one(model):
+def test_expected_information_by_district_is_the_dense_one(model: CGLSCM) -> None:
     n = 700
     data = Moments(model.names, n, np.array(model.mean), np.array(model.cov))
     found = fit(model.graph, data)
@@ -74,7 +74,7 @@ def test_expected_information_by_district_is_the_dense_one(model):
 
 @given(model=models(most=4))
 @settings(max_examples=15, deadline=None, derandomize=True)
-def test_observed_information_is_the_hessian_of_the_likelihood(model):
+def test_observed_information_is_the_hessian_of_the_likelihood(model: CGLSCM) -> None:
     n = 300
     X = np.asarray(model.sample(n, random_state=0))
     data = Moments(model.names, n, X.mean(axis=0), np.cov(X.T, ddof=0))
@@ -105,7 +105,7 @@ def test_observed_information_is_the_hessian_of_the_likelihood(model):
         assert error == pytest.approx(np.sqrt(covariance[k, k]), rel=2e-3)
 
 
-def test_an_unidentified_corner_does_not_spoil_the_rest():
+def test_an_unidentified_corner_does_not_spoil_the_rest() -> None:
     arrows = [("x", "m"), ("m", "y"), ("a", "b")]
     graph = Graph(arrows, [("x", "y"), ("a", "b")])
     T = np.zeros((5, 5))
@@ -121,7 +121,7 @@ def test_an_unidentified_corner_does_not_spoil_the_rest():
     assert np.isnan(standard_errors(fit(graph, data), TotalEffect("a", "b"))[0][0])
 
 
-def test_intervals_cover_in_simulation():
+def test_intervals_cover_in_simulation() -> None:
     """Front door, n = 400, 1,500 samples: the delta interval holds the truth about 95 times in 100."""
     T = np.zeros((3, 3))
     T[0, 1], T[1, 2] = 0.6, 0.5
@@ -146,7 +146,7 @@ def test_intervals_cover_in_simulation():
     assert standard_errors(population, TotalEffect("x", "y"))[0][0] == pytest.approx(spread, rel=0.08)
 
 
-def test_fixed_intercepts_change_the_error_of_a_mean():
+def test_fixed_intercepts_change_the_error_of_a_mean() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], mu=[2.0, 1.0])
     data = Moments(model.names, 100, model.mean, model.cov)
     query = Interventional(("y",), {"x": 2.0})
@@ -156,7 +156,7 @@ def test_fixed_intercepts_change_the_error_of_a_mean():
     assert known == pytest.approx(2.0 * np.sqrt(1 / (100 * 5.0)))  # slope through the origin: x² / (n E[x²])
 
 
-def test_equal_labels_share_their_information():
+def test_equal_labels_share_their_information() -> None:
     model = CGLSCM.from_parameters(names=["a", "b", "c"], T=[[0, 0.6, 0], [0, 0, 0.6], [0, 0, 0]])
     data = Moments(model.names, 400, model.mean, model.cov)
     tied = fit(model.graph, data, coefficients={"a -> b": "k", "b -> c": "k"})
@@ -166,7 +166,7 @@ def test_equal_labels_share_their_information():
     assert standard_errors(tied, DirectEffect("b", "c"))[0][0] == pytest.approx(error)
 
 
-def test_error_covariance_has_an_error():
+def test_error_covariance_has_an_error() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=np.zeros((2, 2)), omega={("x", "y"): 0.4})
     data = Moments(model.names, 250, model.mean, model.cov)
     error = standard_errors(fit(model.graph, data), ErrorCovariance("x", "y"))[0][0]
@@ -176,7 +176,7 @@ def test_error_covariance_has_an_error():
 @pytest.mark.parametrize(
     "name", ["s03_admg_bowfree", "s05_frontdoor_saturated", "s14_kerchoff_recursive", "s17_mediation_simple"]
 )
-def test_errors_equal_lavaan(name):
+def test_errors_equal_lavaan(name: str) -> None:
     case = load(name)
     found = fit(case["graph"], moments_of(case))
     kinds = [("expected", case["parameters"]), ("observed", case.get("observed", []))]
@@ -195,7 +195,7 @@ def test_errors_equal_lavaan(name):
 
 
 @pytest.mark.parametrize("name", ["iv01_card_justid", "iv04_mroz_justid"])
-def test_observed_errors_equal_liml(name):
+def test_observed_errors_equal_liml(name: str) -> None:
     case = load(name)
     found = fit(case["graph"], moments_of(case))
     query = DirectEffect(case["treatment"], case["outcome"])
@@ -205,7 +205,7 @@ def test_observed_errors_equal_liml(name):
 
 @given(model=models(most=5, bows=True))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_the_short_way_of_plain_districts_is_the_long_one(model):
+def test_the_short_way_of_plain_districts_is_the_long_one(model: CGLSCM) -> None:
     data = Moments(model.names, 300, np.array(model.mean), np.array(model.cov))
     found = fit(model.graph, data)
     cause, effect = model.names[0], model.names[-1]
@@ -224,7 +224,7 @@ def test_the_short_way_of_plain_districts_is_the_long_one(model):
     np.testing.assert_allclose(gradient_variances(found, gradients, "expected"), long, rtol=1e-6, atol=1e-12)
 
 
-def test_means_move_with_the_intercepts_of_their_causes_where_one_is_fixed():
+def test_means_move_with_the_intercepts_of_their_causes_where_one_is_fixed() -> None:
     """An unrelated fixed intercept leaves the mean of y what it is: the sample mean."""
     rng = np.random.default_rng(0)
     x = 1.0 + rng.normal(size=500)
@@ -239,7 +239,7 @@ def test_means_move_with_the_intercepts_of_their_causes_where_one_is_fixed():
     np.testing.assert_allclose(np.asarray(groups["se"]), alone, rtol=1e-9)
 
 
-def test_rounding_is_no_dependence_on_what_data_do_not_tell():
+def test_rounding_is_no_dependence_on_what_data_do_not_tell() -> None:
     """Beside an unidentified bow, a regression on its variables has the interval that the equivalent graph gives."""
     rng = np.random.default_rng(1)
     x = rng.normal(size=300)

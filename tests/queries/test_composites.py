@@ -17,6 +17,7 @@ from halftrek.queries import (
     Distribution,
     Probability,
     Quantile,
+    Query,
     Standardized,
     Statistic,
     evaluate,
@@ -31,14 +32,14 @@ from tests.queries.composites import Maker, dense_given, dense_joint, sum_in_wor
 from tests.queries.test_gradients import compare
 
 
-def conditional(term, model):
+def conditional(term, model: CGLSCM):
     case = case_of(term)
     sums = [*sums_of(term), *(e.of for e in case.events), *map(single, case.given)]
     count = len(sums) - len(case.given)
     return dense_given(*dense_joint(model, sums, case.do), count, np.array(list(case.given.values())))
 
 
-def box(mean, cov, events):
+def box(mean: np.ndarray, cov: np.ndarray, events):
     """Probability by conditioning on one coordinate after the other, numerically."""
     from scipy.integrate import quad
 
@@ -52,7 +53,7 @@ def box(mean, cov, events):
     if len(events) == 1:
         return normal.cdf(high) - normal.cdf(low)
 
-    def rest(x):
+    def rest(x: str):
         slope = cov[1:, 0] / cov[0, 0]
         return normal.pdf(x) * box(
             mean[1:] + slope * (x - mean[0]), cov[1:, 1:] - np.outer(slope, cov[0, 1:]), events[1:]
@@ -62,7 +63,7 @@ def box(mean, cov, events):
     return quad(rest, *ends, limit=500, points=None)[0] if ends[0] < ends[1] else 0.0
 
 
-def cut(mean, cov, event):
+def cut(mean: np.ndarray, cov: np.ndarray, event):
     """Moments of all but the last variable, which lies in an interval: integrated over its values."""
     from scipy.integrate import quad
 
@@ -79,7 +80,7 @@ def cut(mean, cov, event):
     return mean[:-1] + slope * (there - mean[-1]), inside + np.outer(slope, slope) * spread
 
 
-def oracle(query, model):
+def oracle(query: Query, model: CGLSCM):
     match query:
         case float():
             return query
@@ -110,7 +111,7 @@ def oracle(query, model):
     return evaluate(query, model)
 
 
-def asked(model, seed, make):
+def asked(model: CGLSCM, seed: int, make):
     """A random question that this model can answer; degenerate ones (no spread, no probability) are drawn again."""
     rng = np.random.default_rng(seed)
     while True:
@@ -127,13 +128,13 @@ def asked(model, seed, make):
         return query, rng
 
 
-def _terms(query):
+def _terms(query: Query):
     if isinstance(query, Arithmetic):
         return _terms(query.left) + _terms(query.right)
     return [] if isinstance(query, float) else [query]
 
 
-def _flat(term, model):
+def _flat(term, model: CGLSCM):
     """True where a spread is zero, two events coincide or hardly happen: there is a kink, or rounding decides."""
     if not isinstance(term, Statistic | Probability | Quantile | Distribution):
         return False
@@ -151,21 +152,21 @@ def _flat(term, model):
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=120, deadline=None, derandomize=True)
-def test_terms_equal_the_oracle(model, seed):
+def test_terms_equal_the_oracle(model: CGLSCM, seed: int) -> None:
     query, _ = asked(model, seed, Maker.term)
     assert evaluate(query, model) == pytest.approx(oracle(query, model), rel=1e-6, abs=2e-7)
 
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_expressions_equal_the_oracle(model, seed):
+def test_expressions_equal_the_oracle(model: CGLSCM, seed: int) -> None:
     query, _ = asked(model, seed, Maker.expression)
     assert evaluate(query, model) == pytest.approx(oracle(query, model), rel=1e-4, abs=1e-5)
 
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_distributions_equal_the_oracle(model, seed):
+def test_distributions_equal_the_oracle(model: CGLSCM, seed: int) -> None:
     query, rng = asked(model, seed, Maker.distribution)
     mean, cov = conditional(query, model)
     found = evaluate(query, model)
@@ -176,14 +177,14 @@ def test_distributions_equal_the_oracle(model, seed):
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=120, deadline=None, derandomize=True)
-def test_gradients_of_terms_equal_central_differences(model, seed):
+def test_gradients_of_terms_equal_central_differences(model: CGLSCM, seed: int) -> None:
     query, rng = asked(model, seed, Maker.term)
     compare(model, query, rng)
 
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None, derandomize=True)
-def test_gradients_of_expressions_equal_central_differences(model, seed):
+def test_gradients_of_expressions_equal_central_differences(model: CGLSCM, seed: int) -> None:
     query, rng = asked(model, seed, lambda maker: maker.expression(1))
     compare(model, query, rng)
 
@@ -216,7 +217,7 @@ MODEL = CGLSCM.from_parameters(
         "P(y > 0, m > 0, x > 0, x + y < 2)",
     ],
 )
-def test_events_agree_with_simulated_units(text):
+def test_events_agree_with_simulated_units(text: str) -> None:
     query = parse_question(text)
     rng = np.random.default_rng(5)
     n = 400_000
@@ -235,7 +236,7 @@ def test_events_agree_with_simulated_units(text):
     assert abs(found - share) < 4.5 * sqrt(found * (1 - found) / count) + 1e-6
 
 
-def test_necessity_and_sufficiency_by_hand():
+def test_necessity_and_sufficiency_by_hand() -> None:
     """Given x=1, ``y_{x=0} = y - effect`` in a linear model, so y > 2 and y_{x=0} < 2 mean 2 < y < 2 + effect."""
     effect = evaluate(parse_question("x ~> y"), MODEL)
     assert effect < 0
@@ -246,7 +247,7 @@ def test_necessity_and_sufficiency_by_hand():
     assert evaluate(parse_question("P(y_{x=0} < 1 | x=1, y > 1)"), MODEL) == 0.0
 
 
-def test_probabilities_beyond_the_bounds_are_zero_or_one():
+def test_probabilities_beyond_the_bounds_are_zero_or_one() -> None:
     sure = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], psi=[1, 0])
     assert evaluate(parse_question("P(y > 1 | do(x=1))"), sure) == 1.0
     assert evaluate(parse_question("P(y > 3 | do(x=1))"), sure) == 0.0
@@ -254,13 +255,13 @@ def test_probabilities_beyond_the_bounds_are_zero_or_one():
     assert not gradient.T.any()
 
 
-def test_far_tails_keep_their_digits():
+def test_far_tails_keep_their_digits() -> None:
     model = CGLSCM.from_parameters(names=["y"], T=[[0]])
     found = evaluate(parse_question("P(y > 20)"), model)
     assert found == pytest.approx(2.7536241186062337e-89, rel=1e-9)
 
 
-def test_scales():
+def test_scales() -> None:
     for text, scale in [
         ("Var[y]", "log"),
         ("SD[y]", "log"),
@@ -290,12 +291,12 @@ def test_scales():
         ("std(y -> x)", "no edge y -> x"),
     ],
 )
-def test_questions_that_do_not_fit_are_refused(text, words):
+def test_questions_that_do_not_fit_are_refused(text: str, words: str) -> None:
     with pytest.raises(QueryError, match=words):
         evaluate(parse_question(text), MODEL)
 
 
-def test_identities():
+def test_identities() -> None:
     """Facts that hold in every linear model."""
     assert evaluate(parse_question("E[y | do(x=1)] - E[y | do(x=0)] - (x ~> y)"), MODEL) == pytest.approx(0, abs=1e-12)
     nde = evaluate(parse_question("E[y_{x=1, m_{x=0}} - y_{x=0}]"), MODEL)
@@ -313,11 +314,11 @@ def test_identities():
     assert inf > evaluate(parse_question("Q(0.975, x)"), MODEL) == pytest.approx(0.3 + 1.959963984540054)
 
 
-def test_boxes_against_known_values():
+def test_boxes_against_known_values() -> None:
     """Orthants with equal correlations of one half have probability 1 / (n + 1); pairs have arcsines and tails."""
     from halftrek.queries.normal.events import box_probability
 
-    def orthant(n, r):
+    def orthant(n: int, r):
         root = np.linalg.cholesky(np.full((n, n), r) + (1 - r) * np.eye(n)).T
         return box_probability(np.zeros(n), root, np.full(n, -inf), np.zeros(n))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
-from halftrek.queries import Counterfactual, Interventional, Potential, check_query, evaluate
+from halftrek.queries import Counterfactual, Interventional, Potential, Query, check_query, evaluate
 from tests.estimation.strategies import models
 from tests.queries.test_gradients import some_counterfactual
 
@@ -45,7 +45,7 @@ def dense_joint(model: CGLSCM, potentials: tuple[Potential, ...]) -> Gaussian:
 
 @given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))
 @settings(max_examples=100, deadline=None, derandomize=True)
-def test_answers_equal_the_dense_joint_of_all_worlds(model, seed):
+def test_answers_equal_the_dense_joint_of_all_worlds(model: CGLSCM, seed: int) -> None:
     query = some_counterfactual(model, np.random.default_rng(seed))
     found = evaluate(query, model)
     joint = dense_joint(model, (*query.outcomes, *query.given))
@@ -59,7 +59,7 @@ def test_answers_equal_the_dense_joint_of_all_worlds(model, seed):
 
 @given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_one_world_is_an_intervention(model, seed):
+def test_one_world_is_an_intervention(model: CGLSCM, seed: int) -> None:
     names = list(np.random.default_rng(seed).permutation(model.names))
     held = {names[0]: 0.7}
     rest = names[1:]
@@ -69,7 +69,7 @@ def test_one_world_is_an_intervention(model, seed):
     np.testing.assert_allclose(counterfactual.cov, direct.cov, atol=1e-10)
 
 
-def test_simulated_units_agree():
+def test_simulated_units_agree() -> None:
     """Abduction by keeping the simulated units that show the evidence, action, prediction."""
     model = CGLSCM.from_parameters(
         names=["x", "m", "y"],
@@ -94,7 +94,7 @@ def test_simulated_units_agree():
     np.testing.assert_allclose(np.cov(kept), exact.cov, atol=0.03)
 
 
-def test_a_unit_seen_completely_is_known_in_every_world():
+def test_a_unit_seen_completely_is_known_in_every_world() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[1, 1], omega={("x", "y"): 0.3})
     given = {Potential("x"): 0.0, Potential("y"): 2.0}
     found = evaluate(Counterfactual((Potential("y", {"x": 1.0}),), given), model)
@@ -102,7 +102,7 @@ def test_a_unit_seen_completely_is_known_in_every_world():
     assert found.cov[0, 0] == 0.0
 
 
-def test_evidence_without_spread():
+def test_evidence_without_spread() -> None:
     """Redundant evidence changes nothing, contradicting evidence is refused."""
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], psi=[1, 0])
     x, y, y3 = Potential("x"), Potential("y"), Potential("y", {"x": 3.0})
@@ -122,7 +122,7 @@ def test_evidence_without_spread():
         (Counterfactual(()), "names no outcome"),
     ],
 )
-def test_questions_that_do_not_fit_are_refused(query, message):
+def test_questions_that_do_not_fit_are_refused(query: Query, message: str) -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]])
     with pytest.raises(QueryError, match=message):
         check_query(query, model.graph)
@@ -135,13 +135,13 @@ def test_questions_that_do_not_fit_are_refused(query, message):
         Counterfactual((Potential("y", {"x": 1.0}),), {Potential("x"): None}),
     ],
 )
-def test_a_value_left_out_is_named(query):
+def test_a_value_left_out_is_named(query: Query) -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]])
     with pytest.raises(QueryError, match="'x' has no value"):
         evaluate(query, model)
 
 
-def test_equal_questions_are_equal_values():
+def test_equal_questions_are_equal_values() -> None:
     first = Counterfactual((Potential("y", {"x": 1.0, "w": 0.0}),), {Potential("x"): 0.0, Potential("z"): 1.0})
     second = Counterfactual((Potential("y", {"w": 0.0, "x": 1.0}),), {Potential("z"): 1.0, Potential("x"): 0.0})
     assert first == second

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
-from halftrek.models import Gaussian
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import (
     DirectEffect,
     ErrorCovariance,
     Interventional,
     PathEffect,
+    Query,
     ThroughEffect,
     TotalEffect,
     check_query,
@@ -27,7 +28,7 @@ QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 
 @given(model=models(bows=True), seed=st.integers(0, 1000))
 @QUICK
-def test_interventional_equals_the_dense_joint(model, seed):
+def test_interventional_equals_the_dense_joint(model: CGLSCM, seed: int) -> None:
     """Restricting to ancestors first changes nothing."""
     rng = np.random.default_rng(seed)
     roles = rng.integers(0, 4, len(model.names))
@@ -44,7 +45,7 @@ def test_interventional_equals_the_dense_joint(model, seed):
 
 @given(model=models(bows=True))
 @QUICK
-def test_effects_equal_entries_of_the_matrices(model):
+def test_effects_equal_entries_of_the_matrices(model: CGLSCM) -> None:
     for i, u in enumerate(model.names):
         for j, v in enumerate(model.names):
             if i != j:
@@ -57,7 +58,7 @@ def test_effects_equal_entries_of_the_matrices(model):
 
 @given(model=models(most=5))
 @QUICK
-def test_path_effects_add_up_to_the_total(model):
+def test_path_effects_add_up_to_the_total(model: CGLSCM) -> None:
     names = model.names
 
     def paths(u: str, v: str) -> list[tuple[str, ...]]:
@@ -87,13 +88,13 @@ def test_path_effects_add_up_to_the_total(model):
         (Interventional(("y",), {"x": 1.0}, {"x": 1.0}), "both held"),
     ],
 )
-def test_queries_that_do_not_fit_are_refused(query, message):
+def test_queries_that_do_not_fit_are_refused(query: Query, message: str) -> None:
     graph = Graph([("x", "m"), ("m", "y")], latents={"U": ["x", "y"]})
     with pytest.raises(QueryError, match=message):
         check_query(query, graph)
 
 
-def test_a_value_left_out_is_named():
+def test_a_value_left_out_is_named() -> None:
     from halftrek.examples import catalog
 
     with pytest.raises(QueryError, match="'X1' has no value"):

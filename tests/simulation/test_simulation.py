@@ -160,7 +160,7 @@ def test_noise_by_name() -> None:
 
 
 @pytest.mark.parametrize("errors", ["normal", "t5", "skewed"])
-def test_rows_have_the_moments_of_the_model(errors) -> None:
+def test_rows_have_the_moments_of_the_model(errors: str) -> None:
     g = Graph(directed=[("x", "m"), ("m", "y")], bidirected=[("x", "m")], latents={"U": ["x", "y"]})
     m = random_model(g, random_state=1)
     rows = simulate(m, 400_000, 2, errors=errors)

@@ -258,7 +258,7 @@ def test_arrays_of_every_kind_and_size() -> None:
         encode(np.ones(2) * 1j)
 
 
-def test_a_loaded_fit_remembers_that_its_rows_were_in_clusters(tmp_path):
+def test_a_loaded_fit_remembers_that_its_rows_were_in_clusters(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = {"x": rng.normal(size=60), "y": rng.normal(size=60), "c": np.repeat(np.arange(12), 5)}
     ht.fit("x -> y", rows, cluster="c").save(tmp_path / "fit.json")

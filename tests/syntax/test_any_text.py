@@ -16,7 +16,7 @@ PIECES = st.sampled_from([*WORDS.split(), "\n"])
 TEXTS = st.one_of(st.lists(PIECES, max_size=14).map(" ".join), st.text(max_size=12))
 
 
-def points_into(error, text):
+def points_into(error, text: str) -> None:
     assert error.text == text
     assert 0 <= error.start <= len(text)
     assert error.start < error.end
@@ -26,7 +26,7 @@ def points_into(error, text):
 @pytest.mark.parametrize("syntax", ["auto", "arrows", "lavaan", "dagitty", "dot"])
 @given(text=TEXTS)
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_graph_texts(syntax, text):
+def test_graph_texts(syntax: str, text: str) -> None:
     wrapped = {"dagitty": f"dag {{ {text} }}", "dot": f"digraph {{ {text} }}"}.get(syntax, text)
     try:
         assert isinstance(parse_graph(wrapped, syntax), Graph)
@@ -50,7 +50,7 @@ FORMULA = st.builds(
 
 @given(text=st.lists(FORMULA, min_size=1, max_size=4).map("\n".join))
 @settings(max_examples=250, deadline=None, derandomize=True)
-def test_lavaan_formulas(text):
+def test_lavaan_formulas(text: str) -> None:
     try:
         assert isinstance(parse_graph(text, "lavaan"), Graph)
     except GraphSyntaxError as error:
@@ -59,7 +59,7 @@ def test_lavaan_formulas(text):
 
 @given(text=TEXTS)
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_question_texts(text):
+def test_question_texts(text: str) -> None:
     try:
         parse_question(text)
     except QuestionSyntaxError as error:

@@ -19,7 +19,7 @@ FAR = (330, 5_000, 100_000)
 @pytest.mark.parametrize(
     ("head", "opening", "closing"), [("dag {", "{", "}"), ("digraph {", "{", "}"), ("digraph {", "subgraph s {", "}")]
 )
-def test_braces(depth, head, opening, closing):
+def test_braces(depth: int, head: str, opening: str, closing: str) -> None:
     with pytest.raises(GraphSyntaxError, match="braces are nested more than 100 deep") as caught:
         parse_graph(head + opening * depth + "x" + closing * depth + "}")
     assert caught.value.text[caught.value.start] == "{"
@@ -27,7 +27,7 @@ def test_braces(depth, head, opening, closing):
 
 @pytest.mark.parametrize("depth", FAR)
 @pytest.mark.parametrize("text", ["{", "y ~ ("])
-def test_other_graphs_do_not_nest(depth, text):
+def test_other_graphs_do_not_nest(depth: int, text: str) -> None:
     with pytest.raises(GraphSyntaxError, match="is needed here"):
         parse_graph(text * depth + "x", "lavaan" if "~" in text else "arrows")
 
@@ -36,7 +36,7 @@ def test_other_graphs_do_not_nest(depth, text):
 @pytest.mark.parametrize(
     "text", ["{open}E[y]{close}", "{minus}E[y]", "{minus}1 * E[y]", "{both}E[y]{close}", "E[y]{plus}", "{twice}E[y]"]
 )
-def test_questions(depth, text):
+def test_questions(depth: int, text: str) -> None:
     question = text.format(
         open="(" * depth, close=")" * depth, minus="-" * depth, both="-(" * depth, plus=" + E[y]" * depth,
         twice="2 * " * depth,
@@ -46,12 +46,12 @@ def test_questions(depth, text):
 
 
 @pytest.mark.parametrize("depth", [21, *FAR])
-def test_subscripts(depth):
+def test_subscripts(depth: int) -> None:
     with pytest.raises(QuestionSyntaxError, match="subscripts are nested more than 20 deep"):
         parse_question("E[y_{" + "m_{" * depth + "x=1" + "}" * depth + "}]")
 
 
-def test_up_to_the_limit_everything_works():
+def test_up_to_the_limit_everything_works() -> None:
     graph = parse_graph("dag {" + "{" * 99 + "x -> y" + "}" * 99 + "}")
     assert graph == Graph([("x", "y")])
     model = random_model(graph, random_state=0)
@@ -66,7 +66,7 @@ def test_up_to_the_limit_everything_works():
 
 
 @pytest.mark.parametrize("operation", ["+", "-", "*", "/"])
-def test_the_deepest_question_reads_back(operation):
+def test_the_deepest_question_reads_back(operation: str) -> None:
     effect = left = right = TotalEffect("x", "y")
     for _ in range(DEEPEST):
         left, right = Arithmetic(operation, left, effect), Arithmetic(operation, effect, right)
@@ -74,7 +74,7 @@ def test_the_deepest_question_reads_back(operation):
     assert parse_question(str(right)) == right
 
 
-def test_a_wide_sum_is_not_deep():
+def test_a_wide_sum_is_not_deep() -> None:
     """Sums of means are gathered into one; gathering must not make a deep question of a wide one."""
     terms = [f"(E[y | do(x={i})] + (x ~> y) * (x -> y))" for i in range(128)]
     while len(terms) > 1:
@@ -86,7 +86,7 @@ def test_a_wide_sum_is_not_deep():
     assert found == pytest.approx(128 * start + effect * 127 * 128 / 2 + 128 * effect**2)
 
 
-def test_values_built_in_python():
+def test_values_built_in_python() -> None:
     query = TotalEffect("x", "y")
     for _ in range(100):
         query = Arithmetic("+", query, 1.0)
@@ -103,7 +103,7 @@ def _from_below(frames, call):
     return call() if frames == 0 else _from_below(frames - 1, call)
 
 
-def test_python_s_own_limit_decides_nothing():
+def test_python_s_own_limit_decides_nothing() -> None:
     deep_graph, deep_question = "dag {" + "{" * 99 + "x" + "}" * 99 + "}", "(" * 100 + "E[y]" + ")" * 100
     used = len(list(_frames()))
     for frames in (0, sys.getrecursionlimit() - used - 60):

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,18 +17,18 @@ STORED = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_results.j
 READ = [(text, rows) for text, rows in STORED["read"] if rows is not None]  # None: lavaan refuses the text
 
 
-def free_parameters(graph):
+def free_parameters(graph: ht.Graph):
     """Weights, error covariances and error variances; those of one label are one."""
     known = graph.coefficients.values()
     return len(graph) + len(graph.edges()) - len(known) + len({c for c in known if isinstance(c, str)})
 
 
-def lavaan_free(rows):
+def lavaan_free(rows: Any):
     labels = [label for *_, fixed, label in rows if fixed is None]
     return labels.count("") + len(set(labels) - {""})
 
 
-def has_a_scale(factor, rows):
+def has_a_scale(factor, rows: Any):
     """lavaan counts a variance and all loadings even where nothing says how large the factor is."""
     return any(
         fixed and left == factor and (operator, right == factor) in {("=~", False), ("~~", True)}
@@ -48,7 +49,7 @@ def both():
     return found
 
 
-def test_arrows_and_covariances_are_lavaans(both):
+def test_arrows_and_covariances_are_lavaans(both) -> None:
     for text, rows, graph in both:
         arrows = {(a, b) for a, op, b, *_ in rows if op == "=~" and a != b} | {
             (b, a) for a, op, b, *_ in rows if op == "~"
@@ -63,7 +64,7 @@ def test_arrows_and_covariances_are_lavaans(both):
         assert told.count("lavaan outcomes") == bool(added), text
 
 
-def test_free_parameters_are_lavaans(both):
+def test_free_parameters_are_lavaans(both) -> None:
     counted = 0
     for text, rows, graph in both:
         if all(has_a_scale(factor, rows) for factor in graph.latents):
@@ -76,7 +77,7 @@ def test_free_parameters_are_lavaans(both):
 
 
 @pytest.mark.parametrize("case", STORED["written"], ids=lambda case: case["graph"].replace("\n", "; "))
-def test_what_we_write_is_the_same_model_in_sem(case):
+def test_what_we_write_is_the_same_model_in_sem(case: dict[str, Any]) -> None:
     graph = parse_graph(case["graph"], "arrows")
     text = format_graph(graph, "lavaan")
     assert text == case["text"]  # another text: run lavaan again, tests/reference/lavaan_results.py

@@ -1,5 +1,7 @@
 """All minimal adjustment sets, against trying every subset; each gives the effect in a random model."""
 
+import random
+from collections.abc import Sequence
 from itertools import combinations, islice
 
 import numpy as np
@@ -14,7 +16,7 @@ from halftrek.identification import adjustment_set, adjustment_sets, single_door
 from tests.graphs.random_graphs import graphs, minimal, random_model, subsets
 
 
-def proper_paths(graph, causes, outcomes):
+def proper_paths(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]):
     """Every directed path from a cause to an outcome that meets the causes only where it begins."""
     stack = [(x,) for x in causes]
     while stack:
@@ -24,7 +26,7 @@ def proper_paths(graph, causes, outcomes):
         stack += [(*path, v) for v in graph.children(path[-1]) if v not in causes]
 
 
-def every_minimal_set(graph, causes, outcomes):
+def every_minimal_set(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]):
     """Oracle: subsets without descendants of what lies on proper causal paths that block all other paths."""
     paths = list(proper_paths(graph, causes, outcomes))
     between = {v for path in paths for v in path[1:]}
@@ -43,7 +45,7 @@ def listed(found):
 
 @settings(deadline=None, max_examples=120, derandomize=True)
 @given(graphs("abcdef"))
-def test_the_sets_are_those_that_trying_all_subsets_finds(graph):
+def test_the_sets_are_those_that_trying_all_subsets_finds(graph: Graph) -> None:
     for x, y in combinations(graph.topological_order, 2):
         found = listed(adjustment_sets(graph, x, y))
         assert found == every_minimal_set(graph, (x,), (y,))
@@ -54,21 +56,21 @@ def test_the_sets_are_those_that_trying_all_subsets_finds(graph):
 
 @settings(deadline=None, max_examples=80, derandomize=True)
 @given(graphs("abcdef", smallest=4), st.randoms(use_true_random=False))
-def test_several_causes_and_outcomes(graph, rng):
+def test_several_causes_and_outcomes(graph: Graph, rng: random.Random) -> None:
     chosen = rng.sample(graph.observed, rng.choice([3, 4]))
     cut = rng.randint(1, len(chosen) - 1)
     causes, outcomes = tuple(chosen[:cut]), tuple(chosen[cut:])
     assert listed(adjustment_sets(graph, causes, outcomes)) == every_minimal_set(graph, causes, outcomes)
 
 
-def slope(model, x, y, chosen):
+def slope(model: ht.CGLSCM, x: str, y, chosen):
     at = [model.names.index(v) for v in (x, *chosen)]
     return np.linalg.solve(model.cov[np.ix_(at, at)], model.cov[at, model.names.index(y)])[0]
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(graphs("abcdef"), st.integers(0, 2**31))
-def test_regressions_on_the_sets_give_the_effects(graph, seed):
+def test_regressions_on_the_sets_give_the_effects(graph: Graph, seed: int) -> None:
     model = random_model(graph, seed)
     place = model.names.index
     for x, y in combinations(graph.topological_order, 2):
@@ -82,13 +84,13 @@ def back_doors(count):
     return ht.graph("x -> y; " + "; ".join(f"x <- a{i} <- b{i} -> y" for i in range(count)))
 
 
-def test_none_is_left_out_where_there_are_many():
+def test_none_is_left_out_where_there_are_many() -> None:
     sets = listed(adjustment_sets(back_doors(8), "x", "y"))
     assert len(sets) == 256
     assert all(len(z & {f"a{i}", f"b{i}"}) == 1 for z in sets for i in range(8))
 
 
-def test_the_first_come_at_once_however_many_there_are():
+def test_the_first_come_at_once_however_many_there_are() -> None:
     assert len(set(islice(adjustment_sets(back_doors(60), "x", "y"), 200))) == 200  # of 2 to the power of 60
 
 
@@ -111,12 +113,12 @@ def test_the_first_come_at_once_however_many_there_are():
         ("P(y | x)", "None"),
     ],
 )
-def test_a_verdict_lists_them(question, sets):
+def test_a_verdict_lists_them(question: str, sets: str) -> None:
     graph = ht.graph("w -> x -> y; w -> m -> y; latent U; U -> {w, m}")
     assert str(ht.identify(graph, question).adjustment_sets) == sets
 
 
-def test_a_list_is_sorted_by_size_and_says_where_it_stopped():
+def test_a_list_is_sorted_by_size_and_says_where_it_stopped() -> None:
     graph = ht.graph("x -> y; x <- a <- {b, c, d}; {b, c, d} -> y")
     found = ht.identify(graph, "x ~> y").adjustment_sets
     assert found is not None
@@ -128,7 +130,7 @@ def test_a_list_is_sorted_by_size_and_says_where_it_stopped():
     assert str(many).endswith("and more, which are not listed here")
 
 
-def test_bad_names():
+def test_bad_names() -> None:
     graph = ht.graph("smoking -> tar -> cancer")
     assert list(adjustment_sets(graph, "smoking", "cancer")) == [()]
     with pytest.raises(GraphError, match="no observed variable 'smokin'"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def assert_formula(graph: Graph, query: Counterfactual, found: CounterfactualFor
 
 @given(case=small_cases(4), seed=st.integers(0, 100))
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_formulas_give_the_counted_answer(case, seed):
+def test_formulas_give_the_counted_answer(case: dict[str, Any], seed: int) -> None:
     graph, query = case
     found = solved(graph, query)
     if isinstance(found, CounterfactualFormula):
@@ -104,7 +105,7 @@ def identified_in_binary_models(graph: Graph, query: Counterfactual) -> bool:
 
 @given(case=small_cases(3))
 @settings(max_examples=120, deadline=None, derandomize=True)
-def test_verdicts_agree_with_the_derivatives_of_binary_models(case):
+def test_verdicts_agree_with_the_derivatives_of_binary_models(case: dict[str, Any]) -> None:
     """Both ways: a formula only where the observed distribution fixes the answer, and wherever it does.
 
     Evidence on one variable in two worlds is left out: it may say that a cause is not 1, which for binary causes, but
@@ -118,7 +119,7 @@ def test_verdicts_agree_with_the_derivatives_of_binary_models(case):
 
 @given(graph=graphs(most=5), data=st.data())
 @settings(max_examples=200, deadline=None, derandomize=True)
-def test_one_world_is_an_intervention(graph, data):
+def test_one_world_is_an_intervention(graph: Graph, data: st.DataObject) -> None:
     roles = [data.draw(st.integers(0, 3)) for _ in graph.observed]
     outcomes = [v for v, r in zip(graph.observed, roles, strict=True) if r == 0]
     held = {v: None for v, r in zip(graph.observed, roles, strict=True) if r == 1}
@@ -133,7 +134,7 @@ def test_one_world_is_an_intervention(graph, data):
 
 @given(graph=graphs(most=5), data=st.data())
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_what_the_arrows_identify_is_identified_in_linear_models(graph, data):
+def test_what_the_arrows_identify_is_identified_in_linear_models(graph: Graph, data: st.DataObject) -> None:
     query = data.draw(questions(graph.observed))
     found = solved(graph, query)
     if isinstance(found, CounterfactualFormula):
@@ -144,7 +145,7 @@ def test_what_the_arrows_identify_is_identified_in_linear_models(graph, data):
         assert locally
 
 
-def test_a_value_left_out_is_one_value_in_all_worlds():
+def test_a_value_left_out_is_one_value_in_all_worlds() -> None:
     graph = parse_graph("x -> {y, z}; w -> y; y <-> z")
     found = id_star(graph, parse_question("P(y_{x, w} | z_{x, w})"))
     assert isinstance(found, CounterfactualFormula)
@@ -153,7 +154,7 @@ def test_a_value_left_out_is_one_value_in_all_worlds():
     assert isinstance(id_star(bow, parse_question("P(y_{x, w}, z_{x})")), Hedge)
 
 
-def test_minus_zero_is_zero():
+def test_minus_zero_is_zero() -> None:
     found = id_star(parse_graph("x -> y; x <-> y"), parse_question("P(y_{x=0} | x=-0)"))
     assert isinstance(found, CounterfactualFormula)
     assert as_text(found.formula) == "P(y | x=0)"
@@ -179,7 +180,7 @@ BACK_DOOR = "z -> {x, y}; x -> y"
         ("x -> y; x <-> y", "P(y_{x=1} | x=1, y=0)", "1"),
     ],
 )
-def test_known_formulas(graph, question, formula):
+def test_known_formulas(graph: str, question: str, formula: str) -> None:
     drawn, query = parse_graph(graph), parse_question(question)
     found = id_star(drawn, query)
     assert isinstance(found, CounterfactualFormula)
@@ -200,19 +201,19 @@ def test_known_formulas(graph, question, formula):
         (FRONT_DOOR, "P(y_{x=1} | x=0, m=0)", Conflict),
     ],
 )
-def test_known_refusals(graph, question, why):
+def test_known_refusals(graph: str, question: str, why: Any) -> None:
     found = id_star(parse_graph(graph), parse_question(question))
     assert isinstance(found, why)
 
 
-def test_effect_of_treatment_on_the_treated_by_the_back_door():
+def test_effect_of_treatment_on_the_treated_by_the_back_door() -> None:
     graph, query = parse_graph(BACK_DOOR), parse_question("P(y_{x=1} | x=0)")
     found = id_star(graph, query)
     assert isinstance(found, CounterfactualFormula)
     assert_formula(graph, query, found, 5)
 
 
-def test_the_verdict_says_why():
+def test_the_verdict_says_why() -> None:
     verdict = identify(parse_graph("x -> y"), parse_question("P(y_{x=1}, y_{x=0})"), scope="nonparametric")
     assert (verdict.status, verdict.method, verdict.scope) == ("not identified", "ID*", "nonparametric")
     assert "the copies of y in different worlds share their error" in verdict.explain()
@@ -221,7 +222,7 @@ def test_the_verdict_says_why():
     assert verdict.latex == r"\sum_{m} P(m \mid x=1) P(y \mid x=0, m)"
 
 
-def test_contradicting_evidence_is_refused():
+def test_contradicting_evidence_is_refused() -> None:
     with pytest.raises(QueryError, match="two things about z"):
         id_star(parse_graph("x -> y; z -> x"), parse_question("P(y_{x=1} | z=0, z_{y=1}=1)"))
     with pytest.raises(QueryError, match="contradicts itself"):

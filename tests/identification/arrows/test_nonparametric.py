@@ -1,6 +1,8 @@
 """ID, IDC, adjustment and the front door, against discrete models with hidden causes that are summed out exactly."""
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ NAPKIN = Graph([("w", "z"), ("z", "x"), ("x", "y")], [("w", "x"), ("w", "y")])
 class BinaryModel:
     """Binary variables with random tables; every hidden cause and bidirected edge is a hidden fair coin or die."""
 
-    def __init__(self, graph, seed):
+    def __init__(self, graph: Graph, seed: int) -> None:
         rng = np.random.default_rng(seed)
         self.graph, self.names = graph, graph.observed
         arcs = {f"arc{i}": pair for i, pair in enumerate(graph.bidirected)}
@@ -34,7 +36,7 @@ class BinaryModel:
         }
         self.chance = {v: rng.uniform(0.1, 0.9, (2,) * len(self.above[v])) for v in graph.observed}
 
-    def joint(self, do):
+    def joint(self, do: Mapping[str, float]):
         """P(observed | do) as a table over the observed variables."""
         table = np.zeros((2,) * len(self.names))
         for coins in product((0, 1), repeat=len(self.hidden)):
@@ -49,11 +51,11 @@ class BinaryModel:
         return table
 
 
-def marginal(table, names, values):
+def marginal(table: Any, names: Sequence[str], values):
     return table[tuple(values.get(v, slice(None)) for v in names)].sum()
 
 
-def evaluate(formula, table, names, values):
+def evaluate(formula, table: Any, names: Sequence[str], values):
     """The formula at values of its free variables, from the observed table: the slow and literal way."""
     match formula:
         case Probability(variables, given):
@@ -68,7 +70,9 @@ def evaluate(formula, table, names, values):
             return evaluate(top, table, names, values) / evaluate(bottom, table, names, values)
 
 
-def check_formula(graph, formula, outcomes, do, conditions, seed=0):
+def check_formula(
+    graph: Graph, formula, outcomes: Sequence[str], do: Mapping[str, float], conditions, seed: int = 0
+) -> None:
     model = BinaryModel(graph, seed)
     seen = model.joint({})
     for held in product((0, 1), repeat=len(do)):
@@ -85,7 +89,7 @@ def check_formula(graph, formula, outcomes, do, conditions, seed=0):
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(graphs(most=4))
-def test_every_formula_is_right_in_a_random_discrete_model(graph):
+def test_every_formula_is_right_in_a_random_discrete_model(graph: Graph) -> None:
     if len(graph.bidirected) > 4:
         return
     for x, y in combinations(graph.observed, 2):
@@ -100,7 +104,7 @@ def test_every_formula_is_right_in_a_random_discrete_model(graph):
 
 @settings(deadline=None, max_examples=40, derandomize=True)
 @given(graphs(most=4))
-def test_conditional_and_joint_formulas_are_right(graph):
+def test_conditional_and_joint_formulas_are_right(graph: Graph) -> None:
     if len(graph) < 3 or len(graph.bidirected) > 4:
         return
     a, b, c = graph.observed[0], graph.observed[1], graph.observed[-1]
@@ -114,14 +118,14 @@ def test_conditional_and_joint_formulas_are_right(graph):
             check_formula(graph, formula, outcomes, do, ())
 
 
-def connected(graph, names):
+def connected(graph: Graph, names: Sequence[str]):
     part = graph.induced(names)
     return len(part.districts) == 1
 
 
 @settings(deadline=None, max_examples=80, derandomize=True)
 @given(graphs(most=6))
-def test_every_hedge_is_one(graph):
+def test_every_hedge_is_one(graph: Graph) -> None:
     """The definition of Shpitser and Pearl (2006), which proves that no formula exists."""
     for x, y in combinations(graph.observed, 2):
         hedge = id_formula(graph, (y,), (x,))
@@ -138,7 +142,7 @@ def test_every_hedge_is_one(graph):
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(graphs(most=5))
-def test_what_the_arrows_identify_the_jacobian_does_not_contradict(graph):
+def test_what_the_arrows_identify_the_jacobian_does_not_contradict(graph: Graph) -> None:
     for x, y in combinations(graph.observed, 2):
         query = Interventional((y,), {x: None})
         if isinstance(from_the_arrows(graph, query), Finding):
@@ -150,11 +154,11 @@ def test_what_the_arrows_identify_the_jacobian_does_not_contradict(graph):
             assert jacobian_test(graph, query)
 
 
-def test_a_bow_has_two_models_that_agree_on_what_is_seen():
+def test_a_bow_has_two_models_that_agree_on_what_is_seen() -> None:
     assert id_formula(Graph([("x", "y")], [("x", "y")]), "y", "x") == Hedge(("x", "y"), ("y",))
 
 
-def test_front_doors():
+def test_front_doors() -> None:
     assert front_door_set(FRONT_DOOR, "x", "y") == ("m",)
     two = Graph([("x", "m"), ("x", "n"), ("m", "y"), ("n", "y")], [("x", "y")])
     assert front_door_set(two, "x", "y") == ("m", "n")
@@ -167,7 +171,7 @@ def test_front_doors():
     assert verdict.latex == "\\sum_{m} P(m \\mid x) \\sum_{x'} P(y \\mid x', m) P(x')"
 
 
-def test_back_doors_and_m_bias():
+def test_back_doors_and_m_bias() -> None:
     graph = Graph([("w", "x"), ("w", "y"), ("x", "y")])
     verdict = identify(graph, Interventional(("y",), {"x": None}))
     assert (verdict.method, verdict.estimand) == ("back-door", "Σ_w P(y | x, w) P(w)")
@@ -176,7 +180,7 @@ def test_back_doors_and_m_bias():
     assert identify(m_bias, TotalEffect("x", "y")).estimand == "slope of x in the regression of y on x"
 
 
-def test_the_napkin_needs_the_id_algorithm():
+def test_the_napkin_needs_the_id_algorithm() -> None:
     verdict = identify(NAPKIN, Interventional(("y",), {"x": None}))
     assert (verdict.method, verdict.scope) == ("ID", "nonparametric")
     assert verdict.estimand == "[Σ_w P(y | w, z, x) P(x | w, z) P(w)] / [Σ_w P(x | w, z) P(w)]"
@@ -184,7 +188,7 @@ def test_the_napkin_needs_the_id_algorithm():
     assert verdict.recipe is not None
 
 
-def test_without_linearity_an_instrument_does_not_help():
+def test_without_linearity_an_instrument_does_not_help() -> None:
     graph = Graph([("z", "x"), ("x", "y")], [("x", "y")])
     query = Interventional(("y",), {"x": None})
     verdict = identify(graph, query, scope="nonparametric")
@@ -195,11 +199,11 @@ def test_without_linearity_an_instrument_does_not_help():
     assert identify(graph, query).scope == "linear"
 
 
-def test_coefficients_mean_nothing_without_linearity():
+def test_coefficients_mean_nothing_without_linearity() -> None:
     with pytest.raises(QueryError, match="linear equations"):
         identify(FRONT_DOOR, DirectEffect("m", "y"), scope="nonparametric")
 
 
-def test_a_variable_without_a_path_is_not_changed():
+def test_a_variable_without_a_path_is_not_changed() -> None:
     verdict = identify(FRONT_DOOR, Interventional(("x",), {"y": None}))
     assert (verdict.method, verdict.estimand) == ("no path", "P(x)")

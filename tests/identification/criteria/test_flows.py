@@ -7,13 +7,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrek.graphs import Graph
 from halftrek.identification.criteria.flows import disjoint_paths, trek_network
 from halftrek.identification.study import Study
 from tests.identification.samples import graphs
 
 
 @st.composite
-def networks(draw):
+def networks(draw: st.DrawFn):
     size = draw(st.integers(2, 9))
     pairs = [(u, v) for u in range(size) for v in range(size) if u != v]
     arrows = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=24))
@@ -38,7 +39,7 @@ def most_disjoint(arrows, sources, sinks):
 
 @settings(deadline=None, max_examples=300, derandomize=True)
 @given(networks())
-def test_the_largest_system_is_found_and_its_sources_carry_it(network):
+def test_the_largest_system_is_found_and_its_sources_carry_it(network) -> None:
     arrows, sources, sinks = network
     starts = disjoint_paths(arrows, sources, sinks)
     assert len(starts) == len(set(starts)) == most_disjoint(arrows, sources, sinks)
@@ -46,13 +47,13 @@ def test_the_largest_system_is_found_and_its_sources_carry_it(network):
     assert most_disjoint(arrows, starts, sinks) == len(starts)
 
 
-def test_a_path_gives_way_to_a_later_one():
+def test_a_path_gives_way_to_a_later_one() -> None:
     arrows = {"a": ["m", "n"], "b": ["m"], "m": ["s"], "n": ["t"]}
     assert disjoint_paths(arrows, ["a", "b"], {"s", "t"}) == ["a", "b"]
     assert disjoint_paths(arrows, ["b", "b2"], {"s", "t"}) == ["b"]
 
 
-def test_a_source_may_be_a_sink_and_may_lie_on_another_path():
+def test_a_source_may_be_a_sink_and_may_lie_on_another_path() -> None:
     assert disjoint_paths({"a": ["b"], "b": ["c"]}, ["a", "b"], {"b", "c"}) == ["a"]
     assert disjoint_paths({"a": ["b", "d"], "b": ["c"], "d": ["b"]}, ["a", "b", "d"], {"b", "c", "d"}) == ["a", "b"]
     assert disjoint_paths({}, ["a"], {"a"}) == ["a"]
@@ -60,7 +61,7 @@ def test_a_source_may_be_a_sink_and_may_lie_on_another_path():
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(graphs(most=5))
-def test_treks_without_sided_intersection_are_the_rank_of_the_covariance(graph):
+def test_treks_without_sided_intersection_are_the_rank_of_the_covariance(graph: Graph) -> None:
     """Sullivant, Talaska and Draisma (2010), with hidden causes as vertices of their own."""
     study = Study(graph)
     bench, network = study.bench, trek_network(study.reduced)

@@ -31,7 +31,7 @@ def formulas(count: int):
             yield seed, verdict.recipe, random_model(graph, random_state=seed)
 
 
-def test_slopes_are_finite_differences():
+def test_slopes_are_finite_differences() -> None:
     several = 0
     for seed, recipe, model in formulas(40):
         sloped = slopes_of(recipe, model.cov, model.names)
@@ -49,7 +49,7 @@ def test_slopes_are_finite_differences():
     assert several >= 10  # formulas that feed on earlier ones are among them
 
 
-def test_the_slope_of_a_determinant_is_a_finite_difference():
+def test_the_slope_of_a_determinant_is_a_finite_difference() -> None:
     looked = 0
     for seed, recipe, model in formulas(40):
         for step in recipe.steps:

@@ -71,7 +71,7 @@ def arrows(found) -> dict[tuple[str, str], tuple[float, float]]:
     return {(x, y): (mi, epc) for x, op, y, mi, epc in zip(*columns, strict=True) if op == "~"}
 
 
-def test_modification_indices_equal_lavaan(fitted) -> None:
+def test_modification_indices_equal_lavaan(fitted: ht.Fit) -> None:
     mine = arrows(fitted.modifications(information="expected"))
     assert set(mine) == set(INDICES)
     for pair, (mi, epc) in INDICES.items():
@@ -84,7 +84,7 @@ def test_modification_indices_equal_lavaan(fitted) -> None:
 
 
 @pytest.mark.parametrize("n", [400, 4000])
-def test_where_the_model_is_true_an_index_is_the_fall_of_chi_square(n) -> None:
+def test_where_the_model_is_true_an_index_is_the_fall_of_chi_square(n: int) -> None:
     """Also with holes that depend on a cause, for which the expected information gives two thirds of it."""
     data = rows(2, n, direct=0.0)
     found = ht.fit(CHAIN, data)
@@ -98,7 +98,7 @@ def test_where_the_model_is_true_an_index_is_the_fall_of_chi_square(n) -> None:
     assert index["a -> d"] == pytest.approx(index["b -> d"], rel=1e-6)  # data cannot tell them apart
 
 
-def test_residuals_equal_lavaan(fitted) -> None:
+def test_residuals_equal_lavaan(fitted: ht.Fit) -> None:
     found = fitted.residuals()
     assert len(found["z"]) == len(RESIDUALS)
     for lhs, rhs, z in zip(found["lhs"], found["rhs"], found["z"], strict=True):
@@ -122,7 +122,7 @@ def test_pairs_that_no_row_has_have_no_observed_correlation() -> None:
     assert "no row" in list(tests["verdict"])[list(tests["constraint"]).index("a independent of c given b")]
 
 
-def test_the_test_of_an_independence_is_near_the_likelihood_ratio(fitted) -> None:
+def test_the_test_of_an_independence_is_near_the_likelihood_ratio(fitted: ht.Fit) -> None:
     """Against the fit of a graph with that independence alone: all else is free."""
     tests = fitted.tests()
     everything = fitted.patterns.unrestricted.loglik
@@ -135,7 +135,7 @@ def test_the_test_of_an_independence_is_near_the_likelihood_ratio(fitted) -> Non
         assert z**2 == pytest.approx(2.0 * (everything - one.loglik), rel=0.05)
 
 
-def test_all_other_constraints_are_a_likelihood_ratio(fitted) -> None:
+def test_all_other_constraints_are_a_likelihood_ratio(fitted: ht.Fit) -> None:
     tests = fitted.tests()
     k = list(tests["kind"]).index("other constraints")
     assert tests["df"][k] == 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def by_edge(found: Fit) -> dict[str, tuple[float, float, float]]:
     ],
     ids=["bow-free", "chain", "factor"],
 )
-def test_equals_lavaan(found, expected, complete):
+def test_equals_lavaan(found: Fit, expected: dict[str, Any], complete: bool) -> None:
     """lavaan's cyclic ones are left out here; of a factor's children lavaan does not list every arrow."""
     ours = by_edge(found)
     for edge, numbers in expected.items():
@@ -112,7 +113,7 @@ def test_equals_lavaan(found, expected, complete):
         assert {frozenset(e.split()) for e in ours} == {frozenset(e.split()) for e in expected}
 
 
-def test_largest_first_and_nothing_that_is_there_already():
+def test_largest_first_and_nothing_that_is_there_already() -> None:
     rows = modifications(political())
     assert all(a.mi >= b.mi * (1 - 1e-6) for a, b in pairwise(rows))  # ties are equal but for rounding
     assert {r.edge for r in rows}.isdisjoint({"x1 -> y1", "y1 <-> y2", "y5 -> y1", "y6 -> y2"})
@@ -147,7 +148,7 @@ def dense(found: Fit, larger: Graph, edge: tuple[str, str, str]) -> tuple[float,
 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), held=st.booleans())
-def test_equals_the_information_of_the_larger_model(seed, held):
+def test_equals_the_information_of_the_larger_model(seed: int, held: bool) -> None:
     graph = random_graph(5, n_edges=5, n_bidirected=2, random_state=seed)
     model = random_model(graph, random_state=seed)
     rows = np.asarray(model.sample(200, random_state=seed))
@@ -167,7 +168,7 @@ def test_equals_the_information_of_the_larger_model(seed, held):
                 check(found, larger, (u, "<->", v), ours)
 
 
-def check(found, larger, edge, ours):
+def check(found, larger, edge, ours) -> None:
     share, *expected = dense(found, larger, edge)
     name = " ".join(edge)
     if share > 1e-5:
@@ -183,7 +184,7 @@ def check(found, larger, edge, ours):
         assert name not in ours
 
 
-def test_index_is_the_fall_of_chi_square_near_the_null():
+def test_index_is_the_fall_of_chi_square_near_the_null() -> None:
     truth = Graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")], [("b", "d")])
     graph = Graph([("a", "b"), ("b", "c"), ("c", "d")], [("b", "d")])
     model = random_model(truth, random_state=3)
@@ -201,7 +202,7 @@ def test_index_is_the_fall_of_chi_square_near_the_null():
     assert row.epc == pytest.approx(float(large.model.T[0, 3]), rel=0.05)
 
 
-def test_an_unidentified_corner_does_not_spoil_the_rest():
+def test_an_unidentified_corner_does_not_spoil_the_rest() -> None:
     """A bow that data cannot resolve: edges elsewhere keep their index, edges that add nothing are left out."""
     graph = Graph([("a", "b"), ("x", "y")], [("a", "b")])
     model = random_model(graph, random_state=1)
@@ -213,7 +214,7 @@ def test_an_unidentified_corner_does_not_spoil_the_rest():
     assert edges["a -> x"].mi == pytest.approx(next(r.mi for r in modifications(alone) if r.edge == "a -> x"))
 
 
-def test_every_missing_edge_of_thirty_variables():
+def test_every_missing_edge_of_thirty_variables() -> None:
     graph = random_graph(30, n_edges=60, n_bidirected=15, random_state=4)
     model = random_model(graph, random_state=4)
     found = fit(graph, Moments(model.names, 1000, model.mean, model.cov))
@@ -221,7 +222,7 @@ def test_every_missing_edge_of_thirty_variables():
     assert len(rows) > 500
 
 
-def test_the_change_of_an_edge_that_data_would_not_tell_is_not_given():
+def test_the_change_of_an_edge_that_data_would_not_tell_is_not_given() -> None:
     graph = ht.graph("latent U; observed a, b, c, d; b -> d; b -> a; d -> a; U -> {b, c, d}")
     rows = random_model(graph, random_state=3).sample(2000, random_state=1)
     (row,) = [r for r in modifications(fit(graph, ht.moments(rows))) if r.edge == "a <-> b"]

@@ -41,7 +41,7 @@ HEAVY = ht.fit(NAPKIN, rows(3000, 4, heavy=True))
 # -- draws ---------------------------------------------------------------------------------------
 
 
-def test_moments_of_drawn_rows_are_those_of_the_rows_drawn():
+def test_moments_of_drawn_rows_are_those_of_the_rows_drawn() -> None:
     drawn = draw_rows(FIT, 5, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     rng.binomial(np.full(5, 500), 1.0)  # all draws fall into the only chunk
@@ -57,14 +57,14 @@ def spread_of_means(found: Any, replicates: int = 2000) -> tuple[np.ndarray, np.
     return drawn.n, np.cov(drawn.mean.T)
 
 
-def test_chunks_do_not_change_the_distribution(monkeypatch):
+def test_chunks_do_not_change_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resample, "NUMBERS", 15 * 70)
     n, spread = spread_of_means(FIT)
     assert (n == 500).all()
     np.testing.assert_allclose(spread, FIT.moments.cov / 500, rtol=0.15)
 
 
-def test_weights_are_numbers_of_rows():
+def test_weights_are_numbers_of_rows() -> None:
     weights = np.random.default_rng(0).integers(0, 4, len(DATA))
     found = ht.fit(NAPKIN, DATA, weights=weights)
     n, spread = spread_of_means(found)
@@ -72,7 +72,7 @@ def test_weights_are_numbers_of_rows():
     np.testing.assert_allclose(spread, found.moments.cov / weights.sum(), rtol=0.15)
 
 
-def test_clusters_are_drawn_whole():
+def test_clusters_are_drawn_whole() -> None:
     sizes = np.arange(1, 32)
     labels = np.repeat([f"g{k}" for k in sizes], sizes)
     data = DATA[: len(labels)] + np.random.default_rng(2).normal(size=(31, 1)).repeat(sizes, axis=0)
@@ -87,7 +87,7 @@ def test_clusters_are_drawn_whole():
     assert np.trace(spread) > 3 * np.trace(found.moments.cov) / len(data)
 
 
-def test_data_sets_of_the_model_are_normal():
+def test_data_sets_of_the_model_are_normal() -> None:
     drawn = draw_model(FIT, 4000, np.random.default_rng(0))
     n, cov = FIT.n, FIT.model.cov
     np.testing.assert_allclose(drawn.mean.mean(axis=0), FIT.model.mean, atol=0.01)
@@ -131,7 +131,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_answers_of_replicates_are_those_of_their_models(question):
+def test_answers_of_replicates_are_those_of_their_models(question: str) -> None:
     batch = replicates_of(FIT, "parametric", 20, 0).batch
     query = parse_question(question)
     values, variances = values_of(batch, query)
@@ -144,7 +144,7 @@ def test_answers_of_replicates_are_those_of_their_models(question):
             assert values[i] == pytest.approx([result], rel=1e-9)
 
 
-def test_replicates_keep_what_the_fit_holds():
+def test_replicates_keep_what_the_fit_holds() -> None:
     held = {"coefficients": {"a -> b": "k", "c -> d": "k", "b -> c": 0.8}, "noise": {"b": 1.0}}
     found = ht.fit(NAPKIN, DATA, intercepts={"d": 0.0}, **held)
     batch = replicates_of(found, "bootstrap", 40, 0).batch
@@ -158,7 +158,7 @@ def test_replicates_keep_what_the_fit_holds():
 # -- intervals -----------------------------------------------------------------------------------
 
 
-def test_errors_agree_with_the_delta_method_on_normal_data():
+def test_errors_agree_with_the_delta_method_on_normal_data() -> None:
     for question in ("c ~> d", "P(d | do(c=1))"):
         delta = FIT.query(question).estimate
         for kind in ("bootstrap", "parametric"):
@@ -170,7 +170,7 @@ def test_errors_agree_with_the_delta_method_on_normal_data():
             assert drawn.notes == ()
 
 
-def test_sandwich_agrees_with_the_bootstrap_on_heavy_tails_and_the_delta_method_does_not():
+def test_sandwich_agrees_with_the_bootstrap_on_heavy_tails_and_the_delta_method_does_not() -> None:
     question = "P(d | do(c=1))"
     robust = HEAVY.query(question, interval="robust").estimate
     drawn = HEAVY.query(question, interval="bootstrap", replicates=2000).estimate
@@ -179,7 +179,7 @@ def test_sandwich_agrees_with_the_bootstrap_on_heavy_tails_and_the_delta_method_
     assert robust.variance_errors[0] > 1.3 * HEAVY.query(question).estimate.variance_errors[0]
 
 
-def test_parameters_have_the_errors_of_their_replicates():
+def test_parameters_have_the_errors_of_their_replicates() -> None:
     factor = ht.fit("latent F; F -> {a, b, c, d}", DATA)
     for found in (FIT, factor):
         batch = replicates_of(found, "bootstrap", 500, 3).batch
@@ -194,7 +194,7 @@ def test_parameters_have_the_errors_of_their_replicates():
         assert first.ci_low == pytest.approx(np.quantile(batch.mu[:, 0], 0.05))
 
 
-def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula():
+def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula() -> None:
     from scipy.stats import norm
 
     query = parse_question("P(d | do(c=1))")
@@ -211,7 +211,7 @@ def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula():
     assert (bca.variance_intervals > plain.variance_intervals).all()  # a variance is skewed to the right
 
 
-def test_acceleration_is_that_of_the_jackknife():
+def test_acceleration_is_that_of_the_jackknife() -> None:
     data = rows(120, 9, heavy=True)
     found = ht.fit(NAPKIN, data)
     query = parse_question("P(d | do(c=1))")
@@ -231,7 +231,7 @@ def test_acceleration_is_that_of_the_jackknife():
     )
 
 
-def test_the_same_state_gives_the_same_bits_and_is_not_drawn_twice(monkeypatch):
+def test_the_same_state_gives_the_same_bits_and_is_not_drawn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     first = ht.fit(NAPKIN, DATA).query("c ~> d", interval="bootstrap", replicates=50, random_state=7)
     fresh = ht.fit(NAPKIN, DATA)
     again = fresh.query("c ~> d", interval="bootstrap", replicates=50, random_state=7)
@@ -247,7 +247,7 @@ def test_the_same_state_gives_the_same_bits_and_is_not_drawn_twice(monkeypatch):
     assert fresh.query("a ~> d", interval="bootstrap", replicates=50, random_state=8).se > 0
 
 
-def test_failed_replicates_are_counted(monkeypatch):
+def test_failed_replicates_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = bootstrap.fit_batch
 
     def some_fail(*args: Any, **options: Any) -> BatchFit:
@@ -271,7 +271,7 @@ def test_failed_replicates_are_counted(monkeypatch):
     assert np.isnan(none.interval).all()
 
 
-def test_moments_are_enough_for_the_parametric_bootstrap():
+def test_moments_are_enough_for_the_parametric_bootstrap() -> None:
     found = ht.fit(NAPKIN, cov=FIT.moments.cov, n=500)
     assert found.query("c ~> d", interval="parametric").se == pytest.approx(FIT.query("c ~> d").se, rel=0.15)
     with pytest.raises(InputError, match='interval="bootstrap" needs the rows'):
@@ -281,7 +281,7 @@ def test_moments_are_enough_for_the_parametric_bootstrap():
         literal.query("a ~> b", interval="parametric")
 
 
-def test_an_unidentified_corner_beside_it_does_not_matter():
+def test_an_unidentified_corner_beside_it_does_not_matter() -> None:
     rng = np.random.default_rng(4)
     beside = ht.fit(NAPKIN + "; e -> f; e <-> f", DATA.assign(e=rng.normal(size=500), f=rng.normal(size=500)))
     one = beside.query("c ~> d", interval="bootstrap", replicates=400)
@@ -291,7 +291,7 @@ def test_an_unidentified_corner_beside_it_does_not_matter():
         beside.query("e ~> f", interval="bootstrap")
 
 
-def test_progress_is_told():
+def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     found = ht.fit(NAPKIN, DATA)
     replicates_of(found, "bootstrap", 30, 0, lambda done, total: told.append((done, total)))

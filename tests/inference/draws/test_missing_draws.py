@@ -40,7 +40,7 @@ def fitted() -> ht.Fit:
 
 @pytest.mark.parametrize("kind", ["bootstrap", "parametric"])
 @pytest.mark.parametrize("graph", ["x -> m -> y; m <-> y; x -> z", "x -> {m, z}; m -> y; latent U; U -> {m, z}"])
-def test_replicates_are_at_their_own_maximum(kind, graph) -> None:
+def test_replicates_are_at_their_own_maximum(kind: str, graph: str) -> None:
     """Warm or cold, with hidden causes of two or without: the same likelihood and the same coefficients."""
     found = ht.fit(graph, table(300))
     plan = make_plan(found.graph, found.model.names, found.options)
@@ -53,7 +53,7 @@ def test_replicates_are_at_their_own_maximum(kind, graph) -> None:
         np.testing.assert_allclose(again[0].cov, cold.model.cov, rtol=1e-4, atol=1e-5)
 
 
-def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted) -> None:
+def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted: ht.Fit) -> None:
     for kind, other in (("bootstrap", "robust"), ("parametric", "delta")):
         drawn = fitted.effect("m", "y", interval=kind, replicates=300, random_state=1)
         assert drawn.se == pytest.approx(fitted.effect("m", "y", interval=other).se, rel=0.12)
@@ -63,7 +63,9 @@ def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted) -> None
         assert bca.interval != drawn.interval
 
 
-def test_the_same_seed_gives_the_same_bits_and_progress_is_told(fitted, monkeypatch) -> None:
+def test_the_same_seed_gives_the_same_bits_and_progress_is_told(
+    fitted: ht.Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[tuple[int, int]] = []
     first = replicates_of(fitted, "bootstrap", 7, 5, lambda done, total: told.append((done, total)))
     assert told[-1] == (7, 7)
@@ -120,7 +122,7 @@ def test_weights_count_rows() -> None:
     assert drawn.se == pytest.approx(many.effect("x", "y", interval="robust").se, rel=0.15)
 
 
-def test_parameters_and_effects_have_drawn_errors(fitted) -> None:
+def test_parameters_and_effects_have_drawn_errors(fitted: ht.Fit) -> None:
     plain = fitted.params(interval="robust")
     drawn = fitted.params(interval="bootstrap", replicates=300, random_state=1)
     assert list(drawn["lhs"]) == list(plain["lhs"])
@@ -129,7 +131,7 @@ def test_parameters_and_effects_have_drawn_errors(fitted) -> None:
     assert np.isfinite(np.asarray(table_of_effects["se"], dtype=float)).all()
 
 
-def test_acceleration_of_normal_rows_is_that_of_many_rows(fitted) -> None:
+def test_acceleration_of_normal_rows_is_that_of_many_rows(fitted: ht.Fit) -> None:
     """The closed form against the skewness of scores over rows drawn from the fitted model with its holes."""
     query = read_question("P(y | do(x=1))")
     closed = acceleration(fitted, query, "parametric")

@@ -36,14 +36,14 @@ def fitted(name: str) -> Fit:
 
 
 @pytest.mark.parametrize("name", ["s03", "s17", "cluster", "tied", "factor"])
-def test_errors_of_parameters_equal_lavaan(name):
+def test_errors_of_parameters_equal_lavaan(name: str) -> None:
     table = fitted(name).params(interval="robust")
     rows = {(r.op, frozenset((r.lhs, r.rhs))): r for r in table.itertuples()}
     for lhs, op, rhs, se in REFERENCE["errors"][name]:
         assert rows[op, frozenset((lhs, rhs))].se == pytest.approx(se, rel=1e-5)
 
 
-def test_total_effects_equal_lavaan():
+def test_total_effects_equal_lavaan() -> None:
     found = fitted("s03")
     assert found.query("x1 ~> y5", interval="robust").se == pytest.approx(0.3190652183242, rel=1e-5)
     assert found.query("x1 ~> y6", interval="robust").se == pytest.approx(0.557058754368556, rel=1e-5)
@@ -51,7 +51,7 @@ def test_total_effects_equal_lavaan():
 
 
 @pytest.mark.parametrize("case", sorted(REFERENCE["tests"]))
-def test_scaled_tests_equal_lavaan(case):
+def test_scaled_tests_equal_lavaan(case: str) -> None:
     name, test = case.split()
     found = fitted(name).measures(robust=test)
     for key, value in REFERENCE["tests"][case].items():
@@ -59,7 +59,7 @@ def test_scaled_tests_equal_lavaan(case):
     assert fitted(name).measures(robust=True)["robust_test"] == "yuan-bentler"
 
 
-def test_nothing_is_scaled_without_degrees_of_freedom():
+def test_nothing_is_scaled_without_degrees_of_freedom() -> None:
     found = fitted("s17").measures(robust=True)
     assert found["scaling"] is None
     assert found["cfi_robust"] is None
@@ -113,7 +113,7 @@ def textbook(found: Fit, query: Any, clusters: Any = None, weights: Any = 1.0) -
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_errors_equal_the_textbook(name):
+def test_errors_equal_the_textbook(name: str) -> None:
     graph, options = MODELS[name]
     clusters = np.random.default_rng(3).integers(0, 30, len(X))
     plain = ht.fit(graph, DATA, **options)
@@ -125,7 +125,7 @@ def test_errors_equal_the_textbook(name):
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_what_a_row_contributes_is_what_more_of_it_does(name):
+def test_what_a_row_contributes_is_what_more_of_it_does(name: str) -> None:
     graph, options = MODELS[name]
     found = ht.fit(graph, DATA, **options)
     query = SEEN if name == "factor" else QUERIES[1]
@@ -143,7 +143,7 @@ def test_what_a_row_contributes_is_what_more_of_it_does(name):
         np.testing.assert_allclose(values[row], (moved[0] - moved[1]) / 2e-3 * len(X), rtol=1e-3, atol=1e-4)
 
 
-def test_moments_of_forms_under_normal_rows():
+def test_moments_of_forms_under_normal_rows() -> None:
     found = ht.fit(MODELS["napkin"][0], DATA)
     slopes = linearize(QUERIES[1], found.model)
     forms = influence(found, (*slopes.values, *slopes.variances))
@@ -156,7 +156,7 @@ def test_moments_of_forms_under_normal_rows():
     assert abs(skew[1]) > 0.5  # a variance is skewed
 
 
-def test_one_unidentified_corner_does_not_spoil_the_rest():
+def test_one_unidentified_corner_does_not_spoil_the_rest() -> None:
     rng = np.random.default_rng(4)
     more = DATA.assign(e=rng.normal(size=400), f=rng.normal(size=400))
     alone = ht.fit(MODELS["napkin"][0], DATA)
@@ -172,7 +172,7 @@ def test_one_unidentified_corner_does_not_spoil_the_rest():
     assert np.isfinite(table.loc[("d", "~", "c"), "se"])
 
 
-def test_weights_count_rows():
+def test_weights_count_rows() -> None:
     weights = np.random.default_rng(1).integers(0, 4, len(DATA))
     repeated = DATA.loc[np.repeat(np.arange(len(DATA)), weights)]
     for options in ({}, {"cluster": "g"}):
@@ -184,7 +184,7 @@ def test_weights_count_rows():
     assert robust_measures(one).scaling == pytest.approx(robust_measures(other).scaling, rel=1e-5)
 
 
-def test_rows_are_asked_for_where_there_are_none():
+def test_rows_are_asked_for_where_there_are_none() -> None:
     moments = ht.moments(DATA)
     found = ht.fit(MODELS["napkin"][0], moments)
     for ask in (
@@ -202,7 +202,7 @@ def test_rows_are_asked_for_where_there_are_none():
         found.params(interval="profile")
 
 
-def test_scaled_tests_with_a_missing_value_are_near_those_without_its_row():
+def test_scaled_tests_with_a_missing_value_are_near_those_without_its_row() -> None:
     """With missing values the test of Satorra and Bentler needs complete rows; see test_incomplete for the other."""
     holed = DATA.copy()
     holed.loc[3, "a"] = np.nan

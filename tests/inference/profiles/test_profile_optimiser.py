@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -74,7 +76,7 @@ def check_by_dense(fit: Fit, query: Query, cut: float = CUT, **which: object) ->
 
 @given(model=models(most=4))
 @settings(max_examples=5, deadline=None, derandomize=True)
-def test_random_graphs_agree_with_a_general_optimiser(model):
+def test_random_graphs_agree_with_a_general_optimiser(model: CGLSCM) -> None:
     fit = ht.fit(model.graph, np.asarray(model.sample(120, random_state=3)), names=model.names)
     if fit.status.code != "converged":
         return
@@ -102,7 +104,7 @@ def test_random_graphs_agree_with_a_general_optimiser(model):
         ("latent U; U -> {x, m, y}; z -> x; x -> y", TotalEffect("x", "y"), {}),
     ],
 )
-def test_options_and_kinds_agree_with_a_general_optimiser(text, query, options):
+def test_options_and_kinds_agree_with_a_general_optimiser(text: str, query: Query, options: dict[str, Any]) -> None:
     T = np.zeros((4, 4))
     T[0, 1], T[1, 2], T[3, 0] = 0.6, 0.5, 0.7
     truth = CGLSCM.from_parameters(
@@ -113,13 +115,13 @@ def test_options_and_kinds_agree_with_a_general_optimiser(text, query, options):
     check_by_dense(fit, query)
 
 
-def test_variances_agree_with_a_general_optimiser():
+def test_variances_agree_with_a_general_optimiser() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.8).sample(100, random_state=4))
     check_by_dense(fit, Interventional(("y",), {"x": 1.0}), variance=True)
     check_by_dense(fit, Interventional(("x", "y"), {"z": 1.0}), variance=True, k=1)
 
 
-def test_a_noise_variance_at_zero_does_not_stop_the_walk():
+def test_a_noise_variance_at_zero_does_not_stop_the_walk() -> None:
     """A factor whose first indicator has more covariance than variance to spare: a Heywood case."""
     S = np.array([[1.0, 0.75, 0.7, 0.5], [0.75, 1.0, 0.5, 0.35], [0.7, 0.5, 1.0, 0.3], [0.5, 0.35, 0.3, 1.0]])
     fit = ht.fit("latent U; U -> {a, b, c}; a -> d", cov=S, n=100, names=["a", "b", "c", "d"])
@@ -130,7 +132,7 @@ def test_a_noise_variance_at_zero_does_not_stop_the_walk():
         assert dense_deviance(fit, ErrorCovariance("a", "b"), end) == pytest.approx(CUT, abs=2e-3)
 
 
-def test_hidden_causes_that_cannot_give_the_covariances_keep_to_what_they_can():
+def test_hidden_causes_that_cannot_give_the_covariances_keep_to_what_they_can() -> None:
     """Three causes of two each cannot give three error correlations of 0.7: the maximum lies on a boundary."""
     S, n = np.full((3, 3), 0.7) + 0.3 * np.eye(3), 60
     text = "latent U, V, W; U -> {x, y}; V -> {y, z}; W -> {x, z}"
@@ -156,7 +158,7 @@ def test_hidden_causes_that_cannot_give_the_covariances_keep_to_what_they_can():
 # -- missing values --------------------------------------------------------------------------------
 
 
-def test_missing_values_have_the_profile_of_the_observed_ones():
+def test_missing_values_have_the_profile_of_the_observed_ones() -> None:
     rows = np.array(instrument_model(0.8).sample(60, random_state=9))
     rows[np.random.default_rng(1).random(rows.shape) < 0.15] = np.nan
     fit = ht.fit(INSTRUMENT, rows, names=["z", "x", "y"])

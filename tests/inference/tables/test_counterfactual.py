@@ -26,7 +26,7 @@ def known_model() -> ht.CGLSCM:
         ("P(y_{x=1}, z | x=1)", "P(y, z | x=1)"),
     ],
 )
-def test_answers_that_are_no_counterfactuals_have_the_same_errors(counterfactual, plain):
+def test_answers_that_are_no_counterfactuals_have_the_same_errors(counterfactual: str, plain: str) -> None:
     fit = ht.fit(INSTRUMENT, known_model().sample(500, random_state=2))
     first, second = fit.query(counterfactual), fit.query(plain)
     for attribute in ("mean", "variance", "se"):
@@ -34,7 +34,7 @@ def test_answers_that_are_no_counterfactuals_have_the_same_errors(counterfactual
     np.testing.assert_allclose(first.variance_interval, second.variance_interval, rtol=1e-6)
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say():
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     question = "P(y_{x=1} | x=0, z=1)"
     truth = known_model().query(question)
     hits = variance_hits = 0
@@ -48,12 +48,12 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
     assert 178 <= variance_hits <= 199
 
 
-def test_the_bow_is_refused():
+def test_the_bow_is_refused() -> None:
     rows = known_model().sample(200, random_state=1)
     with pytest.raises(ht.NotIdentifiedError):
         ht.fit("x -> y; x <-> y", rows).query("E[y_{x=1} | x=0]")
 
 
-def test_a_covariance_without_means_says_so():
+def test_a_covariance_without_means_says_so() -> None:
     fit = ht.fit(INSTRUMENT, cov=known_model().cov, n=100, names=["z", "x", "y"])
     assert any("no means were given" in w for w in fit.query("P(y_{x=1} | x=0)").warnings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,29 +42,29 @@ from tests.inference.test_delta import load, moments_of
 few = settings(max_examples=20, deadline=None, derandomize=True)
 
 
-def paths_of(graph, u, v):
+def paths_of(graph: Graph, u: str, v: str):
     """Every directed path, the slow way."""
     if u == v:
         return [(u,)]
     return [(u, *rest) for w in graph.children(u) for rest in paths_of(graph, w, v)]
 
 
-def product(model, path):
+def product(model: ht.CGLSCM, path):
     at = [model.names.index(v) for v in path]
     return float(np.prod([model.T[i, j] for i, j in pairwise(at)]))
 
 
-def fit_of(model, n=400):
+def fit_of(model: ht.CGLSCM, n: int = 400):
     return ht.fit(model.graph, Moments(model.names, n, model.mean, model.cov))
 
 
-def rows_by_name(rows):
+def rows_by_name(rows: Any):
     return {(r.cause, r.effect, r.kind): r for r in rows}
 
 
 @given(models(most=5))
 @few
-def test_effects_are_sums_over_paths(model):
+def test_effects_are_sums_over_paths(model: ht.CGLSCM) -> None:
     graph, weights = model.graph, Weights(model)
     for u, v in permutations(model.names, 2):
         every = paths_of(graph, u, v)
@@ -87,7 +88,7 @@ def test_effects_are_sums_over_paths(model):
 
 @given(models(most=5))
 @few
-def test_gradients_equal_finite_differences(model):
+def test_gradients_equal_finite_differences(model: ht.CGLSCM) -> None:
     graph, h = model.graph, 1e-6
     names = model.names
     asked = [indirect(graph, u, v) for u, v in permutations(names, 2)]
@@ -107,7 +108,7 @@ def test_gradients_equal_finite_differences(model):
 
 @given(models(most=5))
 @few
-def test_rows_equal_single_questions(model):
+def test_rows_equal_single_questions(model: ht.CGLSCM) -> None:
     fit = fit_of(model)
     found = rows_by_name(effect_rows(fit, How(level=0.9)))
     sd = dict(zip(model.names, np.sqrt(np.diag(fit.model.cov)), strict=True))
@@ -134,7 +135,7 @@ def test_rows_equal_single_questions(model):
 
 @given(graphs(names="abcd", latents=1))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_what_is_said_to_be_known_is_known(graph):
+def test_what_is_said_to_be_known_is_known(graph: Graph) -> None:
     """Verdicts agree with single decisions; nothing that the Jacobian refutes has a number, and the other way round."""
     known, until = knowledge(graph), time.monotonic() + 60
     for u, v in permutations(graph.observed, 2):
@@ -158,7 +159,7 @@ def test_what_is_said_to_be_known_is_known(graph):
         assert bool(both.reason) != both.identified
 
 
-def test_indirect_effect_where_neither_direct_nor_total_is_known():
+def test_indirect_effect_where_neither_direct_nor_total_is_known() -> None:
     graph = ht.graph("x -> m -> y; x -> y; x <-> y")
     fit = fit_of(random_model(graph, 3))
     found = rows_by_name(effect_rows(fit, How()))
@@ -170,7 +171,7 @@ def test_indirect_effect_where_neither_direct_nor_total_is_known():
     assert not jacobian_test(graph, TotalEffect("x", "y"))
 
 
-def test_unidentified_rows_have_no_number_anywhere():
+def test_unidentified_rows_have_no_number_anywhere() -> None:
     graph = ht.graph("x -> y; x <-> y; y -> z")
     rows = effect_rows(fit_of(random_model(graph, 1)), How())
     for row in rows:
@@ -181,7 +182,7 @@ def test_unidentified_rows_have_no_number_anywhere():
         assert bool(row.method) == known
 
 
-def test_values_that_fit_equally_well():
+def test_values_that_fit_equally_well() -> None:
     case = load("f01_finite_to_one")
     graph = case["graph"]
     rows = effect_rows(
@@ -191,7 +192,7 @@ def test_values_that_fit_equally_well():
     assert any("values fit equally well" in note for note in notes)
 
 
-def test_frame_kinds_and_library():
+def test_frame_kinds_and_library() -> None:
     import polars as pl
 
     case = load("s17_mediation_simple")
@@ -215,7 +216,7 @@ def test_frame_kinds_and_library():
 
 
 @pytest.mark.parametrize("cluster", [None, "by"])
-def test_robust_rows_equal_single_questions(cluster):
+def test_robust_rows_equal_single_questions(cluster: str | None) -> None:
     import pandas as pd
 
     rng = np.random.default_rng(2)
@@ -231,7 +232,7 @@ def test_robust_rows_equal_single_questions(cluster):
 
 @given(models(most=4, bows=True))
 @settings(max_examples=20, deadline=None, derandomize=True)
-def test_the_factor_equals_one_answer_at_a_time(model):
+def test_the_factor_equals_one_answer_at_a_time(model: ht.CGLSCM) -> None:
     """Also of gradients that use error covariances and means, and where data do not determine everything."""
     fit = fit_of(model)
     names = model.names
@@ -244,7 +245,7 @@ def test_the_factor_equals_one_answer_at_a_time(model):
 
 @given(models(most=5))
 @few
-def test_paths_add_up(model):
+def test_paths_add_up(model: ht.CGLSCM) -> None:
     fit = fit_of(model)
     for u, v in permutations(model.names, 2):
         every = paths_of(model.graph, u, v)
@@ -266,7 +267,7 @@ def test_paths_add_up(model):
 
 @given(models(most=6), st.integers(1, 4))
 @few
-def test_largest_paths_are_the_largest(model, most):
+def test_largest_paths_are_the_largest(model: ht.CGLSCM, most: int) -> None:
     size = {(u, v): abs(product(model, (u, v))) for u, v in model.graph.directed}
     for u, v in permutations(model.names, 2):
         every = sorted(paths_of(model.graph, u, v), key=lambda p: -abs(product(model, p)))
@@ -275,7 +276,7 @@ def test_largest_paths_are_the_largest(model, most):
         assert [abs(product(model, p)) for p in found] == pytest.approx(expected)
 
 
-def test_many_paths_have_a_row_for_the_rest():
+def test_many_paths_have_a_row_for_the_rest() -> None:
     names = [f"v{i}" for i in range(12)]
     graph = Graph([(u, v) for i, u in enumerate(names) for v in names[i + 1 :]])
     rng = np.random.default_rng(0)
@@ -293,7 +294,7 @@ def test_many_paths_have_a_row_for_the_rest():
         fit.decompose("v0", "v11", most=0)
 
 
-def test_paths_that_are_not_identified_are_given_together():
+def test_paths_that_are_not_identified_are_given_together() -> None:
     graph = ht.graph("z -> x; z -> m; x -> y; m -> y; x <-> y; m <-> y; x <-> m")
     fit = fit_of(random_model(graph, 2))
     found = fit.decompose("z", "y")
@@ -306,7 +307,7 @@ def test_paths_that_are_not_identified_are_given_together():
     assert max(map(len, str(found).splitlines())) <= 80
 
 
-def test_a_total_that_is_not_identified():
+def test_a_total_that_is_not_identified() -> None:
     fit = fit_of(random_model(ht.graph("x -> m -> y; x -> y; x <-> y"), 2))
     found = fit.decompose("x", "y")
     known = {row.path: not np.isnan(row.est) for row in found.rows}
@@ -315,14 +316,14 @@ def test_a_total_that_is_not_identified():
     assert list(found.frame()["path"]) == ["x -> y", "x -> m -> y", "x ~> y"]
 
 
-def test_ends_of_a_decomposition():
+def test_ends_of_a_decomposition() -> None:
     fit = fit_of(random_model(ht.graph("latent U; U -> {x, y, z}; x -> y"), 1))
     for ends, words in ((("U", "y"), "hidden"), (("x", "q"), "no variable 'q'"), (("y", "x"), "leads back")):
         with pytest.raises(ht.QueryError, match=words):
             fit.decompose(*ends)
 
 
-def test_twenty_variables():
+def test_twenty_variables() -> None:
     rng = np.random.default_rng(0)
     names = [f"v{i}" for i in range(20)]
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
@@ -333,7 +334,7 @@ def test_twenty_variables():
     assert all(row.note for row in rows if np.isnan(row.est))
 
 
-def test_effects_by_a_weak_instrument_say_so():
+def test_effects_by_a_weak_instrument_say_so() -> None:
     rng = np.random.default_rng(0)
     z, u = rng.normal(size=300), rng.normal(size=300)
     for strength, weak in ((0.1, True), (1.0, False)):

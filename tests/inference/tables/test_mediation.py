@@ -21,7 +21,7 @@ def published():
     return ht.fit(case["graph"], moments_of(case))
 
 
-def test_equals_lavaan_and_the_book(published):
+def test_equals_lavaan_and_the_book(published) -> None:
     found = published.mediation("cond", "reaction")
     assert (found.indirect.est, found.indirect.se) == pytest.approx((0.241335450464865, 0.126897487563824), rel=1e-6)
     assert (found.total.est, found.total.se) == pytest.approx((0.495689653574672, 0.275279660745246), rel=1e-6)
@@ -33,7 +33,7 @@ def test_equals_lavaan_and_the_book(published):
     assert found.specific == found.through == ()
 
 
-def test_proportion_by_hand(published):
+def test_proportion_by_hand(published) -> None:
     """Ratio, delta method and Fieller's set from the estimates and their covariance, all written out."""
     found = published.mediation("cond", "reaction", level=0.8)
     a, b, c = 0.476525172888625, 0.5064484820433, 0.254354203109807
@@ -56,7 +56,7 @@ def test_proportion_by_hand(published):
     assert not found.warnings
 
 
-def test_a_total_that_may_be_zero_warns(published):
+def test_a_total_that_may_be_zero_warns(published) -> None:
     found = published.mediation("cond", "reaction")
     assert found.proportion.fieller == (-np.inf, np.inf)
     assert "contains zero" in found.warnings[0]
@@ -66,7 +66,7 @@ def test_a_total_that_may_be_zero_warns(published):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_opposite_signs_warn():
+def test_opposite_signs_warn() -> None:
     model = ht.CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 1.0, 2.0], [0, 0, -1.0], [0, 0, 0]])
     found = fit_of(model, n=2000).mediation("x", "y")
     assert found.proportion.value == pytest.approx(-1.0)
@@ -75,7 +75,7 @@ def test_opposite_signs_warn():
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("mediators", [None, ["a"], ["b", "a"], ["c"], ["a", "c"]])
-def test_many_mediators_equal_sums_over_paths(seed, mediators):
+def test_many_mediators_equal_sums_over_paths(seed: int, mediators: list[str] | None) -> None:
     graph = ht.graph("x -> a -> b -> y; x -> b; a -> c -> y; x -> y; c -> b; x -> c; a <-> y; z -> a")
     model = random_model(graph, seed)
     found = fit_of(model).mediation("x", "y", mediators)
@@ -101,7 +101,7 @@ def test_many_mediators_equal_sums_over_paths(seed, mediators):
     assert max(map(len, str(found).splitlines())) <= 80
 
 
-def test_errors_of_specific_effects_cover_products():
+def test_errors_of_specific_effects_cover_products() -> None:
     """Two parallel mediators: the delta error of each product and of their sum, written out."""
     graph = ht.graph("x -> a -> y; x -> b -> y; x -> y")
     fit = ht.fit(graph, np.asarray(random_model(graph, 0).sample(300, random_state=1)), names=graph.observed)
@@ -113,7 +113,7 @@ def test_errors_of_specific_effects_cover_products():
         assert row.se == pytest.approx(expected, rel=1e-6)
 
 
-def test_confounded_but_identified():
+def test_confounded_but_identified() -> None:
     """The mediator and the outcome are confounded; an instrument of the mediator saves the day."""
     graph = ht.graph("z -> m; x -> m -> y; x -> y; m <-> y")
     model = random_model(graph, 1)
@@ -123,7 +123,7 @@ def test_confounded_but_identified():
     assert found.proportion is not None
 
 
-def test_confounded_and_not_identified():
+def test_confounded_and_not_identified() -> None:
     graph = ht.graph("x -> m -> y; x -> y; m <-> y")
     found = fit_of(random_model(graph, 1)).mediation("x", "y")
     assert found.total.se > 0.0
@@ -136,7 +136,7 @@ def test_confounded_and_not_identified():
     assert "confounded" in frame["note"].iloc[-1]
 
 
-def test_no_direct_arrow():
+def test_no_direct_arrow() -> None:
     graph = ht.graph("x -> m -> y; x <-> y")
     found = fit_of(random_model(graph, 1), n=3000).mediation("x", "y")
     assert (found.direct.est, found.direct.se) == (0.0, 0.0)
@@ -146,7 +146,7 @@ def test_no_direct_arrow():
     assert found.indirect.se == pytest.approx(found.total.se)
 
 
-def test_too_many_routes():
+def test_too_many_routes() -> None:
     names = ["x", *(f"m{i}" for i in range(7)), "y"]
     graph = ht.Graph([(u, v) for i, u in enumerate(names) for v in names[i + 1 :]])
     fit = fit_of(random_model(graph, 0))
@@ -166,13 +166,13 @@ def test_too_many_routes():
         (("y", "x"), None, "no directed path"),
     ],
 )
-def test_what_cannot_be_asked(ends, mediators, words):
+def test_what_cannot_be_asked(ends: tuple[str, str], mediators: list[str] | None, words: str) -> None:
     fit = fit_of(random_model(ht.graph("x -> m -> y; z -> x"), 1))
     with pytest.raises(ht.QueryError, match=words):
         fit.mediation(*ends, mediators)
 
 
-def test_intervals_of_the_proportion_cover():
+def test_intervals_of_the_proportion_cover() -> None:
     """Strong effects, n = 300: both intervals of the proportion hold the truth about 95 times in 100."""
     graph = ht.graph("x -> m -> y; x -> y")
     model = ht.CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 0.8, 0.5], [0, 0, 0.7], [0, 0, 0]], graph=graph)
@@ -189,7 +189,7 @@ def test_intervals_of_the_proportion_cover():
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "parametric"])
-def test_bootstrap_equals_the_models_fitted_again(interval):
+def test_bootstrap_equals_the_models_fitted_again(interval: str) -> None:
     from halftrek.inference.draws.bootstrap import replicates_of
 
     graph = ht.graph("x -> m -> y; x -> y; m -> w; w -> y")

@@ -23,7 +23,7 @@ from tests.estimation.test_reference import load, moments_of
 @pytest.mark.parametrize(
     "name", ["s03_admg_bowfree", "s05_frontdoor_saturated", "s14_kerchoff_recursive", "s17_mediation_simple"]
 )
-def test_rows_equal_lavaan(name):
+def test_rows_equal_lavaan(name: str) -> None:
     case = load(name)
     rows = parameter_rows(fit(case["graph"], moments_of(case)))
     for row in case["parameters"]:
@@ -35,7 +35,7 @@ def test_rows_equal_lavaan(name):
         assert all(np.isnan(r.est) for r in rows if r.op == "~1")
 
 
-def test_loadings_of_a_factor_have_errors_and_the_noise_beside_them():
+def test_loadings_of_a_factor_have_errors_and_the_noise_beside_them() -> None:
     C = [[0.8, 0.7, 0.6, 0.9]]
     model = CGLSCM.from_parameters(names=list("abcd"), T=np.zeros((4, 4)), C=C, latents=["F"])
     n, reps = 800, 150
@@ -51,7 +51,7 @@ def test_loadings_of_a_factor_have_errors_and_the_noise_beside_them():
     np.testing.assert_allclose([r.se for r in rows], np.std(found, axis=0), rtol=0.25)
 
 
-def test_what_is_not_determined_has_no_estimate_and_a_note():
+def test_what_is_not_determined_has_no_estimate_and_a_note() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], omega={("x", "y"): 0.3})
     for options in ({}, {"noise": {"x": 1.1}}):
         found = fit(model.graph, Moments(model.names, 100, model.mean, model.cov), **options)
@@ -63,7 +63,7 @@ def test_what_is_not_determined_has_no_estimate_and_a_note():
     assert not np.isnan(rows["x", "~1", ""].est)
 
 
-def test_frame_is_of_the_users_library():
+def test_frame_is_of_the_users_library() -> None:
     rows = ht.catalog("front-door").model.sample(300, random_state=0)
     frame = ht.fit(ht.catalog("front-door").graph, rows).params()
     assert isinstance(frame, pd.DataFrame)
@@ -71,7 +71,7 @@ def test_frame_is_of_the_users_library():
     assert set(frame.op) == {"~", "~~", "~1"}
 
 
-def test_a_bow_whose_covariance_happens_to_be_zero_is_still_unknown():
+def test_a_bow_whose_covariance_happens_to_be_zero_is_still_unknown() -> None:
     """At omega = 0 the variance of b stands still to first order along the direction that data do not tell."""
     cov = np.array([[1.0, 0.0], [0.0, 2.0]])
     found = fit(Graph([("a", "b")], [("a", "b")]), Moments(("a", "b"), 100.0, np.zeros(2), cov))
@@ -81,7 +81,7 @@ def test_a_bow_whose_covariance_happens_to_be_zero_is_still_unknown():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_whole_columns_equal_rows_one_by_one(seed):
+def test_whole_columns_equal_rows_one_by_one(seed: int) -> None:
     """Plain districts have a quick way; the way for any model is the oracle."""
     rng = np.random.default_rng(seed)
     names = [f"v{k}" for k in range(int(rng.integers(2, 9)))]
@@ -105,7 +105,7 @@ def test_whole_columns_equal_rows_one_by_one(seed):
             assert list(values) == wanted
 
 
-def test_a_list_of_values_instead_of_a_frame():
+def test_a_list_of_values_instead_of_a_frame() -> None:
     case = load("s03_admg_bowfree")
     found = fit(case["graph"], moments_of(case))
     rows, frame = found.params(level=0.9, as_frame=False), found.params(level=0.9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -257,7 +258,7 @@ def test_graphs_are_fitted_with_clusters_where_asked_for() -> None:
         ht.compare(mixed, cluster=labels)
 
 
-def test_rows_are_needed_and_a_fit_without_them_says_so(tmp_path) -> None:
+def test_rows_are_needed_and_a_fit_without_them_says_so(tmp_path: Path) -> None:
     moments = ht.fit(CHAIN, heavy(1).moments)
     for check in (moments.tests, moments.modifications, moments.residuals, moments.measures):
         with pytest.raises(InputError, match="needs the rows"):
