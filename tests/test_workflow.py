@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import halftrek as ht
+from tests.narrow import interval_of, se_of, there, value_of
 
 FRONT_DOOR = "x1 -> x2 -> x3; x1 <-> x3"
 
@@ -94,11 +95,11 @@ def test_answers_hold_mean_variance_and_verdict(frame: pd.DataFrame) -> None:
     assert isinstance(one.variance, float)
     assert one.identified
     assert one.method == "front-door"
-    assert one.distribution.names == ("x3",)
+    assert there(one.distribution).names == ("x3",)
     assert "x3" in str(one)
     several = fit.query("P(x3, x2 | do(x1=1))")
     assert several.mean.shape == several.variance.shape == (2,)
-    assert several.cov.shape == (2, 2)
+    assert there(several.cov).shape == (2, 2)
     slope = fit.query("P(x3 | do(x1=2))").mean - one.mean
     assert slope == pytest.approx(fit.effect("x1", "x3").value)
     assert fit.effect("x1 -> x2 -> x3").value == pytest.approx(slope)
@@ -114,15 +115,15 @@ def test_answers_come_with_errors_and_intervals(frame: pd.DataFrame) -> None:
     assert high - low == pytest.approx(2 * 1.959964 * one.se, rel=1e-6)
     assert 0 < one.variance_interval[0] < one.variance < one.variance_interval[1]
     wider = fit.query("P(x3 | do(x1=1))", level=0.99)
-    assert wider.interval[0] < low
-    assert high < wider.interval[1]
+    assert interval_of(wider)[0] < low
+    assert high < interval_of(wider)[1]
     assert "95% interval" in str(one)
     effect = fit.effect("x1", "x3")
     assert effect.se > 0
     assert effect.variance_interval is None
     several = fit.query("P(x3, x2 | do(x1=1))")
-    assert several.se.shape == (2,)
-    assert several.interval.shape == several.variance_interval.shape == (2, 2)
+    assert se_of(several).shape == (2,)
+    assert interval_of(several).shape == several.variance_interval.shape == (2, 2)
     observed = fit.query("x1 ~> x3", information="observed")
     assert observed.se == pytest.approx(effect.se, rel=0.2)
     with pytest.raises(ht.InputError, match="level"):
@@ -186,7 +187,7 @@ def test_a_likelihood_with_a_ridge_is_climbed_from_the_formula_and_warned_of() -
     assert peak.loglik > ridge.loglik + 0.5
     answer = peak.effect("V3", "V6")
     assert any("ridge" in w for w in answer.warnings)
-    assert answer.value == pytest.approx(case["total_effect"], abs=3 * answer.se)
+    assert value_of(answer) == pytest.approx(case["total_effect"], abs=3 * se_of(answer))
 
 
 def test_weak_instruments_reach_the_ratio_that_is_their_maximum() -> None:
@@ -371,7 +372,7 @@ def clustered_rows() -> pd.DataFrame:
 def test_rows_in_clusters_get_intervals_that_count_them() -> None:
     found = ht.fit("x -> y", clustered_rows(), cluster="clinic")
     usual, naive = found.effect("x", "y"), found.effect("x", "y", interval="delta")
-    assert usual.estimate.kind == "jackknife"
+    assert there(usual.estimate).kind == "jackknife"
     assert usual.se == pytest.approx(found.effect("x", "y", interval="robust").se, rel=0.15)
     assert usual.se > 1.5 * naive.se
     assert "clusters of rows are independent" in usual.explain()

@@ -19,7 +19,7 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud80
 
 
 @pytest.fixture
-def graph(tmp_path: Path):
+def graph(tmp_path: Path) -> str:
     path = tmp_path / "graph.txt"
     path.write_text(f'"{EVIL}" -> m -> y; "{EVIL}" <-> y\n', encoding="utf-8")
     return str(path)
@@ -43,19 +43,19 @@ COMMANDS = (
 
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("extra", [[], ["--json"]])
-def test_commands(graph: Graph, words: list[str], extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(graph: str, words: list[str], extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main([word.format(graph=graph) if "{graph}" in word else word for word in words] + extra)
     out = capsys.readouterr()
     assert out.out + out.err
     assert not OBEYED.findall(out.out + out.err)
 
 
-def test_json_loses_nothing(graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_loses_nothing(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["convert", graph, "--to", "arrows", "--json"])
     assert json.loads(capsys.readouterr().out)["graph"]["observed"][0] == EVIL
 
 
-def test_convert_writes_files_whole_and_terminals_escaped(graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_writes_files_whole_and_terminals_escaped(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["convert", graph, "--to", "arrows"])
     assert parse_graph(capsys.readouterr().out) == parse_graph(Path(graph).read_text(encoding="utf-8"))
     shown = on_terminal(["convert", graph, "--to", "arrows"], NO_COLOR="1").replace("\r\n", "\n")

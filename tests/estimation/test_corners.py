@@ -20,7 +20,7 @@ from tests.estimation.test_fit import population, sample
 
 
 def test_a_bow_is_flat_and_says_so_but_reaches_the_maximum() -> None:
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], omega={("x", "y"): 0.3})
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], omega={("x", "y"): 0.3})
     found = fit(model.graph, population(model))
     assert found.status.code == "flat"
     assert found.converged
@@ -63,7 +63,7 @@ def test_mixed_arcs_and_causes_in_one_district() -> None:
 
 
 def test_hidden_cause_of_one_child_is_noise() -> None:
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], C=[[0, 0.7]], latents=["U"])
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], C=[[0, 0.7]], latents=["U"])
     found = fit(model.graph, population(model))
     assert found.converged
     assert found.model.omega[1, 1] == pytest.approx(model.omega[1, 1])

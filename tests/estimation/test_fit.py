@@ -184,7 +184,7 @@ def test_many_districts_are_padded_and_still_exact() -> None:
 
 def instrument(omega: float = 0.4) -> CGLSCM:
     T = [[0, 1, 0], [0, 0, 0.5], [0, 0, 0]]
-    return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1, 2, 3], omega={("x", "y"): omega})
+    return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1.0, 2.0, 3.0], omega={("x", "y"): omega})
 
 
 def test_fixed_coefficient_is_kept_and_the_rest_is_its_best() -> None:
@@ -199,7 +199,7 @@ def test_fixed_coefficient_is_kept_and_the_rest_is_its_best() -> None:
 
 
 def test_equal_coefficients_by_label_across_districts() -> None:
-    model = CGLSCM.from_parameters(names=["a", "b", "c"], T=[[0, 0.6, 0], [0, 0, 0.6], [0, 0, 0]])
+    model = CGLSCM.from_parameters(names=["a", "b", "c"], T=[[0, 0.6, 0], [0, 0, 0.6], [0.0, 0.0, 0.0]])
     data = sample(model, 400)
     tied = fit(model.graph, data, coefficients={"a -> b": "k", "b -> c": "k"})
     assert tied.model.T[0, 1] == pytest.approx(tied.model.T[1, 2], abs=1e-12)
@@ -242,7 +242,7 @@ def test_fixed_error_covariance() -> None:
 
 
 def test_noise_unit_by_name_and_free() -> None:
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], psi=[1.0, 2.0])
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], psi=[1.0, 2.0])
     data = population(model)
     assert fit(model.graph, data, noise="unit").model.psi == pytest.approx([1.0, 1.0])
     assert fit(model.graph, data, noise={"x": 3.0}).model.psi == pytest.approx([3.0, 2.0])

@@ -23,6 +23,7 @@ from halftrek.estimation.many.pooling import pooled_fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.groups.estimates import sample_of
 from halftrek.simulation import random_model
+from tests.narrow import grouped, interval_of, se_of
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 CASES = Path(__file__).parents[1] / "reference" / "cases"
@@ -73,8 +74,8 @@ def test_every_group_is_as_if_fitted_alone(frame: pd.DataFrame, fits: ht.GroupFi
         answer = alone.query(question, level=0.9, interval="delta")
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
-        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-5)
-        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(answer.interval), abs=1e-5)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(se_of(answer)), rel=1e-5)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(interval_of(answer)), abs=1e-5)
         assert (mine["n"] == rows[list(FRONT_DOOR.observed)].notna().any(axis=1).sum()).all()
         assert (mine["status"] == "converged").all()
 
@@ -90,7 +91,7 @@ def test_every_group_is_as_if_fitted_alone(frame: pd.DataFrame, fits: ht.GroupFi
 )
 def test_options_hold_in_every_group(graph: ht.Graph, options: dict[str, Any]) -> None:
     frame = table(graph, groups=2)
-    fits = ht.fit(graph, frame, by="segment", **options)
+    fits = grouped(ht.fit(graph, frame, by="segment", **options))
     found = fits.effect("x", "y", interval="delta").set_index("group")
     for key, rows in frame.groupby("segment"):
         alone = ht.fit(graph, rows[list(graph.observed)], **options)
@@ -115,8 +116,8 @@ def test_weights_count_rows(frame: pd.DataFrame) -> None:
     values = frame[list(FRONT_DOOR.observed)]
     weights = np.random.default_rng(3).integers(1, 4, len(frame)).astype(float)
     repeated = frame.loc[frame.index.repeat(weights.astype(int))]
-    first = ht.fit(FRONT_DOOR, values, by=frame["segment"], weights=weights)
-    second = ht.fit(FRONT_DOOR, repeated, by="segment")
+    first = grouped(ht.fit(FRONT_DOOR, values, by=frame["segment"], weights=weights))
+    second = grouped(ht.fit(FRONT_DOOR, repeated, by="segment"))
     assert first.batch.loglik == pytest.approx(second.batch.loglik, rel=1e-9)
     assert first.groups.n.tolist() == second.groups.n.tolist()
 
@@ -130,16 +131,16 @@ def test_rows_may_come_from_anywhere(frame: pd.DataFrame, fits: ht.GroupFits, tm
         ht.fit(FRONT_DOOR, frame[names].to_numpy(), by=frame["segment"]),
         ht.fit(FRONT_DOOR, {k: fits.groups[i] for i, k in enumerate(fits.keys)}),
     ):
-        assert other.keys == fits.keys
-        assert sorted(other.holed) == [1, 2]
-        assert other.batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
+        assert grouped(other).keys == fits.keys
+        assert sorted(grouped(other).holed) == [1, 2]
+        assert grouped(other).batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 
 
 def test_blocks_of_rows_are_put_together(
     frame: pd.DataFrame, fits: ht.GroupFits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("halftrek.data.rows"), "BLOCK", 17)
-    again = ht.fit(FRONT_DOOR, frame, by="segment")
+    again = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
     assert again.batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 
 
@@ -150,7 +151,7 @@ def test_groups_that_cannot_be_fitted_fail_alone_and_say_why() -> None:
     frame.loc[frame["segment"] == "g3", "w"] = frame.loc[frame["segment"] == "g3", "x"] * 2.0
     frame = frame[(frame["segment"] != "g4") | (frame.groupby("segment").cumcount() < 4)]
     frame.loc[frame["segment"] == "g5", list(FRONT_DOOR.observed)] = np.nan
-    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    fits = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
     assert fits.status[0] == "converged"
     assert fits.status[1].startswith("failed: column 'm' has no value")
     assert fits.status[2].startswith("failed: 'm' is constant")
@@ -178,7 +179,7 @@ def test_pairs_that_no_row_has_both_of_are_named() -> None:
 def test_rows_without_any_value_leave_a_group_complete(frame: pd.DataFrame) -> None:
     rows = frame[frame["segment"] == "g0"].copy()
     rows.loc[rows.index[:3], list(FRONT_DOOR.observed)] = np.nan
-    fits = ht.fit(FRONT_DOOR, rows, by="segment")
+    fits = grouped(ht.fit(FRONT_DOOR, rows, by="segment"))
     assert not fits.holed
     assert fits.groups.dropped.tolist() == [3]
     assert fits.groups.n.tolist() == [77]
@@ -200,7 +201,7 @@ def test_lavaan_by_month() -> None:
     """Estimates and errors of each month, and the likelihood ratio of one covariance structure for all."""
     expected = json.loads((CASES / "fiml_by_month.json").read_text())
     graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
-    fits = ht.fit(graph, str(CASES / "s21_fiml_airquality.csv"), by="Month")
+    fits = grouped(ht.fit(graph, str(CASES / "s21_fiml_airquality.csv"), by="Month"))
     assert fits.batch.loglik.sum() == pytest.approx(expected["loglik"], abs=1e-4)
     tables = {
         e: fits.query(e, interval="delta").set_index("group") for e in {c["effect"] for c in expected["coefficients"]}
@@ -278,7 +279,7 @@ def test_p_values_allow_for_few_rows() -> None:
     rng = np.random.default_rng(5)
     values = np.array(model.sample(12 * 14, random_state=6))
     values[:70][rng.random((70, 3)) < 0.1] = np.nan
-    fits = ht.fit("x -> m -> y", values, by=np.repeat(np.arange(12), 14))
+    fits = grouped(ht.fit("x -> m -> y", values, by=np.repeat(np.arange(12), 14)))
     assert 0 < len(fits.holed) <= 5
     found = fits.invariance()
     assert (found["inflation"].iloc[:2] > 1.1).all()
@@ -295,14 +296,14 @@ def test_p_values_allow_for_few_rows() -> None:
 def test_few_rows_get_the_interval_of_one_fit(question: str) -> None:
     """Student's t with the observed information, as for each group alone; large samples on request."""
     frame = table(rows=14, share=0.06, seed=2)
-    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    fits = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
     assert sorted(fits.holed) == [1, 2]
     found = fits.query(question)
     for key, rows in frame.groupby("segment"):
         answer = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)]).query(question, interval="t")
         mine = found[found["group"] == key]
-        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-4)
-        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(answer.interval), rel=1e-4)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(se_of(answer)), rel=1e-4)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(interval_of(answer)), rel=1e-4)
         assert mine["note"].str.contains("degrees of freedom").all()
     with pytest.raises(InputError, match="is for one group"):
         fits.query(question, interval="robust")

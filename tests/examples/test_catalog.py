@@ -72,7 +72,7 @@ def test_front_door_has_the_papers_parameters() -> None:
     np.testing.assert_array_equal(m.C, [[-0.2, 0, 0.3]])
     np.testing.assert_array_equal(m.mu, [0.3, 0.1, 0.2])
     np.testing.assert_array_equal(m.psi, [1, 1, 1])
-    np.testing.assert_allclose(m.B, [[1, 0.5, 0.45], [0, 1, 0.9], [0, 0, 1]], atol=1e-15)
+    np.testing.assert_allclose(m.B, [[1, 0.5, 0.45], [0, 1, 0.9], [0.0, 0.0, 1.0]], atol=1e-15)
 
 
 def test_napkin_has_the_papers_parameters() -> None:

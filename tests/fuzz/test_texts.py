@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from halftrek.errors import HalftrekError
+from halftrek.syntax import parse_graph, parse_question
 from tests.fuzz import texts
 
 
@@ -18,13 +20,13 @@ def test_mutants(mutated: Any) -> None:
 def test_mutants_reach_values_and_errors_alike() -> None:
     """A generator whose mutants all fail at once would find nothing."""
     rng = np.random.default_rng(3)
-    for seeds, read in ((texts.graph_seeds(), texts.parse_graph), (texts._QUESTIONS, texts.parse_question)):
+    for seeds, read in ((texts.graph_seeds(), parse_graph), (texts._QUESTIONS, parse_question)):
         good = bad = 0
         for _, text in zip(range(300), texts.mutants(rng, seeds), strict=False):
             try:
                 read(text)
                 good += 1
-            except texts.HalftrekError:
+            except HalftrekError:
                 bad += 1
         assert good > 40
         assert bad > 40

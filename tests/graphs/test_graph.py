@@ -2,7 +2,7 @@
 
 import itertools
 import pickle
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -69,7 +69,7 @@ def test_graph_is_a_value(graph: Graph) -> None:
     turned = Graph(
         graph.directed[::-1],
         [(v, u) for u, v in graph.bidirected],
-        {u: kids[::-1] for u, kids in reversed(graph.latents.items())},
+        {u: kids[::-1] for u, kids in reversed(list(graph.latents.items()))},
         graph.observed[::-1],
     )
     assert turned == graph
@@ -143,7 +143,7 @@ def test_unknown_and_hidden_variables_are_named() -> None:
     with pytest.raises(GraphError, match="'U' is hidden"):
         graph.ancestors("U")
     with pytest.raises(GraphError, match="name is needed here, not \\['health'\\]"):
-        graph.parents(["health"])
+        graph.parents(cast("str", ["health"]))
 
 
 def test_find_cycle_gives_a_real_cycle_not_what_hangs_on_it() -> None:
@@ -173,7 +173,12 @@ def test_three_thousand_variables() -> None:
 def test_neighbours_of_no_variable_are_refused_by_name() -> None:
     graph = Graph([("x", "y")], latents={"U": ["x", "y"]})
     assert graph.children("U") == ("x", "y")
+    cases: tuple[tuple[Any, str], ...] = (
+        ("q", "no observed variable 'q'"),
+        ("U", "'U' is hidden"),
+        (["x"], "name is needed"),
+    )
     for near in (graph.parents, graph.siblings, graph.latent_parents, graph.spouses):
-        for wrong, words in (("q", "no observed variable 'q'"), ("U", "'U' is hidden"), (["x"], "name is needed")):
+        for wrong, words in cases:
             with pytest.raises(GraphError, match=words):
                 near(wrong)

@@ -44,7 +44,11 @@ def test_a_bidirected_edge_may_be_given_in_both_directions() -> None:
     assert Graph.from_networkx(plain) == Graph([], [("x", "y")], coefficients={"x <-> y": 0.2})
 
 
-def make(edges: Sequence[tuple[str, str]] = (), nodes=(), kind: str = networkx.DiGraph):
+def make(
+    edges: Sequence[tuple[str, str, dict[str, Any]]] = (),
+    nodes: Sequence[tuple[Any, dict[str, Any]]] = (),
+    kind: type[networkx.DiGraph] = networkx.DiGraph,
+) -> networkx.DiGraph:
     drawn = kind()
     for node, marks in nodes:
         drawn.add_node(node, **marks)

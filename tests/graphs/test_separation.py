@@ -13,7 +13,7 @@ from halftrek.graphs import Graph
 from tests.graphs.random_graphs import graphs, partial_correlation, quick, random_model, statements
 
 
-def explicit_dag(graph: Graph):
+def explicit_dag(graph: Graph) -> networkx.DiGraph:
     """The graph with every bidirected edge and hidden cause as a node."""
     dag = networkx.DiGraph(graph.directed)
     dag.add_nodes_from(graph.observed)

@@ -27,6 +27,7 @@ from halftrek.queries.types import (
 )
 from tests.identification.local.test_jacobian import queries_on, reference_graphs
 from tests.identification.samples import constrained_graphs, graphs, random_model
+from tests.narrow import there
 
 BOW = Graph([("x", "y")], [("x", "y")])
 INSTRUMENT = Graph([("z", "x"), ("x", "y")], [("x", "y")])
@@ -139,7 +140,7 @@ def test_the_bow_is_not_identified_and_says_why() -> None:
     assert verdict.status == "not identified"
     assert not verdict.identified
     assert "same covariance matrix" in verdict.explain()
-    assert json.loads(json.dumps(verdict.to_dict()))["witness"]["answers"] == list(verdict.witness.answers)
+    assert json.loads(json.dumps(verdict.to_dict()))["witness"]["answers"] == list(there(verdict.witness).answers)
     assert identify(BOW, DirectEffect("x", "y"), witness=False).witness is None
 
 

@@ -21,7 +21,7 @@ QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 
 def path_sum(T: np.ndarray, i: int, j: int) -> float:
     """Total effect by walking every directed path."""
-    return 1.0 if i == j else sum(T[i, k] * path_sum(T, k, j) for k in np.flatnonzero(T[i]))
+    return 1.0 if i == j else sum(T[i, k] * path_sum(T, k, j) for k in np.flatnonzero(T[i]).tolist())
 
 
 def rows_by_equations(model: CGLSCM, u: np.ndarray, eps: np.ndarray, held: dict[str, float]) -> np.ndarray:
@@ -149,7 +149,7 @@ def test_centralize_keeps_the_distribution_and_every_intervention(seed: int) -> 
 
 
 def test_paper_front_door_numbers() -> None:
-    T = [[0, 0.5, 0], [0, 0, 0.9], [0, 0, 0]]
+    T = [[0, 0.5, 0], [0, 0, 0.9], [0.0, 0.0, 0.0]]
     model = CGLSCM.from_parameters(names=["x1", "x2", "x3"], T=T, C=[[-0.2, 0, 0.3]], mu=[0.3, 0.1, 0.2])
     first, second = model.do({"x2": 1}).distribution("x3"), model.do({"x1": 1}).distribution("x3")
     assert first.mean[0] == pytest.approx(1.1)

@@ -21,6 +21,7 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant
+from tests.narrow import there
 
 
 @dataclass
@@ -140,7 +141,7 @@ def solve_world(model: CGLSCM, changes: Mapping, errors: np.ndarray, fresh: dict
     found: dict[str, np.ndarray] = {}
     place = {v: i for i, v in enumerate(model.names)}
     for v in model.graph.topological_order:
-        change = changes.get(v) if v in changes else Shift(0.0)
+        change = there(changes.get(v) if v in changes else Shift(0.0))
         if isinstance(change, float):
             found[v] = np.full(len(errors), change)
         elif isinstance(change, Draw):

@@ -11,6 +11,7 @@ from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import Counterfactual, Interventional, Potential, Query, check_query, evaluate
 from tests.estimation.strategies import models
+from tests.narrow import normal
 from tests.queries.test_gradients import some_counterfactual
 
 
@@ -63,8 +64,8 @@ def test_one_world_is_an_intervention(model: CGLSCM, seed: int) -> None:
     names = list(np.random.default_rng(seed).permutation(model.names))
     held = {names[0]: 0.7}
     rest = names[1:]
-    counterfactual = evaluate(Counterfactual([Potential(v, held) for v in rest]), model)
-    direct = evaluate(Interventional(tuple(rest), held), model)
+    counterfactual = normal(evaluate(Counterfactual([Potential(v, held) for v in rest]), model))
+    direct = normal(evaluate(Interventional(tuple(rest), held), model))
     np.testing.assert_allclose(counterfactual.mean, direct.mean, atol=1e-10)
     np.testing.assert_allclose(counterfactual.cov, direct.cov, atol=1e-10)
 
@@ -73,7 +74,7 @@ def test_simulated_units_agree() -> None:
     """Abduction by keeping the simulated units that show the evidence, action, prediction."""
     model = CGLSCM.from_parameters(
         names=["x", "m", "y"],
-        T=[[0, 0.8, 0.5], [0, 0, -1.2], [0, 0, 0]],
+        T=[[0, 0.8, 0.5], [0, 0, -1.2], [0.0, 0.0, 0.0]],
         C=[[0.7, 0.0, 0.9]],
         mu=[0.3, -0.2, 1.0],
         psi=[0.6, 0.5, 0.4],
@@ -88,7 +89,7 @@ def test_simulated_units_agree() -> None:
     with_none = run_world(model, {"x": -1.0}, hidden[near], errors[near])[:, 2]
     kept = np.stack([with_one, with_none])
     given = {Potential("x"): 0.5, Potential("m"): 0.4}
-    exact = evaluate(Counterfactual((Potential("y", {"x": 1.0}), Potential("y", {"x": -1.0})), given), model)
+    exact = normal(evaluate(Counterfactual((Potential("y", {"x": 1.0}), Potential("y", {"x": -1.0})), given), model))
     assert near.sum() > 10_000
     np.testing.assert_allclose(kept.mean(axis=1), exact.mean, atol=0.02)
     np.testing.assert_allclose(np.cov(kept), exact.cov, atol=0.03)
@@ -97,7 +98,7 @@ def test_simulated_units_agree() -> None:
 def test_a_unit_seen_completely_is_known_in_every_world() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[1, 1], omega={("x", "y"): 0.3})
     given = {Potential("x"): 0.0, Potential("y"): 2.0}
-    found = evaluate(Counterfactual((Potential("y", {"x": 1.0}),), given), model)
+    found = normal(evaluate(Counterfactual((Potential("y", {"x": 1.0}),), given), model))
     assert found.mean[0] == pytest.approx(4.0)
     assert found.cov[0, 0] == 0.0
 
@@ -106,7 +107,7 @@ def test_evidence_without_spread() -> None:
     """Redundant evidence changes nothing, contradicting evidence is refused."""
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], psi=[1, 0])
     x, y, y3 = Potential("x"), Potential("y"), Potential("y", {"x": 3.0})
-    found = evaluate(Counterfactual((Potential("y", {"x": 5.0}), x), {y: 4.0, y3: 6.0}), model)
+    found = normal(evaluate(Counterfactual((Potential("y", {"x": 5.0}), x), {y: 4.0, y3: 6.0}), model))
     np.testing.assert_allclose(found.mean, [10.0, 2.0])
     with pytest.raises(QueryError, match="cannot have this value"):
         evaluate(Counterfactual((x,), {y: 4.0, y3: 7.0}), model)

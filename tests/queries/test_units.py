@@ -201,7 +201,7 @@ def test_a_pattern_that_is_not_identified() -> None:
 
 
 def test_evidence_that_contradicts_itself() -> None:
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2.0], [0, 0]], psi=[1.0, 0.0])
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2.0], [0.0, 0.0]], psi=[1.0, 0.0])
     good = model.counterfactual({"x": [1.0, 0.0], "y": [2.0, 0.0]}, {"x": 3.0}, "y")
     assert good["y"] == pytest.approx([6.0, 6.0])
     with pytest.raises(ht.QueryError, match="row 1 cannot occur"):

@@ -10,10 +10,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 import halftrek as ht
-from halftrek.data import read_moments
+from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph, edge_key
 from halftrek.simulation import random_graph, random_model
 from halftrek.syntax import format_graph
@@ -23,7 +21,7 @@ N_READ, N_WRITTEN, ROWS = 240, 150, 400
 NAMES = ("x.1", "größe", "a_b", ".x", "T", "c")  # in place of x1, x2, ... in some graphs: words that R can read
 
 
-def random_text(rng: np.random.Generator):
+def random_text(rng: random.Random) -> str:
     """A text of lavaan's with regressions, factors, covariances, variances and intercepts."""
     observed = [f"v{i}" for i in range(rng.randint(2, 6))]
     factors = ["f", "g"][: rng.choice([0, 0, 0, 1, 1, 2])]
@@ -45,11 +43,11 @@ def random_text(rng: np.random.Generator):
     return "\n".join(lines)
 
 
-def _terms(rng: np.random.Generator, names: Sequence[str], modifiers):
+def _terms(rng: random.Random, names: Sequence[str], modifiers: Sequence[str]) -> str:
     return " + ".join(rng.choice(["", "", "", "", *modifiers]) + name for name in names)
 
 
-def random_case(seed: int):
+def random_case(seed: int) -> tuple[Graph, Moments]:
     """A random graph with fixed and equal coefficients, and the covariance of a sample."""
     rng = random.Random(seed)
     size = rng.randint(2, 6)

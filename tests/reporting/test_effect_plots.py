@@ -12,6 +12,7 @@ import pytest
 import halftrek as ht
 from halftrek.reporting import plot_dose_response, plot_effects, plot_paths
 from halftrek.reporting.plots.figures import new_figure
+from tests.narrow import interval_of, there
 
 mpl.use("Agg")
 
@@ -131,7 +132,7 @@ def test_what_is_seen_is_of_the_rows_and_not_of_the_model(holes: bool) -> None:
     x, y = rows[there][:, [0, 2]].T
     near = [y[np.abs(x - dose) < 0.1].mean() for dose in means.get_xdata()]
     assert list(means.get_ydata()) == pytest.approx(near, abs=0.5)
-    labels = [t.get_text() for t in ax.get_legend().get_texts()]
+    labels = [t.get_text() for t in there(ax.get_legend()).get_texts()]
     assert labels[2:] == ["as seen: regression of the rows", "as seen: means of groups of rows"]
     bare = plot_dose_response(ht.fit("x -> m -> y", ht.moments(rows[~np.isnan(rows).any(axis=1)], ["x", "m", "y"])),
                               "x", "y", ax=axes())  # fmt: skip
@@ -162,11 +163,11 @@ def test_the_dose_response_is_the_answers_and_their_intervals(fit: ht.Fit) -> No
     assert list(done.get_ydata()) == [a.mean for a in answers]
     corners = {(round(float(x), 9), round(float(y), 9)) for x, y in ax.collections[0].get_paths()[0].vertices}
     for x, answer in zip(doses, answers, strict=True):
-        assert {(x, round(end, 9)) for end in answer.interval} <= corners
-    assert list(seen.get_ydata()) == pytest.approx(regression(fit.rows.source, doses))
+        assert {(x, round(end, 9)) for end in interval_of(answer)} <= corners
+    assert list(seen.get_ydata()) == pytest.approx(regression(there(fit.rows).source, doses))
     assert means.get_linestyle() == "None"
     assert ax.get_xlabel() == "smoking"
-    assert "90% interval" in [t.get_text() for t in ax.get_legend().get_texts()]
+    assert "90% interval" in [t.get_text() for t in there(ax.get_legend()).get_texts()]
     alone = plot_dose_response(fit, "smoking", "cancer_risk", seen=False, given={}, ax=axes())
     assert len(alone.lines) == 1
     assert alone.get_xlim()[0] == pytest.approx(fit.moments.mean[0] - 2 * np.sqrt(fit.moments.cov[0, 0]))

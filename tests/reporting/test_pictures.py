@@ -17,13 +17,14 @@ from halftrek.models import CGLSCM, Gaussian
 from halftrek.reporting import draw_graph, plot_densities, save
 from halftrek.reporting.plots.figures import new_figure
 from halftrek.reporting.plots.graph import edge_weights
+from tests.narrow import there
 
 mpl.use("Agg")
 
 GRAPH = Graph([("x", "m"), ("m", "y")], [("x", "m")], {"U": ["x", "y"]})
 MODEL = CGLSCM.from_parameters(
     names=["x", "m", "y"],
-    T=[[0, 0.5, 0], [0, 0, -2.0], [0, 0, 0]],
+    T=[[0, 0.5, 0], [0, 0, -2.0], [0.0, 0.0, 0.0]],
     C=[[1.5, 0, 0.25]],
     latents=["U"],
     omega={("x", "m"): 0.125},
@@ -95,7 +96,7 @@ def test_densities_are_normal_curves() -> None:
         assert area == pytest.approx(0.9995, abs=2e-3)
         assert np.max(height) == pytest.approx(1 / (sd * np.sqrt(2 * np.pi)), rel=1e-3)
         assert x[np.argmax(height)] == pytest.approx(mean, abs=0.03)
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["seen", "done"]
+    assert [t.get_text() for t in there(ax.get_legend()).get_texts()] == ["seen", "done"]
     assert ax.get_xlabel() == "y"
 
 
@@ -108,7 +109,7 @@ def test_rows_are_bars() -> None:
     assert len(outlines) == 4  # filled and drawn around, twice
     values, edges, _ = outlines[0].get_data()
     assert float((values * np.diff(edges)).sum()) == pytest.approx(1.0)
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["rows", "y set", "bars"]
+    assert [t.get_text() for t in there(ax.get_legend()).get_texts()] == ["rows", "y set", "bars"]
     assert plot_densities({"rows": rows}, ax=new_figure(5.0, 3.0).axes[0]).get_xlabel() == ""
 
 

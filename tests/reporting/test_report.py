@@ -19,6 +19,7 @@ from halftrek.reporting.report import report_html
 from halftrek.reporting.report.data import moments_digest
 from halftrek.reporting.report.page import formula, prose, table
 from halftrek.simulation import random_model
+from tests.narrow import se_of, value_of
 from tests.reporting.report_page import Page, cell, check_alone, check_in_browser, number
 
 CHAPTERS = ["graph", "assumptions", "effects", "parameters", "checks", "data", "reproduce"]
@@ -44,9 +45,9 @@ def test_a_report_has_every_part_and_the_numbers_of_the_api(front_door: ht.Fit, 
     effect, distribution = (front_door.query(q) for q in questions)
     first, second = page.text["question-1"], page.text["question-2"]
     low, high = effect.interval
-    assert f"{number(effect.value)} (95% interval {number(low)} to {number(high)})" in first
-    assert f"{number(effect.value)} (95% interval {number(low)} to {number(high)})" in page.text[""]
-    assert f"standard error{number(effect.se)}" in first
+    assert f"{number(value_of(effect))} (95% interval {number(low)} to {number(high)})" in first
+    assert f"{number(value_of(effect))} (95% interval {number(low)} to {number(high)})" in page.text[""]
+    assert f"standard error{number(se_of(effect))}" in first
     assert "by the delta method" in first
     assert "identified (front-door)" in first
     assert "slope of tar in the regression of cancer_risk on tar, smoking" in first
@@ -120,7 +121,7 @@ def test_what_is_not_identified_is_refused_and_the_rest_is_answered(tmp_path: Pa
     # not a trace of the number that the fit happens to have for it
     assert f"{fit.model.T[fit.model.names.index('x'), fit.model.names.index('y')]:.4g}" not in html
     assert "x ~> y is not answered" in page.text[""]
-    assert number(fit.query("z -> w").value) in page.text["question-2"]
+    assert number(value_of(fit.query("z -> w"))) in page.text["question-2"]
     assert "There is a verdict and no number" in page.text["question-3"]
     unknown = int(fit.effects()["est"].isna().sum())
     assert f"{unknown} of {len(fit.effects())} effects are not identified" in page.text["effects"]

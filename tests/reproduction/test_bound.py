@@ -72,7 +72,7 @@ def test_unit_noise_has_no_free_variances() -> None:
 
 
 def test_bound_of_a_regression_is_that_of_least_squares() -> None:
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.7], [0, 0]], psi=[2.0, 0.5], mu=[1.0, 3.0])
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.7], [0.0, 0.0]], psi=[2.0, 0.5], mu=[1.0, 3.0])
     mean, variance = cramer_rao(model, "free", {"x": 4.0}, "y", 100)
     assert mean == pytest.approx(0.5 / 100 * (1 + (4.0 - 1.0) ** 2 / 2.0), rel=1e-10)
     assert variance == pytest.approx(2 * 0.5**2 / 100, rel=1e-10)
@@ -88,6 +88,6 @@ def test_knowing_the_noise_never_hurts() -> None:
 
 
 def test_no_bound_where_nothing_is_identified() -> None:
-    bow = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.7], [0, 0]], C=[[0.5, 0.6]])
+    bow = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.7], [0.0, 0.0]], C=[[0.5, 0.6]])
     with pytest.raises(NotIdentifiedError, match="'y'"):
         cramer_rao(bow, "free", {"x": 1.0}, "y", 100)

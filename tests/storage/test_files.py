@@ -84,7 +84,7 @@ def test_rows_only_where_wanted(tmp_path: Path) -> None:
 
 def test_answers_models_and_the_rest(fit: ht.Fit, tmp_path: Path) -> None:
     general = ht.GLSCM(("x", "y"), np.array([[0.0, 2.0], [0.0, 0.0]]), np.ones((1, 2)), np.zeros(2), np.ones(2), ("U",))
-    things = [fit.query(q) for q in QUESTIONS]
+    things: list[Any] = [fit.query(q) for q in QUESTIONS]
     things += [fit.model, general, fit.graph, fit.moments, ht.identify("x -> y; x <-> y", "x -> y")]
     things += [ht.identify("w -> z -> x -> y; w <-> x; w <-> y", "P(y | do(x))"), fit.model.query("x ~> y")]
     for i, thing in enumerate(things):

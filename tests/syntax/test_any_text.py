@@ -1,5 +1,7 @@
 """Whatever the text, the answer is a value or an error of ours that points into the text."""
 
+from typing import Literal
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from halftrek.errors import GraphSyntaxError, QuestionSyntaxError
 from halftrek.graphs import Graph
 from halftrek.syntax import parse_graph, parse_question
+from halftrek.syntax.graphs.notations import Syntax
 
 WORDS = """
     x y z f g U 1 0 2.5 -1 NA start( label( do( P( E[ latent observed node edge graph subgraph dag{ digraph{ strict
@@ -16,7 +19,7 @@ PIECES = st.sampled_from([*WORDS.split(), "\n"])
 TEXTS = st.one_of(st.lists(PIECES, max_size=14).map(" ".join), st.text(max_size=12))
 
 
-def points_into(error, text: str) -> None:
+def points_into(error: GraphSyntaxError | QuestionSyntaxError, text: str) -> None:
     assert error.text == text
     assert 0 <= error.start <= len(text)
     assert error.start < error.end
@@ -26,7 +29,7 @@ def points_into(error, text: str) -> None:
 @pytest.mark.parametrize("syntax", ["auto", "arrows", "lavaan", "dagitty", "dot"])
 @given(text=TEXTS)
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_graph_texts(syntax: str, text: str) -> None:
+def test_graph_texts(syntax: Syntax | Literal["auto"], text: str) -> None:
     wrapped = {"dagitty": f"dag {{ {text} }}", "dot": f"digraph {{ {text} }}"}.get(syntax, text)
     try:
         assert isinstance(parse_graph(wrapped, syntax), Graph)

@@ -110,7 +110,7 @@ def test_canonical_text_reads_back(seed: int) -> None:
     assert _balanced(query.latex)
 
 
-def _balanced(text: str):
+def _balanced(text: str) -> bool:
     depth = 0
     for i, c in enumerate(text):
         if c in "{}" and text[i - 1 : i] != "\\":

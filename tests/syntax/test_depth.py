@@ -1,16 +1,20 @@
 """Nesting has a limit of ours, said in words; how deep Python may call, and from where we are called, is no matter."""
 
 import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import TypeVar
 
 import pytest
 
 from halftrek.errors import GraphSyntaxError, QueryError, QuestionSyntaxError
 from halftrek.graphs import Graph
 from halftrek.queries import Arithmetic, TotalEffect, evaluate
-from halftrek.queries.kinds.terms import DEEPEST
+from halftrek.queries.kinds.terms import DEEPEST, Operation
 from halftrek.queries.kinds.variants import Variant
 from halftrek.simulation import random_model
 from halftrek.syntax import parse_graph, parse_question
+from tests.narrow import number
 
 FAR = (330, 5_000, 100_000)
 
@@ -55,10 +59,11 @@ def test_up_to_the_limit_everything_works() -> None:
     graph = parse_graph("dag {" + "{" * 99 + "x -> y" + "}" * 99 + "}")
     assert graph == Graph([("x", "y")])
     model = random_model(graph, random_state=0)
-    plain = evaluate(parse_question("x ~> y"), model)
+    plain = number(evaluate(parse_question("x ~> y"), model))
     assert evaluate(parse_question("(" * 100 + "x ~> y" + ")" * 100), model) == plain
     assert evaluate(parse_question("-" * 100 + "(x ~> y)"), model) == plain
     many = parse_question("(x ~> y)" + " + (x ~> y)" * 100)
+    assert isinstance(many, Arithmetic)
     assert many.depth == DEEPEST
     assert evaluate(many, model) == pytest.approx(101 * plain)
     assert parse_question(str(many)) == many
@@ -66,8 +71,10 @@ def test_up_to_the_limit_everything_works() -> None:
 
 
 @pytest.mark.parametrize("operation", ["+", "-", "*", "/"])
-def test_the_deepest_question_reads_back(operation: str) -> None:
-    effect = left = right = TotalEffect("x", "y")
+def test_the_deepest_question_reads_back(operation: Operation) -> None:
+    effect = TotalEffect("x", "y")
+    left: Arithmetic | TotalEffect = effect
+    right: Arithmetic | TotalEffect = effect
     for _ in range(DEEPEST):
         left, right = Arithmetic(operation, left, effect), Arithmetic(operation, effect, right)
     assert parse_question(str(left)) == left
@@ -80,14 +87,14 @@ def test_a_wide_sum_is_not_deep() -> None:
     while len(terms) > 1:
         terms = [f"({a} + {b})" for a, b in zip(terms[::2], terms[1::2], strict=True)]
     model = random_model(Graph([("x", "y")]), random_state=0)
-    effect = evaluate(TotalEffect("x", "y"), model)
-    start = evaluate(parse_question("E[y | do(x=0)]"), model)
+    effect = number(evaluate(TotalEffect("x", "y"), model))
+    start = number(evaluate(parse_question("E[y | do(x=0)]"), model))
     found = evaluate(parse_question(terms[0]), model)
     assert found == pytest.approx(128 * start + effect * 127 * 128 / 2 + 128 * effect**2)
 
 
 def test_values_built_in_python() -> None:
-    query = TotalEffect("x", "y")
+    query: Arithmetic | TotalEffect = TotalEffect("x", "y")
     for _ in range(100):
         query = Arithmetic("+", query, 1.0)
     with pytest.raises(QueryError, match="at most 100 operations"):
@@ -99,7 +106,10 @@ def test_values_built_in_python() -> None:
         Variant("y", {"y": variant})
 
 
-def _from_below(frames, call):
+Found = TypeVar("Found")
+
+
+def _from_below(frames: int, call: Callable[[], Found]) -> Found:
     return call() if frames == 0 else _from_below(frames - 1, call)
 
 
@@ -113,8 +123,8 @@ def test_python_s_own_limit_decides_nothing() -> None:
             _from_below(frames, lambda: parse_graph(deep_graph.replace("{", "{" * 5)))
 
 
-def _frames():
-    frame = sys._getframe()
+def _frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         yield frame
         frame = frame.f_back

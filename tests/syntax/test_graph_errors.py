@@ -1,12 +1,15 @@
 """Errors in a graph's text point at the place."""
 
+from typing import Literal
+
 import pytest
 
 from halftrek.errors import GraphSyntaxError
 from halftrek.syntax import parse_graph
+from halftrek.syntax.graphs.notations import Syntax
 
 
-def marked(text: str):
+def marked(text: str) -> tuple[str, int, int]:
     """The text without its marks, and the stretch between them: ``x -> «y»``."""
     start = text.index("«")
     end = text.index("»") - 1
@@ -136,7 +139,7 @@ def test_the_message_shows_line_and_caret() -> None:
 
 @pytest.mark.parametrize("syntax", ["auto", "arrows", "lavaan", "dagitty", "dot"])
 @pytest.mark.parametrize("text", ["", " \n ", "# nothing"])
-def test_empty_text(text: str, syntax: str) -> None:
+def test_empty_text(text: str, syntax: Syntax | Literal["auto"]) -> None:
     with pytest.raises(GraphSyntaxError, match=r"empty|names no variable"):
         parse_graph(text, syntax)
 

@@ -9,6 +9,7 @@ import pytest
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
+from tests.narrow import wrong
 
 CASES = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_texts.json").read_text())
 
@@ -181,14 +182,14 @@ def test_detection(text: str, syntax: str) -> None:
 
 def test_bad_arguments() -> None:
     with pytest.raises(InputError, match="no syntax 'yaml'"):
-        parse_graph("x", "yaml")
+        parse_graph("x", wrong("yaml"))
     with pytest.raises(InputError, match="no syntax 'auto'"):
-        format_graph(FRONT_DOOR, "auto")
+        format_graph(FRONT_DOOR, wrong("auto"))
     with pytest.raises(InputError, match="not int"):
-        parse_graph(3)
+        parse_graph(wrong(3))
 
 
-def codes(text: str):
+def codes(text: str) -> list[str]:
     return [note.code for note in parse_graph(text).notes]
 
 

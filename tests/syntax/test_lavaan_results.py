@@ -13,22 +13,24 @@ from halftrek.syntax.graphs.formulas import Formula, parse_formulas
 from halftrek.syntax.graphs.lavaan_model import sorted_formulas
 from halftrek.syntax.graphs.lavaan_notes import outcomes_apart
 
+Rows = list[tuple[str, str, str, float | None, str]]  # of lavaan: left, operator, right, fixed value, label
+
 STORED = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_results.json").read_text())
 READ = [(text, rows) for text, rows in STORED["read"] if rows is not None]  # None: lavaan refuses the text
 
 
-def free_parameters(graph: ht.Graph):
+def free_parameters(graph: ht.Graph) -> int:
     """Weights, error covariances and error variances; those of one label are one."""
     known = graph.coefficients.values()
     return len(graph) + len(graph.edges()) - len(known) + len({c for c in known if isinstance(c, str)})
 
 
-def lavaan_free(rows: Any):
+def lavaan_free(rows: Rows) -> int:
     labels = [label for *_, fixed, label in rows if fixed is None]
     return labels.count("") + len(set(labels) - {""})
 
 
-def has_a_scale(factor, rows: Any):
+def has_a_scale(factor: str, rows: Rows) -> bool:
     """lavaan counts a variance and all loadings even where nothing says how large the factor is."""
     return any(
         fixed and left == factor and (operator, right == factor) in {("=~", False), ("~~", True)}
@@ -37,7 +39,7 @@ def has_a_scale(factor, rows: Any):
 
 
 @pytest.fixture(scope="module")
-def both():
+def both() -> list[tuple[str, Rows, ht.Graph]]:
     """Texts that lavaan reads and we read, with the two readings."""
     found = []
     for text, rows in READ:
@@ -49,7 +51,7 @@ def both():
     return found
 
 
-def test_arrows_and_covariances_are_lavaans(both) -> None:
+def test_arrows_and_covariances_are_lavaans(both: list[tuple[str, Rows, ht.Graph]]) -> None:
     for text, rows, graph in both:
         arrows = {(a, b) for a, op, b, *_ in rows if op == "=~" and a != b} | {
             (b, a) for a, op, b, *_ in rows if op == "~"
@@ -64,7 +66,7 @@ def test_arrows_and_covariances_are_lavaans(both) -> None:
         assert told.count("lavaan outcomes") == bool(added), text
 
 
-def test_free_parameters_are_lavaans(both) -> None:
+def test_free_parameters_are_lavaans(both: list[tuple[str, Rows, ht.Graph]]) -> None:
     counted = 0
     for text, rows, graph in both:
         if all(has_a_scale(factor, rows) for factor in graph.latents):

@@ -17,6 +17,7 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.syntax import parse_question
+from tests.narrow import wrong
 from tests.syntax.test_graph_errors import marked
 from tests.syntax.test_round_trip import NAMES
 
@@ -71,8 +72,8 @@ values = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 
 
 @st.composite
-def counterfactuals(draw: st.DrawFn, words: list[str]):
-    def potential(least):
+def counterfactuals(draw: st.DrawFn, words: list[str]) -> Counterfactual:
+    def potential(least: int) -> Potential:
         variable = draw(st.sampled_from(words))
         others = [v for v in words if v != variable]
         held = draw(st.lists(st.sampled_from(others), unique=True, min_size=least, max_size=2))
@@ -84,7 +85,7 @@ def counterfactuals(draw: st.DrawFn, words: list[str]):
 
 
 @st.composite
-def queries(draw: st.DrawFn):
+def queries(draw: st.DrawFn) -> Query:
     words = draw(names)
     kind = draw(st.integers(0, 6))
     if kind == 6:
@@ -157,4 +158,4 @@ def test_the_caret_is_under_the_culprit(text: str, words: str) -> None:
 
 def test_only_text_is_a_question() -> None:
     with pytest.raises(InputError, match="not NoneType"):
-        parse_question(None)
+        parse_question(wrong(None))

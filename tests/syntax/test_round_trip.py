@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from halftrek.errors import GraphError
 from halftrek.graphs import Graph, check_name, edge_key
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
+from halftrek.syntax.graphs.notations import Syntax
 
 SYNTAXES = ("arrows", "lavaan", "dagitty", "dot")
 AWKWARD = [
@@ -16,7 +17,7 @@ AWKWARD = [
 ]  # fmt: skip
 
 
-def is_name(text: str):
+def is_name(text: str) -> bool:
     try:
         check_name(text)
     except GraphError:
@@ -34,8 +35,11 @@ R_NAMES = st.one_of(
 )
 
 
+Strategy = st.SearchStrategy[str]
+
+
 @st.composite
-def marked_graphs(draw: st.DrawFn, words: list[str] = NAMES, labels=LABELS):
+def marked_graphs(draw: st.DrawFn, words: Strategy = NAMES, labels: Strategy = LABELS) -> Graph:
     """Graphs with awkward names, isolated variables, hidden causes with any number of children, coefficients."""
     names = draw(st.lists(words, unique=True, min_size=1, max_size=7))
     size = draw(st.integers(1, len(names)))
@@ -52,12 +56,12 @@ def marked_graphs(draw: st.DrawFn, words: list[str] = NAMES, labels=LABELS):
     return Graph(directed, bidirected, latents, bare.observed, known)
 
 
-def graphs_for(syntax: str):
+def graphs_for(syntax: Syntax) -> st.SearchStrategy[Graph]:
     """Graphs with names that the syntax can say: lavaan has those of R."""
     return marked_graphs(R_NAMES, R_NAMES) if syntax == "lavaan" else marked_graphs()
 
 
-def said_in(graph: Graph, syntax: str):
+def said_in(graph: Graph, syntax: Syntax) -> Graph:
     """What a syntax can say of the graph: lavaan has no edge for a covariance of zero."""
     if syntax != "lavaan":
         return graph
@@ -75,7 +79,7 @@ def said_in(graph: Graph, syntax: str):
 @pytest.mark.parametrize("syntax", SYNTAXES)
 @given(data=st.data())
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_written_and_read_back(syntax: str, data: st.DataObject) -> None:
+def test_written_and_read_back(syntax: Syntax, data: st.DataObject) -> None:
     graph = data.draw(graphs_for(syntax))
     text = format_graph(graph, syntax)
     back = parse_graph(text, syntax)

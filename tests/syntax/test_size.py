@@ -2,6 +2,7 @@
 the square of the text's length, it took minutes or hours."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -12,11 +13,11 @@ SIZE = 200_000
 SECONDS = 10.0
 
 
-def _many(piece: str):
+def _many(piece: str) -> str:
     return piece * (SIZE // len(piece))
 
 
-def _counted(piece: str):
+def _counted(piece: str) -> str:
     return "".join(piece.replace("#", str(i)) for i in range(SIZE // (len(piece) + 4)))
 
 
@@ -62,7 +63,7 @@ QUESTIONS = {
 }
 
 
-def _taken(read, text: str):
+def _taken(read: Callable[[str], object], text: str) -> float:
     message = ""
     start = time.process_time()
     try:

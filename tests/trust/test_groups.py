@@ -13,6 +13,7 @@ from halftrek.queries.gradients import linearize
 from halftrek.simulation import random_graph
 from halftrek.trust import groups as judged
 from halftrek.trust.misfit import misfit
+from tests.narrow import grouped, there
 
 INSTRUMENT = "z -> x -> y; x <-> y; w -> x; w -> y"
 
@@ -33,7 +34,7 @@ def test_strengths_of_all_groups_are_those_of_each(seed: int) -> None:
     graph = random_graph(5, n_edges=5, n_bidirected=3, random_state=rng) if seed else ht.graph(INSTRUMENT)
     tables = [rng.normal(size=(80, len(graph))) for _ in range(3)]
     data = dict(zip(graph.observed, np.concatenate(tables).T, strict=True)) | {"g": np.repeat([0, 1, 2], 80)}
-    fits = ht.fit(graph, data, by="g")
+    fits = grouped(ht.fit(graph, data, by="g"))
     pairs = [(u, v) for u in graph.observed for v in graph.descendants(u) - {u}]
     for u, v in pairs:
         query = TotalEffect(u, v)
@@ -44,7 +45,7 @@ def test_strengths_of_all_groups_are_those_of_each(seed: int) -> None:
 
 
 def test_a_line_is_what_the_fit_of_its_group_says() -> None:
-    fits = ht.fit(INSTRUMENT, grouped([0.05, 0.3, 3.0, 1.0], direct=[0.0, 0.0, 0.0, 0.5]), by="g")
+    fits = grouped(ht.fit(INSTRUMENT, grouped([0.05, 0.3, 3.0, 1.0], direct=[0.0, 0.0, 0.0, 0.5]), by="g"))
     table = fits.query("x ~> y")
     for k in range(4):
         own = fits[k].query("x ~> y")
@@ -58,9 +59,9 @@ def test_a_line_is_what_the_fit_of_its_group_says() -> None:
 
 
 def test_p_values_of_all_groups_are_those_of_each() -> None:
-    fits = ht.fit(INSTRUMENT, grouped([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g")
+    fits = grouped(ht.fit(INSTRUMENT, grouped([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g"))
     found = judged._chances(fits, fits.fitted)
-    each = [misfit(fits[k]).p for k in fits.keys]
+    each = [there(misfit(fits[k])).p for k in fits.keys]
     told = np.array(each) < 0.3  # of statistics below their mean only that they are is found
     assert told.any()
     assert found[told] == pytest.approx(np.array(each)[told], rel=1e-4)

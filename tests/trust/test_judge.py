@@ -18,6 +18,7 @@ from halftrek.inference.evidence.strength import strengths
 from halftrek.notes import Note, in_short, warnings_of
 from halftrek.queries import DirectEffect, TotalEffect
 from halftrek.queries.gradients import linearize
+from tests.narrow import interval_of, there
 
 INSTRUMENT = "z -> x -> y; x <-> y"
 
@@ -71,7 +72,7 @@ def test_a_weak_instrument_gets_the_set_that_the_likelihood_leaves(covariates: i
     data |= {v: rng.normal(size=300) for v in w}
     graph = "; ".join([INSTRUMENT, *(f"{v} -> {{x, y, z}}" for v in w)])
     found = ht.fit(graph, data).query("x ~> y")
-    assert found.estimate.kind == "profile"
+    assert there(found.estimate).kind == "profile"
     assert [n.code for n in found.notes][:1] == ["profile chosen"]
     assert found.notes[0].facts["doubt"] == "weak instrument"
     assert not found.warnings
@@ -87,7 +88,7 @@ def test_rows_that_lack_the_instrument_do_not_make_it_strong() -> None:
     y = 0.5 * x + u + 0.4 * rng.normal(size=n)
     z[seen:] = np.nan
     found = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": y}).query("x ~> y")
-    assert found.estimate.kind == "profile"
+    assert there(found.estimate).kind == "profile"
 
 
 def test_an_instrument_that_is_constant_in_clusters_counts_them() -> None:
@@ -100,10 +101,10 @@ def test_an_instrument_that_is_constant_in_clusters_counts_them() -> None:
     y = 0.5 * x + u + rng.normal(size=500)
     fit = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": y, "g": g}, cluster="g")
     found = fit.query("x ~> y")
-    assert found.estimate.kind == "profile"
+    assert there(found.estimate).kind == "profile"
     assert not found.warnings
     plain = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": y}).query("x ~> y", interval="profile")
-    assert np.isinf(found.interval).any() or np.ptp(found.interval) > 1.2 * np.ptp(plain.interval)
+    assert np.isinf(interval_of(found)).any() or np.ptp(interval_of(found)) > 1.2 * np.ptp(interval_of(plain))
 
 
 # -- fronts ------------------------------------------------------------------------------------------------
@@ -228,8 +229,8 @@ def test_a_counterfactual_probability_at_its_border_has_an_interval() -> None:
     question = "P(y_{x=0} < 0.5 | x=1, y > 0.5)"
     found = fit.query(question)
     assert found.value == 0.0
-    assert found.estimate.kind == "parametric"
-    assert found.interval[0] == 0.0 < found.interval[1]
+    assert there(found.estimate).kind == "parametric"
+    assert interval_of(found)[0] == 0.0 < interval_of(found)[1]
     assert [n.code for n in fit.query(question, interval="delta").notes] == ["kinked"]
     assert [n.code for n in fit.query(question, interval="profile").notes if n.level == "doubt"] == ["kinked"]
 

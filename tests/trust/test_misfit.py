@@ -9,6 +9,7 @@ import halftrek as ht
 from halftrek import estimation
 from halftrek.data import Moments
 from halftrek.trust.misfit import FewRows, few_rows, misfit, rejected
+from tests.narrow import there
 
 
 def chain(n: int, seed: int, shortcut: float = 0.0) -> dict[str, np.ndarray]:
@@ -113,7 +114,7 @@ def test_the_width_does_not_rely_on_what_the_graph_forbids() -> None:
     data = {"z": z, "w": w, "x": x, "y": y}
     text = "z -> x; w -> x; w -> y; x -> y; x <-> y"
     found, right = ht.fit(text, data).query("x ~> y"), ht.fit(text + "; z <-> w", data).query("x ~> y")
-    assert found.estimate.kind == "sandwich"
+    assert there(found.estimate).kind == "sandwich"
     assert found.se == pytest.approx(right.se, rel=0.02)
     assert found.se > 1.5 * ht.fit(text, data).query("x ~> y", interval="delta").se
     assert any("contradict" in w for w in ht.fit(text, data).query("x ~> y", interval="delta").warnings)

@@ -20,6 +20,7 @@ from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional
 from tests.identification.local.test_jacobian import REFERENCE
 from tests.identification.samples import random_model
 from tests.identification.test_identify import truth
+from tests.narrow import there
 
 FIELD = PrimeField()
 P = FIELD.p
@@ -41,7 +42,7 @@ def test_roots_are_counted_without_repetition() -> None:
 def test_a_system_with_four_points() -> None:
     """x^2 = 1 and y^2 = 4: x takes two values, x + y four, x^2 one."""
     system = [{(0, 0): 1, (): P - 1}, {(1, 1): 1, (): P - 4}]
-    found = algebra(FIELD, system, clock=later())
+    found = there(algebra(FIELD, system, clock=later()))
     assert found.size == 4
     counts = [
         poly.distinct_roots(P, found.equation_of(found.element(f)))
@@ -65,11 +66,11 @@ def test_linear_equations_are_used_up_first() -> None:
 def test_two_values_and_the_two_models_behind_them() -> None:
     verdict = identify(TWO_VALUES, DirectEffect("a", "b"))
     assert (verdict.status, verdict.degree, verdict.identified) == ("finite", 2, False)
-    first, second = verdict.witness.models
+    first, second = there(verdict.witness).models
     assert np.abs(first.cov - second.cov).max() < 1e-10
-    assert [truth(m, verdict.query) for m in (first, second)] == pytest.approx(verdict.witness.answers)
+    assert [truth(m, verdict.query) for m in (first, second)] == pytest.approx(there(verdict.witness).answers)
     branches = real_values(TWO_VALUES, DirectEffect("a", "b"), first.cov)
-    assert [b[0] for b in branches] == pytest.approx(sorted(verdict.witness.answers))
+    assert [b[0] for b in branches] == pytest.approx(sorted(there(verdict.witness).answers))
     assert "2 values" in str(verdict)
 
 
@@ -142,7 +143,7 @@ def test_other_questions_are_counted_too() -> None:
         (Interventional(("c",), {"b": None}, {"a": None}), 2),
         (Interventional(("c",), {"a": None, "b": None}), 2),
     ):
-        assert count_values(study, query, frozenset(), budget=20.0).values == values
+        assert there(count_values(study, query, frozenset(), budget=20.0)).values == values
 
 
 def test_a_conditional_answer_may_be_identified_where_the_joint_one_is_not() -> None:

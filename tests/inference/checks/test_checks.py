@@ -200,7 +200,7 @@ def test_a_false_constraint_is_found() -> None:
     truth = Graph([*VERMA.directed, ("a", "d")], VERMA.bidirected)
     model = CGLSCM.from_parameters(
         names=list("abcd"),
-        T=[[0, 0.8, 0, 0.5], [0, 0, 0.8, 0], [0, 0, 0, 0.8], [0, 0, 0, 0]],
+        T=[[0, 0.8, 0, 0.5], [0, 0, 0.8, 0], [0, 0, 0, 0.8], [0.0, 0.0, 0.0, 0.0]],
         omega={("b", "d"): 0.4},
         graph=truth,
     )

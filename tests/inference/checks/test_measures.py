@@ -56,7 +56,7 @@ def test_measures_equal_lavaan(name: str) -> None:
 
 def test_degrees_of_freedom_count_the_rank_not_the_parameters() -> None:
     """A bow adds two parameters and no information beyond one covariance: saturated, not negative."""
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], omega={("x", "y"): 0.3})
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], omega={("x", "y"): 0.3})
     found = measures(fit(model.graph, Moments(model.names, 100, model.mean, model.cov)))
     assert found.df == 0
     assert found.chi2 == pytest.approx(0, abs=1e-6)
@@ -79,7 +79,7 @@ def test_statistic_of_a_true_model_has_its_degrees_of_freedom_on_average() -> No
 
 
 def test_fixed_intercepts_are_tested_too() -> None:
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], mu=[1.0, 2.0])
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], mu=[1.0, 2.0])
     data = Moments(model.names, 200, model.mean, model.cov)
     right = measures(fit(model.graph, data, intercepts={"y": 2.0}))
     assert right.df == 1

@@ -11,6 +11,7 @@ from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.inference.checks.missing_checks import partial_correlation
 from halftrek.inference.information.saturated import covariance_error, saturated_information
+from tests.narrow import there
 
 CHAIN = "a -> b -> c -> d -> e; b <-> d"
 
@@ -125,7 +126,7 @@ def test_pairs_that_no_row_has_have_no_observed_correlation() -> None:
 def test_the_test_of_an_independence_is_near_the_likelihood_ratio(fitted: ht.Fit) -> None:
     """Against the fit of a graph with that independence alone: all else is free."""
     tests = fitted.tests()
-    everything = fitted.patterns.unrestricted.loglik
+    everything = there(fitted.patterns).unrestricted.loglik
     for x, y, given in (("a", "c", "b"), ("b", "e", "d")):
         text = f"{x} independent of {y} given {given}"
         z = tests["statistic"][list(tests["constraint"]).index(text)]
@@ -184,7 +185,7 @@ def test_without_an_unrestricted_maximum_there_are_no_tests() -> None:
     x[:30], y[32:] = np.nan, np.nan
     found = ht.fit("w -> x; w -> y", {"w": w, "x": x, "y": y})
     assert found.converged
-    assert not found.patterns.unrestricted.converged
+    assert not there(found.patterns).unrestricted.converged
     tests = found.tests()
     assert np.isnan(tests["p"]).all()
     assert list(tests["verdict"]) == ["no test: the rows do not determine the covariances without the model"]

@@ -17,6 +17,7 @@ from halftrek.inference.draws.missing_draws import draw_patterns
 from halftrek.inference.information.incomplete import row_scores
 from halftrek.queries.gradients import linearize
 from halftrek.results.inputs import read_question
+from tests.narrow import interval_of, there
 
 GRAPH = "x -> m -> y; m <-> y; x -> z; U -> {m, z}; latent U"
 
@@ -57,7 +58,7 @@ def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted: ht.Fit)
     for kind, other in (("bootstrap", "robust"), ("parametric", "delta")):
         drawn = fitted.effect("m", "y", interval=kind, replicates=300, random_state=1)
         assert drawn.se == pytest.approx(fitted.effect("m", "y", interval=other).se, rel=0.12)
-        assert drawn.interval[0] < drawn.value < drawn.interval[1]
+        assert interval_of(drawn)[0] < drawn.value < interval_of(drawn)[1]
         bca = fitted.effect("m", "y", interval=kind, replicates=300, random_state=1, ends="bca")
         assert bca.interval == pytest.approx(drawn.interval, abs=0.5 * drawn.se)
         assert bca.interval != drawn.interval
@@ -139,7 +140,7 @@ def test_acceleration_of_normal_rows_is_that_of_many_rows(fitted: ht.Fit) -> Non
     scores = row_scores(fitted, (*found.values, *found.variances))
     rng = np.random.default_rng(0)
     second = third = np.zeros(2)
-    for observed, n in zip(fitted.patterns.observed, fitted.patterns.n, strict=True):
+    for observed, n in zip(there(fitted.patterns).observed, there(fitted.patterns).n, strict=True):
         rows = rng.multivariate_normal(fitted.model.mean, fitted.model.cov, size=40_000)
         rows[:, ~observed] = np.nan
         values = scores.values(rows - fitted.moments.mean, fitted.moments.cov)

@@ -13,6 +13,7 @@ from halftrek.cli import main
 from halftrek.inference.evidence.beside_formula import formula_notes, liml_instruments, tasks_of
 from halftrek.queries import DirectEffect
 from halftrek.simulation import random_model
+from tests.narrow import there
 
 TWO = "z1 -> x; z2 -> x; x -> y; x <-> y"
 EDGE = DirectEffect("x", "y")
@@ -91,7 +92,7 @@ def test_a_fixed_or_missing_number_is_no_liml() -> None:
 def test_the_sentence_says_what_the_formula_alone_gives() -> None:
     found = fitted(TWO)
     answer = found.effect("x", "y")
-    alone = ht.solve(answer.verdict.recipe, found.moments.cov, found.moments.names)
+    alone = ht.solve(there(answer.verdict).recipe, found.moments.cov, found.moments.names)
     why, chance = answer.notes
     assert (why.code, chance.code) == ("formula beside LIML", "formula by chance")
     assert why.facts["formula"] == pytest.approx(alone)
@@ -126,7 +127,7 @@ def test_one_number_needs_no_sentence() -> None:
     for text, question in [("z -> x -> y; x <-> y", "x ~> y"), ("x -> y", "x -> y"), ("x -> m -> y", "x -> m -> y")]:
         found = fitted(text)
         answer = found.query(question)
-        assert formula_notes(found, answer.query, answer.verdict.recipe) == ()
+        assert formula_notes(found, answer.query, there(answer.verdict).recipe) == ()
         assert answer.notes == ()
 
 
@@ -157,7 +158,9 @@ def test_an_observational_question_says_that_the_model_answers() -> None:
 def test_every_front_shows_the_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = fitted(TWO)
     data = tmp_path / "rows.csv"
-    np.savetxt(data, np.asarray(found.rows.source), delimiter=",", header=",".join(found.graph.observed), comments="")
+    np.savetxt(
+        data, np.asarray(there(found.rows).source), delimiter=",", header=",".join(found.graph.observed), comments=""
+    )
     assert main(["effect", TWO, str(data), "x", "y"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "note the formula alone, which uses z1 of the instruments, gives" in printed

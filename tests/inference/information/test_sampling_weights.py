@@ -21,6 +21,7 @@ from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.evidence.rows_behind import data_notes
 from halftrek.queries import TotalEffect
 from tests.inference.information.test_robust import DATA, MODELS, QUERIES, SEEN, X, textbook
+from tests.narrow import grouped
 
 HERE = Path(__file__).parents[2] / "reference" / "sampling_weights"
 LAVAAN: dict[str, Any] = json.loads((HERE / "sampling_weights.json").read_text())
@@ -212,7 +213,7 @@ def test_groups() -> None:
         fits.invariance()
     holed: Any = ht.fit(GRAPH, HOLED, by=labels, sampling_weights=1e3 * HOLED["w"])
     for key, row in holed.query("x ~> y").set_index("group").iterrows():
-        own = ht.fit(GRAPH, HOLED[labels == key], sampling_weights="w").query("x ~> y")
+        own = grouped(ht.fit(GRAPH, HOLED[labels == key], sampling_weights="w").query("x ~> y"))
         assert row["estimate"] == pytest.approx(own.value, rel=1e-6)
         assert row["se"] == pytest.approx(own.se, rel=1e-6)
     alone = {k: read_moments(ROWS[labels == k], list("xzmy"), sampling_weights="w") for k in ("high", "low")}

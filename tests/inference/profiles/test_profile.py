@@ -28,7 +28,7 @@ def ends(fit: Fit, query: Query, kind: str = "value", k: int = 0, cut: float = C
 
 def instrument_model(strength: float) -> CGLSCM:
     T = [[0, strength, 0], [0, 0, 0.5], [0, 0, 0]]
-    return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1, 0, 2], omega={("x", "y"): 0.4})
+    return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1.0, 0.0, 2.0], omega={("x", "y"): 0.4})
 
 
 # -- closed forms ----------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_the_level_decides_how_far_an_interval_reaches() -> None:
 
 
 def test_the_literal_algorithm_has_the_profile_of_unit_noise() -> None:
-    rows = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.6], [0, 0]]).sample(100, random_state=1)
+    rows = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.6], [0.0, 0.0]]).sample(100, random_state=1)
     literal = ht.fit("x -> y", rows, method="cgl-go")
     exact = ht.fit("x -> y", rows, noise="unit")
     assert literal.effect("x", "y", interval="profile").interval == pytest.approx(

@@ -16,6 +16,7 @@ from halftrek.inference.profiles.weak import curvature
 from halftrek.models import CGLSCM
 from halftrek.queries import TotalEffect, evaluate
 from halftrek.trust import weakest_step
+from tests.narrow import there
 
 INSTRUMENT = "z -> x -> y; x <-> y"
 EFFECT = TotalEffect("x", "y")
@@ -100,7 +101,7 @@ def test_a_weak_instrument_is_named_with_its_F() -> None:
     fit = ht.fit(INSTRUMENT, instrument(0.1).sample(200, random_state=2))
     (sentence,) = doubt(fit)
     by_itself = fit.query("x ~> y")
-    assert by_itself.estimate.kind == "profile"
+    assert there(by_itself.estimate).kind == "profile"
     assert not by_itself.warnings
     assert "z is a weak instrument" in by_itself.explain()
     assert sentence.startswith("z is a weak instrument for x (first-stage F = ")

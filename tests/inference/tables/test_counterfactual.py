@@ -12,7 +12,10 @@ INSTRUMENT = "z -> x -> y; x <-> y"
 
 def known_model() -> ht.CGLSCM:
     return ht.CGLSCM.from_parameters(
-        names=["z", "x", "y"], T=[[0, 0.8, 0], [0, 0, 0.5], [0, 0, 0]], mu=[1, 0, 2], omega={("x", "y"): 0.4}
+        names=["z", "x", "y"],
+        T=[[0, 0.8, 0], [0, 0, 0.5], [0.0, 0.0, 0.0]],
+        mu=[1.0, 0.0, 2.0],
+        omega={("x", "y"): 0.4},
     )
 
 

@@ -12,6 +12,7 @@ from halftrek.data import Moments
 from tests.graphs.random_graphs import random_model
 from tests.inference.tables.test_effects import fit_of, paths_of, product
 from tests.inference.test_delta import load, moments_of
+from tests.narrow import there
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_a_total_that_may_be_zero_warns(published) -> None:
 
 
 def test_opposite_signs_warn() -> None:
-    model = ht.CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 1.0, 2.0], [0, 0, -1.0], [0, 0, 0]])
+    model = ht.CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 1.0, 2.0], [0, 0, -1.0], [0.0, 0.0, 0.0]])
     found = fit_of(model, n=2000).mediation("x", "y")
     assert found.proportion.value == pytest.approx(-1.0)
     assert "opposite signs" in found.warnings[0]
@@ -175,13 +176,15 @@ def test_what_cannot_be_asked(ends: tuple[str, str], mediators: list[str] | None
 def test_intervals_of_the_proportion_cover() -> None:
     """Strong effects, n = 300: both intervals of the proportion hold the truth about 95 times in 100."""
     graph = ht.graph("x -> m -> y; x -> y")
-    model = ht.CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 0.8, 0.5], [0, 0, 0.7], [0, 0, 0]], graph=graph)
+    model = ht.CGLSCM.from_parameters(
+        names=["x", "m", "y"], T=[[0, 0.8, 0.5], [0, 0, 0.7], [0.0, 0.0, 0.0]], graph=graph
+    )
     truth = 0.56 / 1.06
     rng = np.random.default_rng(5)
     reps, hits = 250, np.zeros(2)
     for _ in range(reps):
         X = np.asarray(model.sample(300, random_state=rng))
-        share = (
+        share = there(
             ht.fit(graph, Moments(model.names, 300, X.mean(axis=0), np.cov(X.T, ddof=0))).mediation("x", "y").proportion
         )
         hits += [low < truth < high for low, high in (share.interval, share.fieller)]
@@ -204,8 +207,8 @@ def test_bootstrap_equals_the_models_fitted_again(interval: str) -> None:
         assert row.se == pytest.approx(column.std(ddof=1))
         assert (row.ci_low, row.ci_high) == pytest.approx(tuple(np.quantile(column, [0.1, 0.9])))
     ratios = draws[:, 1] / draws[:, 0]
-    assert found.proportion.se == pytest.approx(ratios.std(ddof=1))
-    assert found.proportion.interval == pytest.approx(tuple(np.quantile(ratios, [0.1, 0.9])))
+    assert there(found.proportion).se == pytest.approx(ratios.std(ddof=1))
+    assert there(found.proportion).interval == pytest.approx(tuple(np.quantile(ratios, [0.1, 0.9])))
     shares = fit.decompose("x", "y", most=1, **options)
     rest = draws[:, 0] - np.array([product(m, shares.rows[0].path.split(" -> ")) for m in batch])
     assert (shares.rows[1].ci_low, shares.rows[1].ci_high) == pytest.approx(tuple(np.quantile(rest, [0.1, 0.9])))

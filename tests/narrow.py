@@ -1,0 +1,64 @@
+"""Values as what a test takes them for: each of these fails where the value is something else."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+import halftrek as ht
+from halftrek.models import Gaussian
+
+Value = TypeVar("Value")
+
+
+def there(value: Value | None) -> Value:
+    """The value, which is not None."""
+    assert value is not None
+    return value
+
+
+def number(value: object) -> float:
+    """The one number."""
+    assert isinstance(value, int | float | np.number)
+    return float(value)
+
+
+def array(value: object) -> np.ndarray:
+    """The array of numbers."""
+    assert isinstance(value, np.ndarray)
+    return value
+
+
+def normal(value: object) -> Gaussian:
+    """The normal distribution."""
+    assert isinstance(value, Gaussian)
+    return value
+
+
+def value_of(answer: ht.Answer | None) -> float:
+    """The number that an answer gives."""
+    return number(there(answer).value)
+
+
+def se_of(answer: ht.Answer | None) -> float:
+    """The standard error of the number."""
+    return number(there(answer).se)
+
+
+def interval_of(answer: ht.Answer | None) -> tuple[float, float]:
+    """The two ends around the number."""
+    ends = there(answer).interval
+    assert isinstance(ends, tuple)
+    return ends
+
+
+def wrong(value: object) -> Any:
+    """A value of a type that is refused, whatever it is."""
+    return value
+
+
+def grouped(fits: Any) -> ht.GroupFits:
+    """One model for each group."""
+    assert isinstance(fits, ht.GroupFits)
+    return fits
