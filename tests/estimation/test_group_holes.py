@@ -23,7 +23,7 @@ from halftrek.estimation.many.pooling import pooled_fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.groups.estimates import sample_of
 from halftrek.simulation import random_model
-from tests.narrow import grouped, interval_of, se_of
+from tests.narrow import grouped, interval_of, se_of, there
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 CASES = Path(__file__).parents[1] / "reference" / "cases"
@@ -262,7 +262,7 @@ def inverse_hessian(fit: ht.Fit, at: list[tuple[int, int]]) -> np.ndarray:
     step = 1e-4 * np.eye(size)
 
     def value(a: np.ndarray, b: np.ndarray) -> float:
-        return loglik(fit.patterns, *space.moments(theta + a + b))
+        return loglik(there(fit.patterns), *space.moments(theta + a + b))
 
     H = np.zeros((size, size))
     for a in range(size):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from halftrek.errors import QueryError
 from halftrek.examples import catalog
 from halftrek.graphs import Graph
-from halftrek.identification import identify, solve
+from halftrek.identification import Verdict, identify, solve
 from halftrek.identification.exact.elimination import count_values
 from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point, parameters_of
@@ -28,7 +28,7 @@ from tests.narrow import normal
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-def verdict(graph: str, question: str):
+def verdict(graph: str, question: str) -> Verdict:
     return identify(parse_graph(graph), parse_question(question))
 
 
@@ -96,7 +96,7 @@ def test_functionals_are_the_numbers_of_the_answer(graph: Graph, data: st.DataOb
 
     def answer(means: np.ndarray) -> Gaussian:
         model = CGLSCM(graph.observed, T, C, np.zeros(len(graph)), W, tuple(graph.latents), graph)
-        return evaluate(query, with_means(model, means))
+        return normal(evaluate(query, with_means(model, means)))
 
     zero = answer(np.zeros(len(graph)))
     covariances = [float(zero.cov[i, j]) for i in range(len(zero.names)) for j in range(i + 1)]
@@ -194,7 +194,9 @@ def test_one_world_has_the_verdict_of_the_intervention(graph: Graph, data: st.Da
     held = {v: value for v, r in roles.items() if r == 1}
     seen = {v: value for v, r in roles.items() if r == 2}
     assume(outcomes)
-    one_world = Counterfactual([Potential(v, held) for v in outcomes], {Potential(v, held): x for v, x in seen.items()})
+    one_world = Counterfactual(
+        tuple(Potential(v, held) for v in outcomes), {Potential(v, held): x for v, x in seen.items()}
+    )
     plain = identify(graph, Interventional(outcomes, held, seen), witness=False, budget=0.5)
     found = identify(graph, one_world, witness=False, budget=0.5)
     if "undecided" not in (plain.status, found.status):

@@ -28,7 +28,7 @@ from halftrek.queries.kinds.terms import case_of, sums_of
 from halftrek.queries.kinds.variants import single
 from halftrek.syntax import parse_question
 from tests.estimation.strategies import models
-from tests.narrow import normal
+from tests.narrow import normal, number
 from tests.queries.composites import Maker, dense_given, dense_joint, sum_in_worlds
 from tests.queries.test_gradients import compare
 
@@ -50,7 +50,7 @@ def box(mean: np.ndarray, cov: np.ndarray, events):
     low, high = events[0].low, events[0].high
     if sd < 1e-7:
         return box(mean[1:], cov[1:, 1:], events[1:]) if low < mean[0] < high else 0.0
-    normal = NormalDist(mean[0], sd)
+    curve = NormalDist(mean[0], sd)
     if len(events) == 1:
         return normal.cdf(high) - normal.cdf(low)
 
@@ -69,7 +69,7 @@ def cut(mean: np.ndarray, cov: np.ndarray, event):
     from scipy.integrate import quad
 
     sd = sqrt(cov[-1, -1])
-    normal = NormalDist(mean[-1], sd)
+    curve = NormalDist(mean[-1], sd)
     low, high = max(event.low, mean[-1] - 37 * sd), min(event.high, mean[-1] + 37 * sd)
     ends = max(low, min(mean[-1], high) - 9 * sd), min(high, max(mean[-1], low) + 9 * sd)
     whole, first, second = (
@@ -90,7 +90,7 @@ def oracle(query: Query, model: CGLSCM):
             return {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b}[operation]()
         case Standardized(effect):
             i, j = (model.names.index(v) for v in ends_of(effect))
-            return evaluate(effect, model) * sqrt(model.cov[i, i] / model.cov[j, j])
+            return number(evaluate(effect, model)) * sqrt(model.cov[i, i] / model.cov[j, j])
         case Statistic(kind, _, _):
             mean, cov = conditional(query, model)
             if query.case.events:
@@ -233,18 +233,18 @@ def test_events_agree_with_simulated_units(text: str) -> None:
         values = sum_in_worlds(MODEL, event.of, query.case.do, errors, fresh)
         both &= (values > event.low) & (values < event.high)
     share, count = both.sum() / happened.sum(), happened.sum()
-    found = evaluate(query, MODEL)
+    found = number(evaluate(query, MODEL))
     assert abs(found - share) < 4.5 * sqrt(found * (1 - found) / count) + 1e-6
 
 
 def test_necessity_and_sufficiency_by_hand() -> None:
     """Given x=1, ``y_{x=0} = y - effect`` in a linear model, so y > 2 and y_{x=0} < 2 mean 2 < y < 2 + effect."""
-    effect = evaluate(parse_question("x ~> y"), MODEL)
+    effect = number(evaluate(parse_question("x ~> y"), MODEL))
     assert effect < 0
     given_x = normal(evaluate(parse_question("P(y | x=1)"), MODEL))
-    normal = NormalDist(given_x.mean[0], given_x.sd[0])
-    found = evaluate(parse_question("P(y_{x=0} > 1 | x=1, y < 1)"), MODEL)
-    assert found == pytest.approx((normal.cdf(1) - normal.cdf(1 + effect)) / normal.cdf(1), abs=1e-12)
+    curve = NormalDist(given_x.mean[0], given_x.sd[0])
+    found = number(evaluate(parse_question("P(y_{x=0} > 1 | x=1, y < 1)"), MODEL))
+    assert found == pytest.approx((curve.cdf(1) - curve.cdf(1 + effect)) / curve.cdf(1), abs=1e-12)
     assert evaluate(parse_question("P(y_{x=0} < 1 | x=1, y > 1)"), MODEL) == 0.0
 
 
@@ -312,7 +312,7 @@ def test_identities() -> None:
     assert effect == pytest.approx(0.5 - 0.96)
     assert evaluate(parse_question("Var[y_{x=1} - y_{x=0} | x=0]"), MODEL) == 0.0
     assert evaluate(parse_question("Q(0.5, y | do(x=1))"), MODEL) == evaluate(parse_question("E[y | do(x=1)]"), MODEL)
-    assert inf > evaluate(parse_question("Q(0.975, x)"), MODEL) == pytest.approx(0.3 + 1.959963984540054)
+    assert inf > number(evaluate(parse_question("Q(0.975, x)"), MODEL)) == pytest.approx(0.3 + 1.959963984540054)
 
 
 def test_boxes_against_known_values() -> None:

@@ -22,6 +22,7 @@ from halftrek.queries import (
     evaluate,
 )
 from tests.estimation.strategies import models
+from tests.narrow import number
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -69,10 +70,10 @@ def test_path_effects_add_up_to_the_total(model: CGLSCM) -> None:
     for u in names:
         for v in names:
             if u != v:
-                total = sum(evaluate(PathEffect(path), model) for path in paths(u, v))
+                total = sum(number(evaluate(PathEffect(path), model)) for path in paths(u, v))
                 assert total == pytest.approx(evaluate(TotalEffect(u, v), model), abs=1e-10)
                 for m in set(names) - {u, v}:
-                    through = sum(evaluate(PathEffect(path), model) for path in paths(u, v) if m in path)
+                    through = sum(number(evaluate(PathEffect(path), model)) for path in paths(u, v) if m in path)
                     assert evaluate(ThroughEffect((u, m, v)), model) == pytest.approx(through, abs=1e-10)
 
 

@@ -18,7 +18,7 @@ from tests.narrow import grouped, there
 INSTRUMENT = "z -> x -> y; x <-> y; w -> x; w -> y"
 
 
-def grouped(strengths_: list[float], rows: int = 300, direct: list[float] | None = None) -> dict[str, np.ndarray]:
+def in_groups(strengths_: list[float], rows: int = 300, direct: list[float] | None = None) -> dict[str, np.ndarray]:
     """Groups that differ in how strong the instrument z is, and in what w and z have in common."""
     rng = np.random.default_rng(4)
     g = np.repeat(np.arange(len(strengths_)), rows)
@@ -45,7 +45,7 @@ def test_strengths_of_all_groups_are_those_of_each(seed: int) -> None:
 
 
 def test_a_line_is_what_the_fit_of_its_group_says() -> None:
-    fits = grouped(ht.fit(INSTRUMENT, grouped([0.05, 0.3, 3.0, 1.0], direct=[0.0, 0.0, 0.0, 0.5]), by="g"))
+    fits = grouped(ht.fit(INSTRUMENT, in_groups([0.05, 0.3, 3.0, 1.0], direct=[0.0, 0.0, 0.0, 0.5]), by="g"))
     table = fits.query("x ~> y")
     for k in range(4):
         own = fits[k].query("x ~> y")
@@ -59,7 +59,7 @@ def test_a_line_is_what_the_fit_of_its_group_says() -> None:
 
 
 def test_p_values_of_all_groups_are_those_of_each() -> None:
-    fits = grouped(ht.fit(INSTRUMENT, grouped([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g"))
+    fits = grouped(ht.fit(INSTRUMENT, in_groups([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g"))
     found = judged._chances(fits, fits.fitted)
     each = [there(misfit(fits[k])).p for k in fits.keys]
     told = np.array(each) < 0.3  # of statistics below their mean only that they are is found
@@ -69,13 +69,13 @@ def test_p_values_of_all_groups_are_those_of_each() -> None:
 
 def test_beyond_the_worst_groups_there_is_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged, "LOOKS", 1)
-    table = ht.fit(INSTRUMENT, grouped([0.05, 0.1, 3.0]), by="g").query("x ~> y")
+    table = grouped(ht.fit(INSTRUMENT, in_groups([0.05, 0.1, 3.0]), by="g")).query("x ~> y")
     assert sorted(["profile" in text for text in table["note"]]) == [False, False, True]
     assert sum("hardly identified" in text for text in table["note"]) == 1
 
 
 def test_groups_with_missing_values_are_looked_at_too() -> None:
-    data = grouped([0.05, 3.0])
+    data = in_groups([0.05, 3.0])
     data["z"][::7] = np.nan
     table = ht.fit(INSTRUMENT, data, by="g").query("x ~> y")
     assert "profile" in table["note"][0]

@@ -1,7 +1,7 @@
 """All minimal adjustment sets, against trying every subset; each gives the effect in a random model."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
 
 import numpy as np
@@ -16,9 +16,9 @@ from halftrek.identification import adjustment_set, adjustment_sets, single_door
 from tests.graphs.random_graphs import graphs, minimal, random_model, subsets
 
 
-def proper_paths(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]):
+def proper_paths(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Every directed path from a cause to an outcome that meets the causes only where it begins."""
-    stack = [(x,) for x in causes]
+    stack: list[tuple[str, ...]] = [(x,) for x in causes]
     while stack:
         path = stack.pop()
         if path[-1] in outcomes:
@@ -26,7 +26,7 @@ def proper_paths(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]):
         stack += [(*path, v) for v in graph.children(path[-1]) if v not in causes]
 
 
-def every_minimal_set(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]):
+def every_minimal_set(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]) -> set[frozenset[str]]:
     """Oracle: subsets without descendants of what lies on proper causal paths that block all other paths."""
     paths = list(proper_paths(graph, causes, outcomes))
     between = {v for path in paths for v in path[1:]}
@@ -37,7 +37,7 @@ def every_minimal_set(graph: Graph, causes: Sequence[str], outcomes: Sequence[st
     return minimal(z for z in subsets(pool) if cut.m_separated(causes, outcomes, z))
 
 
-def listed(found):
+def listed(found: Iterable[Iterable[str]]) -> set[frozenset[str]]:
     sets = [frozenset(z) for z in found]
     assert len(sets) == len(set(sets))  # each once
     return set(sets)
@@ -63,7 +63,7 @@ def test_several_causes_and_outcomes(graph: Graph, rng: random.Random) -> None:
     assert listed(adjustment_sets(graph, causes, outcomes)) == every_minimal_set(graph, causes, outcomes)
 
 
-def slope(model: ht.CGLSCM, x: str, y, chosen):
+def slope(model: ht.CGLSCM, x: str, y: str, chosen: Sequence[str]) -> float:
     at = [model.names.index(v) for v in (x, *chosen)]
     return np.linalg.solve(model.cov[np.ix_(at, at)], model.cov[at, model.names.index(y)])[0]
 
@@ -80,7 +80,7 @@ def test_regressions_on_the_sets_give_the_effects(graph: Graph, seed: int) -> No
             assert slope(model, x, y, chosen) == pytest.approx(model.T[place(x), place(y)], abs=1e-8)
 
 
-def back_doors(count):
+def back_doors(count: int) -> Graph:
     return ht.graph("x -> y; " + "; ".join(f"x <- a{i} <- b{i} -> y" for i in range(count)))
 
 

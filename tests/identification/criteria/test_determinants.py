@@ -13,6 +13,7 @@ from halftrek.identification.study import Study
 from halftrek.queries.types import DirectEffect
 from tests.identification.samples import random_model
 from tests.identification.test_identify import truth
+from tests.narrow import there
 
 # The first is Figure 3(c) of Foygel, Draisma and Drton (2012), identified and out of reach of half-treks.
 GRAPHS = {
@@ -31,7 +32,7 @@ def test_every_coefficient_comes_back(name: str) -> None:
         for u, v in graph.directed:
             verdict = identify(graph, DirectEffect(u, v))
             assert verdict.identified
-            assert solve(verdict.recipe, model.cov) == pytest.approx(truth(model, verdict.query), rel=1e-6)
+            assert solve(there(verdict.recipe), model.cov) == pytest.approx(truth(model, verdict.query), rel=1e-6)
 
 
 def test_half_treks_and_the_closure_do_not_reach_them() -> None:

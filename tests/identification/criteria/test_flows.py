@@ -1,5 +1,6 @@
 """Vertex-disjoint paths against networkx, and trek systems against determinants."""
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import networkx as nx
@@ -12,9 +13,11 @@ from halftrek.identification.criteria.flows import disjoint_paths, trek_network
 from halftrek.identification.study import Study
 from tests.identification.samples import graphs
 
+Network = tuple[dict[int, list[int]], list[int], set[int]]  # arrows, sources, sinks
+
 
 @st.composite
-def networks(draw: st.DrawFn):
+def networks(draw: st.DrawFn) -> Network:
     size = draw(st.integers(2, 9))
     pairs = [(u, v) for u in range(size) for v in range(size) if u != v]
     arrows = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=24))
@@ -22,7 +25,7 @@ def networks(draw: st.DrawFn):
     return {u: [w for a, w in arrows if a == u] for u in range(size)}, draw(some), set(draw(some))
 
 
-def most_disjoint(arrows, sources, sinks):
+def most_disjoint(arrows: dict[int, list[int]], sources: Iterable[int], sinks: set[int]) -> int:
     """The same number by networkx, each vertex split into an arrow of capacity one."""
     flow = nx.DiGraph()
     flow.add_nodes_from(["start", "end"])
@@ -39,7 +42,7 @@ def most_disjoint(arrows, sources, sinks):
 
 @settings(deadline=None, max_examples=300, derandomize=True)
 @given(networks())
-def test_the_largest_system_is_found_and_its_sources_carry_it(network) -> None:
+def test_the_largest_system_is_found_and_its_sources_carry_it(network: Network) -> None:
     arrows, sources, sinks = network
     starts = disjoint_paths(arrows, sources, sinks)
     assert len(starts) == len(set(starts)) == most_disjoint(arrows, sources, sinks)

@@ -1,16 +1,17 @@
 """The complete decision: polynomials modulo a prime, counts of values, and both real models where there are two."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, real_values, solve
-from halftrek.identification.clock import start_clock
+from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.exact.elimination import count_values
 from halftrek.identification.numbers import polynomials as poly
 from halftrek.identification.numbers.algebra import algebra
@@ -28,7 +29,7 @@ TWO_VALUES = Graph([("a", "b"), ("b", "c"), ("b", "d")], [("a", "b"), ("a", "c")
 RANK_TRICK = Graph([("2", "4"), ("3", "4")], latents={"U": ["1", "2", "3", "4"]})
 
 
-def later():
+def later() -> Clock:
     return start_clock(20.0)
 
 
@@ -44,10 +45,8 @@ def test_a_system_with_four_points() -> None:
     system = [{(0, 0): 1, (): P - 1}, {(1, 1): 1, (): P - 4}]
     found = there(algebra(FIELD, system, clock=later()))
     assert found.size == 4
-    counts = [
-        poly.distinct_roots(P, found.equation_of(found.element(f)))
-        for f in ({(0,): 1}, {(0,): 1, (1,): 1}, {(0, 0): 1}, {(0, 1): 1})
-    ]
+    functions: list[dict[tuple[int, ...], int]] = [{(0,): 1}, {(0,): 1, (1,): 1}, {(0, 0): 1}, {(0, 1): 1}]
+    counts = [poly.distinct_roots(P, found.equation_of(found.element(f))) for f in functions]
     assert counts == [2, 4, 1, 2]
 
 
@@ -60,7 +59,7 @@ def test_infinitely_many_solutions_have_no_algebra_but_one_variable_may_be_found
 
 def test_linear_equations_are_used_up_first() -> None:
     system = [{(0,): 1, (1,): 1, (): P - 3}, {(0,): 1, (1,): P - 1, (): P - 1}]
-    assert poly.value_at(P, poly.univariate(FIELD, system, 0, clock=later()), 2) == 0
+    assert poly.value_at(P, there(poly.univariate(FIELD, system, 0, clock=later())), 2) == 0
 
 
 def test_two_values_and_the_two_models_behind_them() -> None:
@@ -95,7 +94,7 @@ def test_what_published_criteria_for_latent_factors_leave_open() -> None:
     assert (verdict.status, verdict.degree) == ("identified", 1)
 
 
-def named_graphs():
+def named_graphs() -> Iterator[ParameterSet]:
     for case in json.loads((REFERENCE / "linear_named.json").read_text())["items"]:
         if not case.get("cyclic"):
             yield pytest.param(case, id=case["id"])
@@ -104,14 +103,17 @@ def named_graphs():
 @pytest.mark.parametrize("case", list(named_graphs()))
 def test_named_graphs(case: dict[str, Any]) -> None:
     graph = Graph(case["directed"], case["bidirected"], observed=case["nodes"])
-    degrees = {"identified": lambda _: 1, "not identified": lambda _: 0, "finite": lambda v: v.degree}
-    for verdict in identify_all(graph):
+    verdicts = identify_all(graph)
+    assert verdicts
+    for verdict in verdicts:
+        assert isinstance(verdict.query, DirectEffect | TotalEffect)
         kind = "edge" if isinstance(verdict.query, DirectEffect) else "total_effect"
         expected = case["truth"][kind][f"{verdict.query.cause}->{verdict.query.effect}"]
-        assert degrees[verdict.status](verdict) == expected, verdict
+        degrees = {"identified": 1, "not identified": 0, "finite": verdict.degree}
+        assert degrees[verdict.status] == expected, verdict
 
 
-def four_node_sample():
+def four_node_sample() -> Iterator[Graph]:
     """Every 97th of the 4096 labelled graphs."""
     pairs = list(combinations(["v0", "v1", "v2", "v3"], 2))
     for code in range(0, 4096, 97):
@@ -161,7 +163,7 @@ def test_too_small_a_budget_is_said() -> None:
     assert every_effect(graph)[0] == DirectEffect("0", "1")
 
 
-def beyond_half_treks():
+def beyond_half_treks() -> Iterator[tuple[Graph, bool]]:
     cases = json.loads((REFERENCE / "linear_n5_beyond_half_trek.json").read_text())["graphs"]
     for case in cases:
         directed, bidirected = ([tuple(e) for e in case[kind]] for kind in ("directed", "bidirected"))
@@ -178,13 +180,14 @@ def test_the_fourteen_graphs_that_no_graphical_criterion_decides() -> None:
 
 def test_graphs_beyond_half_treks_that_have_a_recipe() -> None:
     some = [graph for graph, beyond in beyond_half_treks() if not beyond][::8]
+    assert len(some) == 14
     for graph in some:
         for verdict in identify_all(graph, [DirectEffect(u, v) for u, v in graph.directed]):
             assert verdict.identified
             assert verdict.recipe is not None
 
 
-def effect_of(case: dict[str, Any], edges: Sequence[tuple[str, str]]):
+def effect_of(case: dict[str, Any], edges: list[dict[str, Any]]) -> float:
     names = case["observed"]
     T = np.zeros((len(names),) * 2)
     for e in edges:
@@ -202,7 +205,7 @@ def test_synthetic_models(number: int) -> None:
     assert verdict.identified == case["identified"]
     true = effect_of(case, case["edges"])
     if verdict.identified:
-        assert solve(verdict.recipe, case["covariance"], case["observed"]) == pytest.approx(true, rel=1e-8)
+        assert solve(there(verdict.recipe), case["covariance"], case["observed"]) == pytest.approx(true, rel=1e-8)
     else:
         found = [v[0] for v in real_values(graph, query, case["covariance"], case["observed"])]
         assert found == pytest.approx(sorted([true, effect_of(case, case["witness_edges"])]), rel=1e-6)

@@ -1,7 +1,6 @@
 """Directions that leave the covariance as it is, and effects from two sweeps, against the slow ways."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -21,7 +20,7 @@ from tests.identification.samples import constrained_graphs, graphs
 QUICK = settings(deadline=None, max_examples=80, derandomize=True)
 
 
-def same_space(field: Any, first, second):
+def same_space(field: PrimeField, first: np.ndarray, second: np.ndarray) -> bool:
     together = field.rank(np.hstack([first, second]))
     return together == field.rank(first) == field.rank(second) == first.shape[1] == second.shape[1]
 

@@ -1,7 +1,9 @@
 """The exact Jacobian test: derivatives, reference verdicts, hidden causes, fixed and equal coefficients."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.jacobian import block_at, jacobian_test, model_dimension
 from halftrek.identification.local.parameters import Point, parameters_of
 from halftrek.identification.numbers.fields import Reals
+from halftrek.models import CGLSCM
 from halftrek.queries import Query
 from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
@@ -29,7 +32,7 @@ REFERENCE = Path(__file__).parents[2] / "reference"
 QUICK = settings(deadline=None, max_examples=40, derandomize=True)
 
 
-def real_point(graph: Graph, seed: int = 0):
+def real_point(graph: Graph, seed: int = 0) -> Point:
     table = parameters_of(graph)
     rng = np.random.default_rng(seed)
     values = rng.uniform(0.2, 0.5, table.count) * rng.choice([-1, 1], table.count)
@@ -39,7 +42,7 @@ def real_point(graph: Graph, seed: int = 0):
     return Point(table, Reals(), values)
 
 
-def moved(point, k, step: float = 1e-6):
+def moved(point: Point, k: int, step: float = 1e-6) -> Point:
     values = point.values.copy()
     values[k] += step
     return Point(point.parameters, point.field, values)
@@ -58,7 +61,7 @@ def test_derivatives_of_sigma_agree_with_differences(graph: Graph) -> None:
             assert np.allclose(block.jacobian[row], difference, atol=1e-7)
 
 
-def queries_on(graph: Graph):
+def queries_on(graph: Graph) -> Iterator[Query]:
     a, b = graph.observed[0], graph.observed[-1]
     yield TotalEffect(a, b)
     yield ErrorCovariance(a, b)
@@ -83,9 +86,7 @@ def test_derivatives_of_queries_agree_with_differences(graph: Graph) -> None:
             assert np.allclose(found.gradients[:, k], (high.values - low.values) / 2e-6, atol=1e-6)
 
 
-def as_model(point):
-    from halftrek.models import CGLSCM
-
+def as_model(point: Point) -> CGLSCM:
     graph = point.parameters.graph
     T, C, W = point.matrices(graph.observed)
     return CGLSCM(graph.observed, T, C, np.zeros(len(graph)), W, tuple(graph.latents), graph)
@@ -113,7 +114,7 @@ def test_values_of_queries_agree_with_the_model(graph: Graph) -> None:
         assert np.isclose(functionals(ThroughEffect((a, c, b)), point).values[0], through)
 
 
-def reference_graphs():
+def reference_graphs() -> Iterator[tuple[dict[str, Any], Graph]]:
     for line in (REFERENCE / "linear_all_n3.jsonl").read_text().splitlines():
         case = json.loads(line)
         directed = [(f"v{a}", f"v{b}") for a, b in case["D"]]

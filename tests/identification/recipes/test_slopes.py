@@ -18,8 +18,9 @@ from halftrek.identification.recipes.recipe import (
     variables_used,
 )
 from halftrek.identification.recipes.slopes import solve_with_slope
-from halftrek.queries import ErrorCovariance, TotalEffect
+from halftrek.queries import ErrorCovariance, Query, TotalEffect
 from tests.identification.samples import graphs, random_model
+from tests.narrow import number, there
 
 
 def differences(recipe: Recipe, sigma: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
@@ -33,13 +34,13 @@ def differences(recipe: Recipe, sigma: np.ndarray, names: tuple[str, ...]) -> np
                 moved = sigma.copy()
                 moved[i, j] += way
                 moved[j, i] = moved[i, j]
-                ends.append(solve(recipe, moved, names))
+                ends.append(number(solve(recipe, moved, names)))
             slope[i, j] = slope[j, i] = (ends[0] - ends[1]) / (2.0 * step) * (1.0 if i == j else 0.5)
     return slope
 
 
 def check(recipe: Recipe, sigma: np.ndarray, names: tuple[str, ...]) -> None:
-    value, slope = solve_with_slope(recipe, sigma, names)
+    value, slope = there(solve_with_slope(recipe, sigma, names))
     assert value == pytest.approx(solve(recipe, sigma, names), rel=1e-9, abs=1e-12)
     expected = differences(recipe, sigma, names)
     assert np.allclose(slope, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
@@ -52,7 +53,10 @@ def test_slopes_are_limits_of_differences(graph: Graph) -> None:
     model = random_model(graph, np.random.default_rng(1))
     sigma = np.cov(model.sample(200, random_state=2).T, bias=True)
     pairs = [(u, v) for u in graph.observed for v in graph.descendants(u) if u != v]
-    queries = [*(TotalEffect(u, v) for u, v in pairs), *(ErrorCovariance(u, v) for u, v in graph.bidirected)]
+    queries: list[Query] = [
+        *(TotalEffect(u, v) for u, v in pairs),
+        *(ErrorCovariance(u, v) for u, v in graph.bidirected),
+    ]
     for query in queries[:6]:
         recipe = identify(graph, query, budget=0.05, witness=False).recipe
         if recipe is not None and variables_used(recipe):

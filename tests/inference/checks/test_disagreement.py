@@ -18,7 +18,7 @@ from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.information.influence import Forms, forms_covariance
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.simulation import random_graph, random_model
-from tests.narrow import there
+from tests.narrow import number, there
 
 TWO_TOOLS = ht.graph("z1 -> x; z2 -> x; x -> y; x <-> y")
 LONG_WAY = ht.graph("c -> x -> m -> y; c -> y; a -> x; a <-> m")
@@ -37,7 +37,7 @@ def recipe_of(graph: ht.Graph, query: Query) -> Recipe:
 def gap(fitted: Fit, query: Query) -> float:
     """Formula less model."""
     seen = fitted.moments if fitted.patterns is None else fitted.patterns.unrestricted.moments
-    return solve(recipe_of(fitted.graph, query), seen.cov, seen.names) - evaluate(query, fitted.model)
+    return solve(recipe_of(fitted.graph, query), seen.cov, seen.names) - number(evaluate(query, fitted.model))
 
 
 @pytest.mark.parametrize("graph", [TWO_TOOLS, LONG_WAY], ids=["instruments", "back door"])

@@ -166,7 +166,7 @@ def test_errors_of_unrestricted_moments_are_those_over_many_samples() -> None:
         X = np.stack([z, 0.5 * z + rng.normal(size=300), 0.7 * z + rng.normal(size=300)], axis=1)
         X[rng.random(X.shape) < 0.2] = np.nan
         patterns = read_patterns(X, ("z", "x", "y"))
-        known = saturated_information(patterns)
+        known = there(saturated_information(patterns))
         moments = patterns.unrestricted.moments
         at = [moments.names.index(v) for v in "xyz"]
         r, error = partial_correlation(known, moments, at)

@@ -92,7 +92,7 @@ def test_a_fixed_or_missing_number_is_no_liml() -> None:
 def test_the_sentence_says_what_the_formula_alone_gives() -> None:
     found = fitted(TWO)
     answer = found.effect("x", "y")
-    alone = ht.solve(there(answer.verdict).recipe, found.moments.cov, found.moments.names)
+    alone = ht.solve(there(there(answer.verdict).recipe), found.moments.cov, found.moments.names)
     why, chance = answer.notes
     assert (why.code, chance.code) == ("formula beside LIML", "formula by chance")
     assert why.facts["formula"] == pytest.approx(alone)
