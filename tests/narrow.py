@@ -30,6 +30,19 @@ def array(value: object) -> np.ndarray:
     return value
 
 
+def floats(value: object) -> np.ndarray:
+    """The number or the numbers as an array."""
+    assert value is not None
+    return np.asarray(value, dtype=float)
+
+
+def ends(value: object) -> tuple[float, float]:
+    """The two ends of one interval."""
+    assert isinstance(value, tuple)
+    low, high = value
+    return number(low), number(high)
+
+
 def normal(value: object) -> Gaussian:
     """The normal distribution."""
     assert isinstance(value, Gaussian)
@@ -48,9 +61,7 @@ def se_of(answer: ht.Answer | None) -> float:
 
 def interval_of(answer: ht.Answer | None) -> tuple[float, float]:
     """The two ends around the number."""
-    ends = there(answer).interval
-    assert isinstance(ends, tuple)
-    return ends
+    return ends(there(answer).interval)
 
 
 def wrong(value: object) -> Any:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ from tests.public_values import differences, printed
 
 ROOT = Path(__file__).parents[1]
 
+
+def pickled(value: Any, protocol: int) -> Any:
+    return pickle.loads(pickle.dumps(value, protocol))
+
+
 WAYS: dict[str, Callable[[Any], Any]] = {
-    **{
-        f"pickle {protocol}": lambda value, protocol=protocol: pickle.loads(pickle.dumps(value, protocol))
-        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)
-    },
+    **{f"pickle {protocol}": partial(pickled, protocol=protocol) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)},
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
 }
@@ -79,6 +82,7 @@ def test_errors_say_the_same_afterwards(way: str) -> None:
         for name, held in vars(error).items():
             assert not differences(held, getattr(back, name))
         if isinstance(error, errors.TextError):
+            assert isinstance(back, errors.TextError)
             assert (back.line, back.column) == (error.line, error.column)
 
 

@@ -7,7 +7,8 @@ tables must be the same in the new units.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,12 @@ import pytest
 import halftrek as ht
 from halftrek.estimation import Fit
 from halftrek.inference.evidence.strength import strengths
+from halftrek.inference.how import Interval
 from halftrek.queries import DirectEffect
 from halftrek.queries.gradients import linearize
 from halftrek.reporting import sensitivity
 from halftrek.simulation import random_graph, random_model
-from tests.narrow import grouped, interval_of
+from tests.narrow import grouped, interval_of, se_of, there
 from tests.units import Units, assert_close, without_numbers
 
 CLOSE = 1e-6
@@ -59,8 +61,11 @@ def rows_of(name: str, holes: bool) -> dict[str, np.ndarray]:
     return dict(zip(model.names, values.T, strict=True))
 
 
+Pair = tuple[str, Units, Fit, Fit]  # the name of a graph, other units, the two fits
+
+
 @pytest.fixture(scope="module", params=[(g, h) for g in GRAPHS for h in (False, True)], ids=str)
-def pair(request: pytest.FixtureRequest) -> tuple[str, Units, Fit, Fit]:
+def pair(request: pytest.FixtureRequest) -> Pair:
     """A fit, and the fit of the same rows in other units."""
     name, holes = request.param
     data = rows_of(name, holes)
@@ -86,7 +91,7 @@ def compare_answers(units: Units, unit: str, before: ht.Answer, after: ht.Answer
     assert without_numbers(after.warnings) == without_numbers(before.warnings)
 
 
-def compare_tables(before, after, unit, *, loose: float = 0.0) -> None:
+def compare_tables(before: Any, after: Any, unit: Callable[[pd.DataFrame], Any], *, loose: float = 0.0) -> None:
     """``unit`` gives the factor of each row; columns without units are the same."""
     before, after = pd.DataFrame(before), pd.DataFrame(after)
     assert list(before.columns) == list(after.columns)
@@ -116,12 +121,12 @@ def test_large_numbers_have_errors() -> None:
     y = x + rng.normal(size=300)
     plain = ht.fit("x -> y", {"x": x, "y": y}).effect("x", "y")
     large = ht.fit("x -> y", {"x": 5e14 + 5e13 * x, "y": 1.0 + 2.0 * y}).effect("x", "y")
-    assert large.se * 5e13 / 2.0 == pytest.approx(plain.se, rel=1e-9)
+    assert se_of(large) * 5e13 / 2.0 == pytest.approx(plain.se, rel=1e-9)
     assert interval_of(large)[0] < large.value < interval_of(large)[1]
 
 
 @pytest.mark.parametrize("interval", [None, "t", "robust", "sandwich"])
-def test_answers_follow_the_units(pair: tuple[str, bool], interval: str | None) -> None:
+def test_answers_follow_the_units(pair: Pair, interval: Interval | None) -> None:
     name, units, before, after = pair
     plain = Units.none(units.scale)
     holes = before.patterns is not None
@@ -129,21 +134,21 @@ def test_answers_follow_the_units(pair: tuple[str, bool], interval: str | None) 
     for question, unit in QUESTIONS[name]:
         if holes and interval is None and question in DRAWN:
             continue
-        asked = (fit.query(u.text(question), interval=interval) for u, fit in ((plain, before), (units, after)))
-        compare_answers(units, unit, *asked)
+        asked = [fit.query(u.text(question), interval=interval) for u, fit in ((plain, before), (units, after))]
+        compare_answers(units, unit, asked[0], asked[1])
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "parametric", "profile"])
-def test_drawn_and_profiled_intervals_follow_the_units(interval: str) -> None:
+def test_drawn_and_profiled_intervals_follow_the_units(interval: Interval) -> None:
     data = rows_of("front door", holes=False)
     units = Units.wild(data, seed=4)
     plain = Units.none(data)
     before, after = ht.fit(GRAPHS["front door"], data), ht.fit(GRAPHS["front door"], units.rows(data))
-    few = {} if interval == "profile" else {"replicates": 20}
+    few: dict[str, Any] = {} if interval == "profile" else {"replicates": 20}
     chosen = QUESTIONS["front door"][:6:5] if interval == "profile" else QUESTIONS["front door"]
     for question, unit in chosen:
         asked = [fit.query(u.text(question), interval=interval, **few) for u, fit in ((plain, before), (units, after))]
-        compare_answers(units, unit, *asked, tolerance=10 * CLOSE)
+        compare_answers(units, unit, asked[0], asked[1], 10 * CLOSE)
     if interval == "profile":
         curves = [fit.profile("x ~> y", points=5) for fit in (before, after)]
         assert_close(curves[1].values / units.factor("y/x"), curves[0].values, abs(curves[0].values), 10 * CLOSE)
@@ -158,7 +163,7 @@ def test_what_data_contradict_does_not_depend_on_units(holes: bool) -> None:
     before, after = (ht.fit(wrong, u.rows(data)) for u in (Units.none(data), units))
     for question, unit in (("x ~> y", "y/x"), ("m ~> y", "y/m"), ("P(y | do(x=@x:1))", "+y")):
         asked = [fit.query(u.text(question)) for u, fit in ((Units.none(data), before), (units, after))]
-        compare_answers(units, unit, *asked, tolerance=10 * CLOSE)
+        compare_answers(units, unit, asked[0], asked[1], 10 * CLOSE)
         assert [n.code for n in asked[0].notes] == [n.code for n in asked[1].notes]
         assert any(n.level == "doubt" for n in asked[0].notes)
 
@@ -221,8 +226,8 @@ def test_random_graphs_follow_the_units() -> None:
         for cause, effect in pairs:
             if ht.identify(graph, f"{cause} ~> {effect}").identified:
                 asked += 1
-                both = (fit.effect(cause, effect, interval="delta") for fit in (before, after))
-                compare_answers(units, f"{effect}/{cause}", *both)
+                both = [fit.effect(cause, effect, interval="delta") for fit in (before, after)]
+                compare_answers(units, f"{effect}/{cause}", both[0], both[1])
         compare_measures(units, before, after)
     assert asked > 15
 
@@ -245,7 +250,7 @@ def compare_measures(units: Units, before: Fit, after: Fit) -> None:
             assert_close(b[key], a[key], abs(a[key]) + 0.1, CLOSE, key)
 
 
-def test_measures_and_checks_follow_the_units(pair: tuple[str, bool]) -> None:
+def test_measures_and_checks_follow_the_units(pair: Pair) -> None:
     _, units, before, after = pair
     compare_measures(units, before, after)
     names = list(before.model.names)
@@ -259,15 +264,15 @@ def test_measures_and_checks_follow_the_units(pair: tuple[str, bool]) -> None:
             scale = [units.factor(f"{v}*{v}") for v in a["variable"]]
         else:
             scale = [1.0] * len(a)
-        compare_tables(a, b, lambda _, scale=scale: np.array(scale), loose=0.1)
+        compare_tables(a, b, lambda _: np.array(scale), loose=0.1)  # noqa: B023
     assert set(units.scale) == set(names)
 
 
 @pytest.mark.parametrize("interval", ["delta", "robust"])
-def test_parameters_follow_the_units(pair: tuple[str, bool], interval: str) -> None:
+def test_parameters_follow_the_units(pair: Pair, interval: Literal["delta", "robust"]) -> None:
     _, units, before, after = pair
 
-    def scale(table: Any):
+    def scale(table: pd.DataFrame) -> np.ndarray:
         of = [(units.scale.get(r.lhs, 1.0), r.op, units.scale.get(r.rhs, 1.0)) for r in table.itertuples()]
         return np.array([{"~": y / x, "~~": y * x, "=~": x}[op] for y, op, x in of])
 
@@ -282,21 +287,22 @@ def test_parameters_follow_the_units(pair: tuple[str, bool], interval: str) -> N
         assert_close(here, before.model.mu[i], far, 1e-9)
 
 
-def test_effects_follow_the_units(pair: tuple[str, bool]) -> None:
+def test_effects_follow_the_units(pair: Pair) -> None:
     name, units, before, after = pair
 
-    def scale(table: Any):
+    def scale(table: pd.DataFrame) -> np.ndarray:
         return np.array([units.factor(f"{e}/{c}") for c, e in zip(table["cause"], table["effect"], strict=True)])
 
     compare_tables(before.effects(), after.effects(), scale)
     cause = {"front door": "w", "instrument": "w", "factor": "x"}[name]
     factor = units.factor(f"y/{cause}")
     tables = [fit.decompose(cause, "y").frame() for fit in (before, after)]
-    compare_tables(*tables, lambda _: factor)
+    compare_tables(tables[0], tables[1], lambda _: factor)
     split = [fit.mediation(cause, "y") for fit in (before, after)]
-    compare_tables(*(m.frame() for m in split), lambda t: np.where(t["kind"].str.startswith("prop"), 1.0, factor))
+    first, second = (m.frame() for m in split)
+    compare_tables(first, second, lambda t: np.where(t["kind"].str.startswith("prop"), 1.0, factor))
     if split[0].proportion is not None:
-        assert_close(split[1].proportion.fieller, split[0].proportion.fieller, 1.0, CLOSE)
+        assert_close(there(split[1].proportion).fieller, split[0].proportion.fieller, 1.0, CLOSE)
 
 
 def test_counterfactual_tables_follow_the_units() -> None:
@@ -353,7 +359,7 @@ def test_groups_follow_the_units(holes: bool) -> None:
     units = Units.wild(data, seed=5)
     plain = Units.none(data)
     by = np.repeat(["a", "b", "c"], ROWS // 3)
-    before, after = (ht.fit(GRAPHS["front door"], u.rows(data), by=by) for u in (plain, units))
+    before, after = (grouped(ht.fit(GRAPHS["front door"], u.rows(data), by=by)) for u in (plain, units))
     for question, unit in QUESTIONS["front door"][:8]:
         moves, unit = unit.startswith("+"), unit.removeprefix("+")
         factor, shift = units.factor(unit), units.shift[unit] if moves else 0.0
@@ -362,5 +368,5 @@ def test_groups_follow_the_units(holes: bool) -> None:
             zero = 0.0 if column == "se" else shift
             size = abs(a[column]) + (0.0 if column == "se" else a["se"] + 1e-8 * abs(shift) / factor)
             assert_close((b[column] - zero) / factor, a[column], size, 2 * CLOSE, f"{column} of {question}")
-    tables = (grouped(fits).invariance(calibrate=not holes) for fits in (before, after))
-    compare_tables(*tables, lambda _: 1.0, loose=0.1)
+    tables = [fits.invariance(calibrate=not holes) for fits in (before, after)]
+    compare_tables(tables[0], tables[1], lambda _: 1.0, loose=0.1)

@@ -280,8 +280,8 @@ def test_analysis_files_and_reports_keep_categories_and_weights(survey: Path, tm
     options = ["--categories", "region=north", "--sampling-weights", "w"]
     first = answer(capsys, "query", CATEGORIES, str(survey), question, *options, "--write-analysis", str(again))
     record = answer(capsys, "run", str(again))
-    assert record["questions"][0]["se"] == pytest.approx(first["se"], rel=1e-9)  # type: ignore[index]
-    assert "region=south" in record["graph"]["observed"]  # type: ignore[index]
+    assert record["questions"][0]["se"] == pytest.approx(first["se"], rel=1e-9)
+    assert "region=south" in record["graph"]["observed"]
     assert main(["report", CATEGORIES, str(survey), *options, "--question", question, "--out", str(page)]) == 0
     text = page.read_text()
     assert "--categories region=north" in text

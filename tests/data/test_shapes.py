@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def counted(bars: Histogram, values: np.ndarray, weights: np.ndarray | None = No
     return share / bars.width
 
 
-def of(rows: np.ndarray, names: tuple[str, ...], given: tuple[float, ...] = (), **options: object) -> Histogram | None:
+def of(rows: np.ndarray, names: tuple[str, ...], given: tuple[float, ...] = (), **options: Any) -> Histogram | None:
     own = rows[:, [NAMES.index(v) for v in names]]
     like = read_moments(own, names, missing="drop", **options)
     return histogram(row_reader(rows, NAMES, missing="fiml", **options).having(names), like, given)
@@ -100,7 +101,7 @@ def test_one_value_has_one_bar() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [np.nan], [[1.0, 2.0]], [np.inf, 1.0]])
-def test_what_has_no_bars(values: list[object]) -> None:
+def test_what_has_no_bars(values: Any) -> None:
     with pytest.raises(DataError, match="a histogram needs"):
         histogram_of(values)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -269,14 +270,14 @@ def test_lavaan_airquality() -> None:
 
 def test_holes_at_random_lose_rows_but_not_the_effect() -> None:
     """Missing completely at random: the estimate is near the truth, with less error than from complete rows alone."""
-    errors = {"fiml": [], "drop": []}
+    errors: dict[Literal["fiml", "drop"], list[float]] = {"fiml": [], "drop": []}
     for seed in range(40):
         data = _front_door(400, 100 + seed)
         rng = np.random.default_rng(seed)
         for column in data.values():
             column[rng.random(400) < 0.25] = np.nan
         for missing, found in errors.items():
-            found.append(ht.fit(FRONT_DOOR, data, missing=missing).model.T[1, 2] - 0.5)  # type: ignore[arg-type]
+            found.append(ht.fit(FRONT_DOOR, data, missing=missing).model.T[1, 2] - 0.5)
     spread = {k: float(np.sqrt(np.mean(np.square(v)))) for k, v in errors.items()}
     assert abs(np.mean(errors["fiml"])) < 3 * spread["fiml"] / np.sqrt(40)
     assert spread["fiml"] < 0.9 * spread["drop"]

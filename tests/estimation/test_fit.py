@@ -13,6 +13,7 @@ from scipy.optimize import minimize as scipy_minimize
 from halftrek.data import Moments
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.estimation import fit, fit_batch
+from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
 from tests.estimation.strategies import dense_loglik, models, rebuilt
@@ -61,7 +62,7 @@ def test_loglik_is_the_dense_one(model: CGLSCM) -> None:
 
 @given(model=models(most=4), noise=st.sampled_from(["free", "unit"]), intercepts=st.sampled_from(["free", "zero"]))
 @settings(max_examples=12, deadline=None, derandomize=True)
-def test_no_general_optimiser_finds_more(model: CGLSCM, noise, intercepts) -> None:
+def test_no_general_optimiser_finds_more(model: CGLSCM, noise: Noise, intercepts: Intercepts) -> None:
     """A quasi-Newton search over all parameters at once, from the fit and from random points, finds nothing better."""
     data = sample(model, n=200)
     found = fit(model.graph, data, noise=noise, intercepts=intercepts)
@@ -183,7 +184,7 @@ def test_many_districts_are_padded_and_still_exact() -> None:
 
 
 def instrument(omega: float = 0.4) -> CGLSCM:
-    T = [[0, 1, 0], [0, 0, 0.5], [0, 0, 0]]
+    T = [[0.0, 1.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
     return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1.0, 2.0, 3.0], omega={("x", "y"): omega})
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +34,7 @@ def sampled(graph: Graph, rows: int, seed: int = 0) -> Moments:
     return Moments(graph.observed, float(rows), X.mean(axis=0), np.cov(X, rowvar=False, bias=True))
 
 
-def both(graph: Graph, cov: np.ndarray):
+def both(graph: Graph, cov: np.ndarray) -> Iterator[tuple[Any, Any]]:
     for task in make_plan(graph, graph.observed, Options()).tasks:
         G, _ = gather((task,), cov[None])
         if len(task.shape.pairs) < task.shape.size * (task.shape.size - 1) // 2:

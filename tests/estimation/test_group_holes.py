@@ -17,13 +17,13 @@ from scipy.optimize import minimize
 import halftrek as ht
 from halftrek.data.groups import stack_groups
 from halftrek.data.missing.likelihood import best_mean, loglik
-from halftrek.data.missing.patterns import put_together
+from halftrek.data.missing.patterns import Patterns, put_together
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.many.pooling import pooled_fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.groups.estimates import sample_of
 from halftrek.simulation import random_model
-from tests.narrow import grouped, interval_of, se_of, there
+from tests.narrow import floats, grouped, there, wrong
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 CASES = Path(__file__).parents[1] / "reference" / "cases"
@@ -39,7 +39,9 @@ QUESTIONS = [
 ]
 
 
-def table(graph: ht.Graph = FRONT_DOOR, *, groups: int = 3, rows: int = 80, share: float = 0.15, seed: int = 0):
+def table(
+    graph: ht.Graph = FRONT_DOOR, *, groups: int = 3, rows: int = 80, share: float = 0.15, seed: int = 0
+) -> pd.DataFrame:
     """Groups with models of their own in shuffled order; the first one is complete."""
     rng = np.random.default_rng(seed)
     parts = []
@@ -53,13 +55,13 @@ def table(graph: ht.Graph = FRONT_DOOR, *, groups: int = 3, rows: int = 80, shar
 
 
 @pytest.fixture(scope="module")
-def frame():
+def frame() -> pd.DataFrame:
     return table()
 
 
 @pytest.fixture(scope="module")
 def fits(frame: pd.DataFrame) -> ht.GroupFits:
-    return ht.fit(FRONT_DOOR, frame, by="segment")
+    return grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
 
 
 # -- each group ------------------------------------------------------------------------------------
@@ -74,8 +76,8 @@ def test_every_group_is_as_if_fitted_alone(frame: pd.DataFrame, fits: ht.GroupFi
         answer = alone.query(question, level=0.9, interval="delta")
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
-        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(se_of(answer)), rel=1e-5)
-        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(interval_of(answer)), abs=1e-5)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(floats(answer.se)), rel=1e-5)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(floats(answer.interval)), abs=1e-5)
         assert (mine["n"] == rows[list(FRONT_DOOR.observed)].notna().any(axis=1).sum()).all()
         assert (mine["status"] == "converged").all()
 
@@ -172,7 +174,7 @@ def test_pairs_that_no_row_has_both_of_are_named() -> None:
     first = holes & (frame.groupby("segment").cumcount() < 40)
     frame.loc[first, "w"] = np.nan
     frame.loc[holes & ~first, "m"] = np.nan
-    note = ht.fit(FRONT_DOOR, frame, by="segment").effect("x", "y", interval="delta")["note"][1]
+    note = grouped(ht.fit(FRONT_DOOR, frame, by="segment")).effect("x", "y", interval="delta")["note"][1]
     assert note == "85 of 85 rows incomplete; no row has both m and w"
 
 
@@ -216,20 +218,23 @@ def test_lavaan_by_month() -> None:
 
 def test_one_structure_for_all_by_brute_force(fits: ht.GroupFits) -> None:
     """Model and means of all groups at once, by a general optimiser."""
-    data = [fits.groups[i] for i in range(2)]
+    whole, holed = (fits.groups[i] for i in range(2))
+    assert isinstance(holed, Patterns)
+    data = [whole, holed]
     found = pooled_fit(fits, data)
     space = make_space(FRONT_DOOR, FRONT_DOOR.observed, found.options)
     p = len(FRONT_DOOR)
 
-    def loss(v: str):
+    def loss(v: np.ndarray) -> float:
         cov = space.moments(v[2 * p :])[1]
         together = put_together(data, v[: 2 * p].reshape(2, p))
+        assert isinstance(together, Patterns)
         with np.errstate(all="ignore"):
             value = loglik(together, np.zeros(p), cov)
         return -value if np.isfinite(value) else 1e9
 
     theta = space.vector(found.model)
-    means = [data[0].mean, best_mean(data[1], found.model.cov)]
+    means = [whole.mean, best_mean(holed, found.model.cov)]
     start = np.concatenate([*means, theta])
     moved = start + 0.02 * np.random.default_rng(0).standard_normal(len(start))
     end = minimize(loss, moved, method="BFGS", options={"gtol": 1e-5, "maxiter": 500})
@@ -302,11 +307,11 @@ def test_few_rows_get_the_interval_of_one_fit(question: str) -> None:
     for key, rows in frame.groupby("segment"):
         answer = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)]).query(question, interval="t")
         mine = found[found["group"] == key]
-        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(se_of(answer)), rel=1e-4)
-        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(interval_of(answer)), rel=1e-4)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(floats(answer.se)), rel=1e-4)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(floats(answer.interval)), rel=1e-4)
         assert mine["note"].str.contains("degrees of freedom").all()
     with pytest.raises(InputError, match="is for one group"):
-        fits.query(question, interval="robust")
+        fits.query(question, interval=wrong("robust"))
 
 
 def test_many_small_groups_are_covered() -> None:
@@ -314,8 +319,8 @@ def test_many_small_groups_are_covered() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     y = 0.5 * x + rng.normal(size=(300, 6))
-    fits = ht.fit("x -> y", {"x": x.ravel(), "y": y.ravel()}, by=np.repeat(np.arange(300), 6))
-    for interval, low, high in ((None, 0.92, 0.98), ("delta", 0.75, 0.86)):
-        found = fits.effect("x", "y", interval=interval)
+    fits = grouped(ht.fit("x -> y", {"x": x.ravel(), "y": y.ravel()}, by=np.repeat(np.arange(300), 6)))
+    usual, delta = fits.effect("x", "y"), fits.effect("x", "y", interval="delta")
+    for found, low, high in ((usual, 0.92, 0.98), (delta, 0.75, 0.86)):
         assert low < ((np.array(found["low"]) < 0.5) & (np.array(found["high"]) > 0.5)).mean() < high
-    assert set(fits.effect("x", "y")["note"]) == {"t with 4 degrees of freedom"}
+    assert set(usual["note"]) == {"t with 4 degrees of freedom"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ from halftrek.simulation import random_graph, random_model
 from tests.estimation.strategies import models
 
 
-def both(model: CGLSCM, cov: np.ndarray):
+def both(model: CGLSCM, cov: np.ndarray) -> Iterator[tuple[Shape, Any, Any]]:
     for task in make_plan(model.graph, model.names, Options()).tasks:
         G, scale = gather((task,), cov[None])
         problem = make_problem(task, G, scale)

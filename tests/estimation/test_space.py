@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings
 
@@ -19,7 +22,7 @@ from tests.narrow import normal
 SETTINGS = settings(max_examples=30, deadline=None, derandomize=True)
 
 
-def differences(function, theta, h=1e-6):
+def differences(function: Callable[[np.ndarray], Any], theta: np.ndarray, h: float = 1e-6) -> np.ndarray:
     steps = np.eye(len(theta)) * h
     return np.array([(function(theta + s) - function(theta - s)) / (2 * h) for s in steps])
 
@@ -62,7 +65,7 @@ def test_a_gradient_is_pulled_to_the_parameters() -> None:
     query = Interventional(("d",), {"a": 1.0}, {"b": 0.5})
     gradient = linearize(query, found.model).values[0]
 
-    def value(point):
+    def value(point: np.ndarray) -> float:
         T, W, C, mu = space.arrays(point)
         moved = type(found.model)(found.model.names, T, C, mu, W, found.model.latents, found.graph)
         return normal(evaluate(query, moved)).mean[0]

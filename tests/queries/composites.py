@@ -48,7 +48,7 @@ class Maker:
             kind = self.rng.integers(0, 6 if depth == 0 else 4)
             target = str(self.rng.choice(self.names))
             if kind == 4 and self.edges:
-                u, v = self.edges[self.rng.integers(len(self.edges))]
+                u, v = self.edges[int(self.rng.integers(len(self.edges)))]
                 if not isinstance(found.get(v), float | Draw | Variant | type(None)) or v not in found:
                     found[u, v] = self.value()
             elif kind == 1:
@@ -99,7 +99,7 @@ class Maker:
         kind = self.rng.choice(["E", "Var", "SD", "Cov", "Corr", "P", "P", "Q", "effect", "std"])
         if kind == "effect":
             u, v = self.rng.choice(self.names, 2, replace=False)
-            return [TotalEffect(str(u), str(v)), ErrorCovariance(str(u), str(v))][self.rng.integers(0, 2)]
+            return ErrorCovariance(str(u), str(v)) if self.rng.integers(0, 2) else TotalEffect(str(u), str(v))
         if kind == "std":
             u, v = self.rng.choice(self.names, 2, replace=False)
             return Standardized(DirectEffect(*self.edges[0]) if self.edges else TotalEffect(str(u), str(v)))
@@ -146,7 +146,7 @@ def solve_world(model: CGLSCM, changes: Mapping, errors: np.ndarray, fresh: dict
     found: dict[str, np.ndarray] = {}
     place = {v: i for i, v in enumerate(model.names)}
     for v in model.graph.topological_order:
-        change = changes.get(v) if v in changes else Shift(0.0)
+        change = changes[v] if v in changes else Shift(0.0)
         if isinstance(change, float):
             found[v] = np.full(len(errors), change)
         elif isinstance(change, Draw):

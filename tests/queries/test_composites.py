@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 from statistics import NormalDist
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -25,22 +27,22 @@ from halftrek.queries import (
 from halftrek.queries.gradients import linearize
 from halftrek.queries.kinds.effects import ends_of
 from halftrek.queries.kinds.terms import case_of, sums_of
-from halftrek.queries.kinds.variants import single
+from halftrek.queries.kinds.variants import Event, single
 from halftrek.syntax import parse_question
 from tests.estimation.strategies import models
 from tests.narrow import normal, number
-from tests.queries.composites import Maker, dense_given, dense_joint, sum_in_worlds
+from tests.queries.composites import Maker, Number, dense_given, dense_joint, sum_in_worlds
 from tests.queries.test_gradients import compare
 
 
-def conditional(term, model: CGLSCM):
+def conditional(term: Any, model: CGLSCM) -> tuple[np.ndarray, np.ndarray]:
     case = case_of(term)
     sums = [*sums_of(term), *(e.of for e in case.events), *map(single, case.given)]
     count = len(sums) - len(case.given)
     return dense_given(*dense_joint(model, sums, case.do), count, np.array(list(case.given.values())))
 
 
-def box(mean: np.ndarray, cov: np.ndarray, events):
+def box(mean: np.ndarray, cov: np.ndarray, events: Sequence[Event]) -> float:
     """Probability by conditioning on one coordinate after the other, numerically."""
     from scipy.integrate import quad
 
@@ -52,11 +54,11 @@ def box(mean: np.ndarray, cov: np.ndarray, events):
         return box(mean[1:], cov[1:, 1:], events[1:]) if low < mean[0] < high else 0.0
     curve = NormalDist(mean[0], sd)
     if len(events) == 1:
-        return normal.cdf(high) - normal.cdf(low)
+        return curve.cdf(high) - curve.cdf(low)
 
-    def rest(x: str):
+    def rest(x: float) -> float:
         slope = cov[1:, 0] / cov[0, 0]
-        return normal.pdf(x) * box(
+        return curve.pdf(x) * box(
             mean[1:] + slope * (x - mean[0]), cov[1:, 1:] - np.outer(slope, cov[0, 1:]), events[1:]
         )
 
@@ -64,7 +66,7 @@ def box(mean: np.ndarray, cov: np.ndarray, events):
     return quad(rest, *ends, limit=500, points=None)[0] if ends[0] < ends[1] else 0.0
 
 
-def cut(mean: np.ndarray, cov: np.ndarray, event):
+def cut(mean: np.ndarray, cov: np.ndarray, event: Event) -> tuple[np.ndarray, np.ndarray]:
     """Moments of all but the last variable, which lies in an interval: integrated over its values."""
     from scipy.integrate import quad
 
@@ -73,7 +75,7 @@ def cut(mean: np.ndarray, cov: np.ndarray, event):
     low, high = max(event.low, mean[-1] - 37 * sd), min(event.high, mean[-1] + 37 * sd)
     ends = max(low, min(mean[-1], high) - 9 * sd), min(high, max(mean[-1], low) + 9 * sd)
     whole, first, second = (
-        quad(lambda x, k=k: normal.pdf(x) * x**k, *ends, epsabs=0.0, epsrel=1e-11)[0] for k in range(3)
+        quad(lambda x, k=k: curve.pdf(x) * x**k, *ends, epsabs=0.0, epsrel=1e-11)[0] for k in range(3)
     )
     there, spread = first / whole, second / whole - (first / whole) ** 2
     slope = cov[:-1, -1] / cov[-1, -1]
@@ -81,7 +83,7 @@ def cut(mean: np.ndarray, cov: np.ndarray, event):
     return mean[:-1] + slope * (there - mean[-1]), inside + np.outer(slope, slope) * spread
 
 
-def oracle(query: Query, model: CGLSCM):
+def oracle(query: Query | float, model: CGLSCM) -> float:
     match query:
         case float():
             return query
@@ -95,13 +97,14 @@ def oracle(query: Query, model: CGLSCM):
             mean, cov = conditional(query, model)
             if query.case.events:
                 mean, cov = cut(mean, cov, query.case.events[0])
-            return {
+            values: dict[str, Callable[[], float]] = {
                 "E": lambda: mean[0],
                 "Var": lambda: cov[0, 0],
                 "SD": lambda: sqrt(max(cov[0, 0], 0.0)),
                 "Cov": lambda: cov[0, 1],
                 "Corr": lambda: cov[0, 1] / sqrt(cov[0, 0] * cov[1, 1]),
-            }[kind]()
+            }
+            return values[kind]()
         case Quantile(level, _, _):
             mean, cov = conditional(query, model)
             return NormalDist(mean[0], sqrt(cov[0, 0])).inv_cdf(level)
@@ -109,10 +112,13 @@ def oracle(query: Query, model: CGLSCM):
             mean, cov = conditional(query, model)
             both = box(mean, cov, [*events, *case.events])
             return both / box(mean[len(events) :], cov[len(events) :, len(events) :], list(case.events))
-    return evaluate(query, model)
+    return number(evaluate(query, model))
 
 
-def asked(model: CGLSCM, seed: int, make):
+Question = TypeVar("Question", Number, Distribution, Number | Distribution)
+
+
+def asked(model: CGLSCM, seed: int, make: Callable[[Maker], Question]) -> tuple[Question, np.random.Generator]:
     """A random question that this model can answer; degenerate ones (no spread, no probability) are drawn again."""
     rng = np.random.default_rng(seed)
     while True:
@@ -129,13 +135,13 @@ def asked(model: CGLSCM, seed: int, make):
         return query, rng
 
 
-def _terms(query: Query):
+def _terms(query: Query | float) -> list[Query]:
     if isinstance(query, Arithmetic):
         return _terms(query.left) + _terms(query.right)
     return [] if isinstance(query, float) else [query]
 
 
-def _flat(term, model: CGLSCM):
+def _flat(term: Query, model: CGLSCM) -> bool:
     """True where a spread is zero, two events coincide or hardly happen: there is a kink, or rounding decides."""
     if not isinstance(term, Statistic | Probability | Quantile | Distribution):
         return False
@@ -220,6 +226,7 @@ MODEL = CGLSCM.from_parameters(
 )
 def test_events_agree_with_simulated_units(text: str) -> None:
     query = parse_question(text)
+    assert isinstance(query, Probability)
     rng = np.random.default_rng(5)
     n = 400_000
     errors = MODEL.mu + rng.multivariate_normal(np.zeros(3), MODEL.omega, n)
@@ -319,7 +326,7 @@ def test_boxes_against_known_values() -> None:
     """Orthants with equal correlations of one half have probability 1 / (n + 1); pairs have arcsines and tails."""
     from halftrek.queries.normal.events import box_probability
 
-    def orthant(n: int, r):
+    def orthant(n: int, r: float) -> float:
         root = np.linalg.cholesky(np.full((n, n), r) + (1 - r) * np.eye(n)).T
         return box_probability(np.zeros(n), root, np.full(n, -inf), np.zeros(n))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,11 +13,11 @@ from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import Counterfactual, Interventional, Potential, Query, check_query, evaluate
 from tests.estimation.strategies import models
-from tests.narrow import normal
+from tests.narrow import normal, there
 from tests.queries.test_gradients import some_counterfactual
 
 
-def run_world(model: CGLSCM, held: dict[str, float], hidden: np.ndarray, errors: np.ndarray) -> np.ndarray:
+def run_world(model: CGLSCM, held: Mapping[str, float | None], hidden: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """All variables of one world, equation by equation, from the hidden causes and the errors (with intercepts)."""
     values = np.zeros((*errors.shape[:-1], len(model.names)))
     for v in model.graph.topological_order:
@@ -31,7 +33,7 @@ def dense_joint(model: CGLSCM, potentials: tuple[Potential, ...]) -> Gaussian:
     p, q = len(model.names), len(model.latents)
 
     def response(hidden: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        found = [run_world(model, dict(v.held), hidden, errors)[model.names.index(v.variable)] for v in potentials]
+        found = [run_world(model, v.held, hidden, errors)[model.names.index(v.variable)] for v in potentials]
         return np.array(found)
 
     centre = response(np.zeros(q), model.mu)
@@ -51,7 +53,7 @@ def test_answers_equal_the_dense_joint_of_all_worlds(model: CGLSCM, seed: int) -
     found = evaluate(query, model)
     joint = dense_joint(model, (*query.outcomes, *query.given))
     count = len(query.outcomes)
-    expected = joint.given({str(count + k): x for k, x in enumerate(query.given.values())})
+    expected = joint.given({str(count + k): there(x) for k, x in enumerate(query.given.values())})
     assert isinstance(found, Gaussian)
     assert found.names == tuple(map(str, query.outcomes))
     np.testing.assert_allclose(found.mean, expected.mean, atol=1e-8)
@@ -64,7 +66,7 @@ def test_one_world_is_an_intervention(model: CGLSCM, seed: int) -> None:
     names = list(np.random.default_rng(seed).permutation(model.names))
     held = {names[0]: 0.7}
     rest = names[1:]
-    counterfactual = normal(evaluate(Counterfactual([Potential(v, held) for v in rest]), model))
+    counterfactual = normal(evaluate(Counterfactual(tuple(Potential(v, held) for v in rest)), model))
     direct = normal(evaluate(Interventional(tuple(rest), held), model))
     np.testing.assert_allclose(counterfactual.mean, direct.mean, atol=1e-10)
     np.testing.assert_allclose(counterfactual.cov, direct.cov, atol=1e-10)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum
 from halftrek.results.workflow import answer, fit
 from halftrek.simulation import random_model
 from halftrek.syntax import parse_question
-from tests.narrow import interval_of
+from tests.narrow import interval_of, number
 
 GRAPH = Graph([("x", "m"), ("m", "y")], [("x", "y")])
 MODEL = random_model(GRAPH, random_state=2)
@@ -64,8 +65,8 @@ def test_too_small_together(text: str) -> None:
         evaluate(parse_question(text), MODEL)
 
 
-def _probability(text: str):
-    return evaluate(parse_question(text), MODEL)
+def _probability(text: str) -> float:
+    return number(evaluate(parse_question(text), MODEL))
 
 
 def test_bounds_have_their_limit() -> None:
@@ -81,8 +82,8 @@ def test_bounds_have_their_limit() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, np.float64("nan"), "one", 1e200, -(1e-90)])
-def test_values_built_in_python(value: float | str) -> None:
-    def mean(**case):
+def test_values_built_in_python(value: Any) -> None:
+    def mean(**case: Any) -> Statistic:
         return Statistic("E", (single("y"),), Case(**case))
 
     for query in (

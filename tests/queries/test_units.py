@@ -17,6 +17,7 @@ from hypothesis import given, settings
 import halftrek as ht
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
+from halftrek.inference.how import Interval
 from halftrek.models import CGLSCM
 from halftrek.queries import Counterfactual, Potential, evaluate
 from tests.estimation.strategies import models
@@ -25,7 +26,9 @@ from tests.graphs.random_graphs import random_model
 few = settings(max_examples=25, deadline=None, derandomize=True)
 
 
-def both_worlds(model: CGLSCM, evidence, do: Mapping[str, float], outcome: str):
+def both_worlds(
+    model: CGLSCM, evidence: Mapping[str, float], do: Mapping[str, float], outcome: str
+) -> tuple[float, float]:
     """Mean and sd of the outcome in the other world, from the dense joint normal of all errors and hidden causes."""
     p, q = len(model.names), len(model.latents)
     place = {v: i for i, v in enumerate(model.names)}
@@ -49,7 +52,7 @@ def both_worlds(model: CGLSCM, evidence, do: Mapping[str, float], outcome: str):
     return mean[y] + gap @ slope, np.sqrt(max(cov[y, y] - cov[on, y] @ slope, 0.0))
 
 
-def four():
+def four() -> CGLSCM:
     T = np.zeros((4, 4))
     T[0, 1], T[1, 2], T[2, 3], T[0, 3] = 0.7, 0.5, 0.4, 0.3
     names = ["x1", "x2", "x3", "x4"]
@@ -57,13 +60,13 @@ def four():
 
 
 @pytest.fixture(scope="module")
-def fitted():
+def fitted() -> ht.Fit:
     model = four()
     return ht.fit(model.graph, model.sample(500, random_state=5))
 
 
 @pytest.fixture(scope="module")
-def holes():
+def holes() -> np.ndarray:
     """Rows in which each entry is missing three times in ten."""
     rng = np.random.default_rng(8)
     values = np.asarray(four().sample(40, random_state=5))
@@ -91,7 +94,7 @@ def test_a_given_model_equals_the_dense_oracle(model: CGLSCM, seed: int) -> None
 
 
 @pytest.mark.parametrize("interval", ["delta", "robust"])
-def test_each_row_equals_its_own_question(fitted: ht.Fit, holes, interval: str) -> None:
+def test_each_row_equals_its_own_question(fitted: ht.Fit, holes: np.ndarray, interval: Interval) -> None:
     held, how = np.linspace(-1.0, 2.0, len(holes)), How(level=0.9, interval=interval)
     found = fitted.counterfactual(holes, {"x1": held}, ["x3", "x4"], level=0.9, interval=interval)
     assert len({tuple(np.isnan(row)) for row in holes}) > 8
@@ -107,7 +110,7 @@ def test_each_row_equals_its_own_question(fitted: ht.Fit, holes, interval: str) 
             assert ends == pytest.approx(sure.intervals[0], abs=1e-8)
 
 
-def test_fixed_intercepts_count(holes) -> None:
+def test_fixed_intercepts_count(holes: np.ndarray) -> None:
     model = four()
     known = ht.fit(model.graph, model.sample(200, random_state=1), intercepts={"x2": 2.0})
     found = known.counterfactual(holes[:5], {"x1": 1.0}, "x2")
@@ -116,7 +119,7 @@ def test_fixed_intercepts_count(holes) -> None:
         assert found["se"][i] == pytest.approx(known.counterfactual(unit, {"x1": 1.0}, "x2").se, abs=1e-10)
 
 
-def test_rows_with_missing_values_in_the_fit(holes) -> None:
+def test_rows_with_missing_values_in_the_fit(holes: np.ndarray) -> None:
     model = four()
     rng = np.random.default_rng(1)
     data = np.asarray(model.sample(300, random_state=1))

@@ -30,7 +30,7 @@ def axes() -> Any:
 def segments(ax: Any) -> list[tuple[float, float]]:
     """Ends of the horizontal lines, from top to bottom."""
     lines = [line for line in ax.lines if len(set(line.get_ydata())) == 1 and len(line.get_xdata()) == 2]
-    return [tuple(line.get_xdata()) for line in sorted(lines, key=lambda line: -line.get_ydata()[0])]
+    return [tuple(line.get_xdata()) for line in sorted(lines, key=lambda line: -np.asarray(line.get_ydata())[0])]
 
 
 def test_a_forest_has_a_line_for_each_effect(fit: ht.Fit) -> None:
@@ -39,7 +39,7 @@ def test_a_forest_has_a_line_for_each_effect(fit: ht.Fit) -> None:
     assert plot_effects(answers, ax=ax, title="effects") is ax
     assert [t.get_text() for t in ax.get_yticklabels()] == list(answers)
     assert segments(ax) == [a.interval for a in answers.values()]
-    dots = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    dots = [np.asarray(line.get_xdata())[0] for line in ax.lines if line.get_marker() == "o"]
     assert dots == [a.value for a in answers.values()]
     assert ax.get_title() == "effects"
     labels = plot_effects(list(answers.values()), ax=axes()).get_yticklabels()
@@ -130,7 +130,7 @@ def test_what_is_seen_is_of_the_rows_and_not_of_the_model(holes: bool) -> None:
     assert abs(np.diff(model)[0] - np.diff(expected)[0]) > 0.1
     there = ~np.isnan(rows[:, 0] + rows[:, 2])
     x, y = rows[there][:, [0, 2]].T
-    near = [y[np.abs(x - dose) < 0.1].mean() for dose in means.get_xdata()]
+    near = [y[np.abs(x - dose) < 0.1].mean() for dose in np.asarray(means.get_xdata())]
     assert list(means.get_ydata()) == pytest.approx(near, abs=0.5)
     labels = [t.get_text() for t in there(ax.get_legend()).get_texts()]
     assert labels[2:] == ["as seen: regression of the rows", "as seen: means of groups of rows"]

@@ -87,7 +87,7 @@ def test_labels_lie_inside_their_nodes() -> None:
 
 def test_densities_are_normal_curves() -> None:
     ax = new_figure(5.0, 3.0).axes[0]
-    seen, done = Gaussian(("y",), [1.0], [[4.0]]), Gaussian(("y",), [0.0], [[0.25]])
+    seen, done = gaussian(("y",), [1.0], [[4.0]]), gaussian(("y",), [0.0], [[0.25]])
     assert plot_densities({"seen": seen, "done": done}, ax=ax, title="y") is ax
     for line, mean, sd in zip(ax.lines, (1.0, 0.0), (2.0, 0.5), strict=True):
         x, height = line.get_data()
@@ -103,7 +103,7 @@ def test_densities_are_normal_curves() -> None:
 def test_rows_are_bars() -> None:
     rows = np.random.default_rng(1).normal(size=400)
     ax = new_figure(5.0, 3.0).axes[0]
-    plot_densities({"rows": rows, "y set": Gaussian(("y",), [0.0], [[1.0]]), "bars": histogram_of(rows, "y")}, ax=ax)
+    plot_densities({"rows": rows, "y set": gaussian(("y",), [0.0], [[1.0]]), "bars": histogram_of(rows, "y")}, ax=ax)
     assert ax.get_xlabel() == "y"
     outlines = [p for p in ax.patches if type(p).__name__ == "StepPatch"]
     assert len(outlines) == 4  # filled and drawn around, twice
@@ -115,13 +115,13 @@ def test_rows_are_bars() -> None:
 
 def test_names_and_legends_are_shown_as_they_are_written() -> None:
     figure = new_figure(4.0, 3.0)
-    plot_densities({"cost$ as $seen": Gaussian(("a_b$",), [0.0], [[1.0]])}, ax=figure.axes[0])
+    plot_densities({"cost$ as $seen": gaussian(("a_b$",), [0.0], [[1.0]])}, ax=figure.axes[0])
     figure.canvas.draw()  # dollars are no formulas
     assert figure.axes[0].get_xlabel() == "a_b$"
 
 
 def test_a_held_variable_is_a_line() -> None:
-    ax = plot_densities({"held": Gaussian(("y",), [2.0], [[0.0]])}, ax=new_figure(4.0, 3.0).axes[0])
+    ax = plot_densities({"held": gaussian(("y",), [2.0], [[0.0]])}, ax=new_figure(4.0, 3.0).axes[0])
     assert list(ax.lines[0].get_xdata()) == [2.0, 2.0]
 
 
@@ -129,9 +129,9 @@ def test_a_held_variable_is_a_line() -> None:
     ("densities", "words"),
     [
         ({}, "at least one"),
-        ({"both": Gaussian(("a", "b"), [0.0, 0.0], np.eye(2))}, "marginal"),
-        ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": Gaussian(("b",), [0.0], [[1.0]])}, "different variables: a, b"),
-        ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": histogram_of([1.0, 2.0], "b")}, "different variables: a, b"),
+        ({"both": gaussian(("a", "b"), [0.0, 0.0], np.eye(2))}, "marginal"),
+        ({"a": gaussian(("a",), [0.0], [[1.0]]), "b": gaussian(("b",), [0.0], [[1.0]])}, "different variables: a, b"),
+        ({"a": gaussian(("a",), [0.0], [[1.0]]), "b": histogram_of([1.0, 2.0], "b")}, "different variables: a, b"),
         ({"text": "no numbers"}, "'text' is neither a distribution nor the values of rows; give an answer"),
         ({"nothing": []}, "'nothing' is neither .* at least one"),
     ],

@@ -77,6 +77,6 @@ def test_beyond_the_worst_groups_there_is_a_word(monkeypatch: pytest.MonkeyPatch
 def test_groups_with_missing_values_are_looked_at_too() -> None:
     data = in_groups([0.05, 3.0])
     data["z"][::7] = np.nan
-    table = ht.fit(INSTRUMENT, data, by="g").query("x ~> y")
+    table = grouped(ht.fit(INSTRUMENT, data, by="g")).query("x ~> y")
     assert "profile" in table["note"][0]
     assert "profile" not in table["note"][1]

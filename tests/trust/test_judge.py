@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def weak_rows(n: int = 300, strength: float = 3.0, seed: int = 1) -> dict[str, n
 @pytest.mark.parametrize("pull", [0.05, 0.3, 1.0])
 def test_the_strength_of_an_instrument_is_its_F_less_the_confounding(rho: float, pull: float) -> None:
     """At exact covariances: ``n pull² (1 - rho²)`` over the variance of the first stage's error."""
-    T = [[0, pull, 0], [0, 0, 0.5], [0, 0, 0]]
+    T = [[0, pull, 0], [0, 0, 0.5], [0.0, 0.0, 0.0]]
     model = ht.CGLSCM.from_parameters(names=["z", "x", "y"], T=T, omega={("x", "y"): rho})
     fit = estimation.fit(ht.graph(INSTRUMENT), Moments(model.names, 1000, np.array(model.mean), np.array(model.cov)))
     (found,) = strengths(fit, linearize(DirectEffect("x", "y"), fit.model).values)
@@ -114,7 +115,11 @@ def test_tables_say_in_a_note_what_may_mislead() -> None:
     data = weak_rows()
     fit = ht.fit(INSTRUMENT, data)
     own = fit.query("x ~> y").interval
-    for interval, words in ((None, "interval by profile likelihood (F = "), ("delta", "weak instrument (F = ")):
+    kinds: tuple[tuple[Literal["delta"] | None, str], ...] = (
+        (None, "interval by profile likelihood (F = "),
+        ("delta", "weak instrument (F = "),
+    )
+    for interval, words in kinds:
         effects, params = fit.effects(interval=interval), fit.params(interval=interval)
         for table, cause, effect in ((effects, "cause", "effect"), (params, "rhs", "lhs")):
             at = next(i for i, pair in enumerate(zip(table[cause], table[effect], strict=True)) if pair == ("x", "y"))
@@ -163,7 +168,8 @@ def test_what_a_total_effect_is_made_of_is_judged_line_by_line() -> None:
     asked = {row.kind: row for row in fit.mediation("x", "y", interval="delta").rows}
     assert "weak instrument" in asked["direct"].note
     strong = ht.fit(MEDIATED, mediated_rows(0.8))
-    assert all(row.note == "" for row in (*strong.decompose("x", "y").rows, *strong.mediation("x", "y").rows))
+    assert all(row.note == "" for row in strong.decompose("x", "y").rows)
+    assert all(row.note == "" for row in strong.mediation("x", "y").rows)
 
 
 def test_lines_without_a_standard_error_get_the_interval_of_the_likelihood() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ TWO = "z1 -> x; z2 -> x; x -> y; x <-> y"
 EDGE = DirectEffect("x", "y")
 
 
-def fitted(text: str, n: int = 400, **options: object) -> ht.Fit:
+def fitted(text: str, n: int = 400, **options: Any) -> ht.Fit:
     graph = ht.graph(text)
     return ht.fit(graph, random_model(graph, random_state=2).sample(n, random_state=3), **options)
 

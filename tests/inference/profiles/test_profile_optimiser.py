@@ -66,7 +66,7 @@ def dense_deviance(fit: Fit, query: Query, level: float, *, k: int = 0, variance
     return float(fit.n * (best - value(start)))
 
 
-def check_by_dense(fit: Fit, query: Query, cut: float = CUT, **which: object) -> None:
+def check_by_dense(fit: Fit, query: Query, cut: float = CUT, **which: Any) -> None:
     kind = "variance" if which.get("variance") else "value"
     low, high = ends(fit, query, kind, int(which.get("k", 0)), cut)  # type: ignore[call-overload]
     assert low < high
