@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import halftrek as ht
 from halftrek.data import Moments
 from halftrek.estimation import Fit, fit
+from halftrek.estimation.options import Intercepts
 from halftrek.estimation.space import make_space
 from halftrek.inference.checks.contradictions import Restrictions, contradictions, relaxed, restrictions_behind
 from halftrek.inference.checks.modification import absent_edges, with_edge
@@ -19,6 +20,7 @@ from halftrek.inference.delta import standard_errors
 from halftrek.queries import Interventional, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.simulation import random_graph, random_model
+from tests.narrow import se_of
 
 INSTRUMENTS = "z1 -> x; z2 -> x; x -> y; x <-> y"
 CORRELATED = "z -> x; w -> x; w -> y; x -> y; x <-> y"
@@ -44,7 +46,7 @@ def sample_fit(seed: int, *, held: bool = False) -> Fit | None:
     graph = random_graph(5, n_edges=5, n_bidirected=2, random_state=seed)
     model = random_model(graph, random_state=seed)
     rows = np.asarray(model.sample(200, random_state=seed))
-    intercepts = {graph.observed[-1]: 0.1} if held else "free"
+    intercepts: Intercepts = {graph.observed[-1]: 0.1} if held else "free"
     found = fit(graph, Moments(model.names, 200, rows.mean(axis=0), np.cov(rows.T, ddof=0)), intercepts=intercepts)
     return found if found.converged else None
 
@@ -196,7 +198,7 @@ def test_a_restriction_behind_the_width_alone_is_told_apart() -> None:
     assert row.change == 0.0
     free = ht.fit(CORRELATED + "; z <-> w", correlated(0.6))
     assert free.effect("x", "y").value == pytest.approx(found.effect("x", "y").value)
-    before, after = (one.effect("x", "y", interval="delta").se for one in (found, free))
+    before, after = (se_of(one.effect("x", "y", interval="delta")) for one in (found, free))
     assert row.widening == pytest.approx(after / before, rel=1e-6)
     assert "1.2" in str(row.note)
 
@@ -220,7 +222,8 @@ def test_of_several_outcomes_the_one_that_moves_most() -> None:
     query = Interventional(("v", "y"), {"x": 1.0})
     row = contradictions(found, query)[0]
     alone = contradictions(found, Interventional(("y",), {"x": 1.0}))[0]
-    assert (row.edge, row.change) == (alone.edge, pytest.approx(alone.change))
+    assert row.edge == alone.edge
+    assert row.change == pytest.approx(alone.change)
 
 
 def test_nothing_is_behind_an_answer_without_restrictions() -> None:

@@ -18,7 +18,7 @@ from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.information.influence import Forms, forms_covariance
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.simulation import random_graph, random_model
-from tests.narrow import number, there
+from tests.narrow import number, se_of, there
 
 TWO_TOOLS = ht.graph("z1 -> x; z2 -> x; x -> y; x <-> y")
 LONG_WAY = ht.graph("c -> x -> m -> y; c -> y; a -> x; a <-> m")
@@ -31,13 +31,13 @@ def rows_of(graph: ht.Graph, n: int, seed: int = 1) -> ht.model.Rows:
 
 @cache
 def recipe_of(graph: ht.Graph, query: Query) -> Recipe:
-    return identify(graph, query, witness=False).recipe
+    return there(identify(graph, query, witness=False).recipe)
 
 
 def gap(fitted: Fit, query: Query) -> float:
     """Formula less model."""
     seen = fitted.moments if fitted.patterns is None else fitted.patterns.unrestricted.moments
-    return solve(recipe_of(fitted.graph, query), seen.cov, seen.names) - number(evaluate(query, fitted.model))
+    return number(solve(recipe_of(fitted.graph, query), seen.cov, seen.names)) - number(evaluate(query, fitted.model))
 
 
 @pytest.mark.parametrize("graph", [TWO_TOOLS, LONG_WAY], ids=["instruments", "back door"])
@@ -193,7 +193,7 @@ def test_formulas_that_are_far_off_by_chance_are_no_contradiction(
     fitted = ht.fit(graph, random_model(graph, random_state=seed).sample(300, random_state=1000 * seed + sample))
     answer = fitted.effect(cause, effect, interval="delta")
     found = there(difference(fitted, TotalEffect(cause, effect), there(answer.verdict).recipe))
-    assert abs(found.formula - found.model) > 6.0 * answer.se
+    assert abs(found.formula - found.model) > 6.0 * se_of(answer)
     assert found.note is None
     assert not any("contradict" in warning for warning in answer.warnings)
 

@@ -14,7 +14,7 @@ from halftrek.cli import main
 from halftrek.inference.evidence.beside_formula import formula_notes, liml_instruments, tasks_of
 from halftrek.queries import DirectEffect
 from halftrek.simulation import random_model
-from tests.narrow import there
+from tests.narrow import number, there, value_of
 
 TWO = "z1 -> x; z2 -> x; x -> y; x <-> y"
 EDGE = DirectEffect("x", "y")
@@ -93,7 +93,7 @@ def test_a_fixed_or_missing_number_is_no_liml() -> None:
 def test_the_sentence_says_what_the_formula_alone_gives() -> None:
     found = fitted(TWO)
     answer = found.effect("x", "y")
-    alone = ht.solve(there(there(answer.verdict).recipe), found.moments.cov, found.moments.names)
+    alone = number(ht.solve(there(there(answer.verdict).recipe), found.moments.cov, found.moments.names))
     why, chance = answer.notes
     assert (why.code, chance.code) == ("formula beside LIML", "formula by chance")
     assert why.facts["formula"] == pytest.approx(alone)
@@ -102,7 +102,7 @@ def test_the_sentence_says_what_the_formula_alone_gives() -> None:
         f"Besides: the formula alone, which uses z1 of the instruments, gives {alone:.4g} on these data. The estimate "
         f"is the maximum of the likelihood, which is LIML with all instruments of the equation of y: z1 and z2." in text
     )
-    assert f"differ by chance alone: here by {abs(alone - answer.value):.2g}, and the standard error" in text
+    assert f"differ by chance alone: here by {abs(alone - value_of(answer)):.2g}, and the standard error" in text
     assert not answer.warnings  # it speaks against nothing
     assert "formula alone" not in str(answer)
 

@@ -64,9 +64,10 @@ def test_the_crude_effect_is_the_plain_regression(rows: np.ndarray) -> None:
 
 def test_clusters_weights_and_missing_values_count_in_the_crude_number(rows: np.ndarray) -> None:
     groups = np.arange(300) // 6
-    slope, _, clustered = least_squares(*columns(rows, "x", "y"), groups)
+    x, y = columns(rows, "x", "y")
+    slope, _, clustered = least_squares(x, y, groups)
     crude = there(fit(rows, cluster=groups).effect("x", "y", crude=True).crude)
-    assert (value_of(crude), se_of(crude)) == (pytest.approx(slope), pytest.approx(clustered))
+    assert (value_of(crude), se_of(crude)) == pytest.approx((slope, clustered))
     weights = np.random.default_rng(1).integers(0, 4, 300)
     twice = np.repeat(rows, weights, axis=0)
     crude = there(fit(rows, weights=weights.astype(float)).effect("x", "y", crude=True).crude)
@@ -80,7 +81,7 @@ def test_clusters_weights_and_missing_values_count_in_the_crude_number(rows: np.
     kinds: tuple[tuple[Interval, float], ...] = (("delta", error), ("robust", robust))
     for interval, expected in kinds:
         answer = fit(holed).effect("x", "y", crude=True, interval=interval)
-        assert (value_of(there(answer.crude)), se_of(there(answer.crude))) == (pytest.approx(slope), pytest.approx(expected))
+        assert (value_of(there(answer.crude)), se_of(there(answer.crude))) == pytest.approx((slope, expected))
     assert there(answer.crude).n == known.sum()
     assert f"(of {known.sum()} rows that have what it needs)" in answer.explain()
     complete = ~np.isnan(holed).any(axis=1)  # rows that the fit leaves out are left out here as well
@@ -103,7 +104,7 @@ def test_sampling_weights_count_in_the_crude_number(rows: np.ndarray) -> None:
         scores = X * (w * (y - X @ b))[:, None]
         error = np.sqrt((inverse @ scores.T @ scores @ inverse)[1, 1])
         crude = there(fit(data, sampling_weights=weights).effect("x", "y", crude=True, interval="robust").crude)
-        assert (value_of(crude), se_of(crude)) == (pytest.approx(b[1]), pytest.approx(error))
+        assert (value_of(crude), se_of(crude)) == pytest.approx((b[1], error))
         assert crude.n == known.sum()
 
 
@@ -114,9 +115,8 @@ def test_covariances_alone_and_columns_without_names(rows: np.ndarray) -> None:
         assert there(found.effect("x", "y", crude=True).crude).value == pytest.approx(slope)
     holed = rows.copy()
     holed[0, 0] = np.nan
-    bare = there(
-        ht.fit(GRAPH, holed).effect("m", "y", crude=True, interval="robust").crude
-    )  # an array without names, holes
+    # an array without names, holes
+    bare = there(ht.fit(GRAPH, holed).effect("m", "y", crude=True, interval="robust").crude)
     assert bare.se == pytest.approx(least_squares(*columns(rows, "m", "y"))[2])
 
 
@@ -150,10 +150,7 @@ def test_where_nothing_confounds_crude_is_adjusted() -> None:
     graph = ht.graph("x -> y")
     found = ht.fit(graph, random_model(graph, random_state=1).sample(200, random_state=1))
     answer = found.effect("x", "y", crude=True)
-    assert (value_of(there(answer.crude)), se_of(there(answer.crude))) == (
-        pytest.approx(answer.value),
-        pytest.approx(answer.se),
-    )
+    assert (value_of(there(answer.crude)), se_of(there(answer.crude))) == pytest.approx((answer.value, answer.se))
     assert there(answer.crude).interval == pytest.approx(answer.interval)
     assert "nothing confounds the two, so both estimate the same number" in answer.explain()
 

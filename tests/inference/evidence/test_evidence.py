@@ -10,7 +10,7 @@ import halftrek as ht
 from halftrek.inference import How, estimate
 from halftrek.inference.evidence.evidence import Support, one_equation, student_quantile, support, two_sided
 from halftrek.inference.factor import Factor, Slopes, student_factor, suited_factor
-from halftrek.queries import DirectEffect, TotalEffect, evaluate
+from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from tests.narrow import interval_of, there
 
@@ -106,7 +106,7 @@ def test_a_table_has_the_intervals_of_single_questions() -> None:
     m = x + rng.normal(size=25)
     y = m + rng.normal(size=25)
     fit = ht.fit("x -> m -> y; x -> y", {"x": x, "m": m, "y": y})
-    queries = [DirectEffect("x", "m"), TotalEffect("x", "y"), DirectEffect("m", "y")]
+    queries: list[Query] = [DirectEffect("x", "m"), TotalEffect("x", "y"), DirectEffect("m", "y")]
     slopes = Slopes.of([linearize(q, fit.model).values[0] for q in queries])
     for factor in (student_factor(fit, slopes, How()), suited_factor(fit, slopes, How(interval=None), together=False)):
         for k, query in enumerate(queries):

@@ -64,7 +64,7 @@ def holed(n: int, seed: int, share: float = 0.25) -> dict[str, np.ndarray]:
 def test_measures_are_lavaans(name: str) -> None:
     case, found = read_case(name)
     ours = measures(found).to_dict()
-    theirs = {k.replace("_", "."): v for k, v in case.get("main", case.get("observed"))["fit"].items()}
+    theirs = {k.replace("_", "."): v for k, v in case["main" if "main" in case else "observed"]["fit"].items()}
     for word, key in WORDS.items():
         assert ours[word] == pytest.approx(theirs[key], abs=1e-4), word
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,12 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fit
 from halftrek.estimation.space import make_space
 from halftrek.inference import robust_errors, robust_measures
+from halftrek.inference.checks.robust_fit import RobustTest
 from halftrek.inference.information.influence import influence
-from halftrek.queries import ErrorCovariance, Interventional, TotalEffect, evaluate
+from halftrek.queries import ErrorCovariance, Interventional, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.test_reference import CASES, load
-from tests.narrow import normal
+from tests.narrow import normal, wrong
 
 REFERENCE: dict[str, Any] = json.loads((CASES.parent / "robust.json").read_text())
 S03 = pd.read_csv(CASES / "s03_admg_bowfree.csv")
@@ -31,7 +32,7 @@ def fitted(name: str) -> Fit:
     if name == "cluster":
         return ht.fit(GRAPH, S03.assign(school=[f"s{k // 5}" for k in range(75)]), cluster="school")
     if name == "tied":
-        equal = {"x1 -> y1": "a", "x1 -> y2": "a", "x1 -> y5": 1.0}
+        equal: dict[str, float | str] = {"x1 -> y1": "a", "x1 -> y2": "a", "x1 -> y5": 1.0}
         return ht.fit(GRAPH, S03, coefficients=equal, intercepts={"y1": 0.0})
     return ht.fit("latent f; f -> {y1, y2, y5, y6}" if name == "factor" else GRAPH, S03)
 
@@ -54,7 +55,7 @@ def test_total_effects_equal_lavaan() -> None:
 @pytest.mark.parametrize("case", sorted(REFERENCE["tests"]))
 def test_scaled_tests_equal_lavaan(case: str) -> None:
     name, test = case.split()
-    found = fitted(name).measures(robust=test)
+    found = fitted(name).measures(robust=cast("RobustTest", test))
     for key, value in REFERENCE["tests"][case].items():
         assert found[key] == pytest.approx(value, rel=1e-4), key
     assert fitted(name).measures(robust=True)["robust_test"] == "yuan-bentler"
@@ -80,7 +81,11 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "held": ("a -> b -> c -> d; a -> d; b <-> d", {"noise": {"c": 1.5}, "intercepts": {"b": 0.1, "d": 0.0}}),
     "equal": ("a -> b -> c -> d; b <-> d; a <-> c", {"coefficients": {"a -> b": "k", "c -> d": "k"}}),
 }
-QUERIES = [TotalEffect("b", "d"), Interventional(("d",), {"b": 0.7}), Interventional(("c",), {"a": 1.0}, {"b": 0.4})]
+QUERIES: list[Query] = [
+    TotalEffect("b", "d"),
+    Interventional(("d",), {"b": 0.7}),
+    Interventional(("c",), {"a": 1.0}, {"b": 0.4}),
+]
 SEEN = Interventional(("d",), {}, {"b": 0.4})  # of a factor's indicators only what is seen can be asked
 
 
@@ -176,7 +181,8 @@ def test_one_unidentified_corner_does_not_spoil_the_rest() -> None:
 def test_weights_count_rows() -> None:
     weights = np.random.default_rng(1).integers(0, 4, len(DATA))
     repeated = DATA.loc[np.repeat(np.arange(len(DATA)), weights)]
-    for options in ({}, {"cluster": "g"}):
+    every: tuple[dict[str, Any], ...] = ({}, {"cluster": "g"})
+    for options in every:
         groups = np.arange(len(DATA)) % 40
         one = ht.fit(MODELS["napkin"][0], DATA.assign(w=weights, g=groups), weights="w", **options)
         other = ht.fit(MODELS["napkin"][0], repeated.assign(g=np.repeat(groups, weights)), **options)
@@ -200,7 +206,7 @@ def test_rows_are_asked_for_where_there_are_none() -> None:
     with pytest.raises(DataError, match="all rows are in one cluster"):
         robust_errors(ht.fit(MODELS["napkin"][0], DATA.assign(g=1), cluster="g"), QUERIES[0])
     with pytest.raises(InputError, match="interval='profile' is for one question at a time"):
-        found.params(interval="profile")
+        found.params(interval=wrong("profile"))
 
 
 def test_scaled_tests_with_a_missing_value_are_near_those_without_its_row() -> None:

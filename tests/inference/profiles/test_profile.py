@@ -16,6 +16,7 @@ from halftrek.inference.profiles.profile import profile_curve, profile_ends
 from halftrek.models import CGLSCM
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
+from tests.narrow import floats, interval_of
 
 CUT = float(chi2.ppf(0.95, 1))
 INSTRUMENT = "z -> x -> y; x <-> y"
@@ -27,7 +28,7 @@ def ends(fit: Fit, query: Query, kind: str = "value", k: int = 0, cut: float = C
 
 
 def instrument_model(strength: float) -> CGLSCM:
-    T = [[0, strength, 0], [0, 0, 0.5], [0, 0, 0]]
+    T = [[0.0, strength, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
     return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1.0, 0.0, 2.0], omega={("x", "y"): 0.4})
 
 
@@ -162,11 +163,12 @@ def test_ends_move_with_the_units_of_the_data() -> None:
 
 def test_a_function_of_an_answer_has_the_function_of_its_ends() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.5).sample(80, random_state=6))
-    variance = fit.query("Var(y | do(x=1))", interval="profile").interval
-    spread = fit.query("SD(y | do(x=1))", interval="profile").interval
+    variance = interval_of(fit.query("Var(y | do(x=1))", interval="profile"))
+    spread = interval_of(fit.query("SD(y | do(x=1))", interval="profile"))
     np.testing.assert_allclose(np.sqrt(variance), spread, rtol=1e-6)
-    np.testing.assert_allclose(fit.query("P(y | do(x=1))", interval="profile").variance_interval, variance, rtol=1e-6)
-    double = fit.query("2 * (x ~> y) + 1", interval="profile").interval
+    whole = fit.query("P(y | do(x=1))", interval="profile")
+    np.testing.assert_allclose(floats(whole.variance_interval), variance, rtol=1e-6)
+    double = interval_of(fit.query("2 * (x ~> y) + 1", interval="profile"))
     np.testing.assert_allclose(double, 2.0 * np.array(ends(fit, TotalEffect("x", "y"))) + 1.0, rtol=1e-6)
 
 
@@ -188,7 +190,7 @@ def test_an_unidentified_corner_does_not_matter() -> None:
 
 def test_the_level_decides_how_far_an_interval_reaches() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.6).sample(100, random_state=1))
-    narrow, wide = (fit.effect("x", "y", interval="profile", level=level).interval for level in (0.5, 0.99))
+    narrow, wide = (interval_of(fit.effect("x", "y", interval="profile", level=level)) for level in (0.5, 0.99))
     assert wide[0] < narrow[0] < fit.effect("x", "y").value < narrow[1] < wide[1]
     assert ends(fit, TotalEffect("x", "y"), cut=float(chi2.ppf(0.99, 1))) == pytest.approx(wide, rel=1e-9)
 

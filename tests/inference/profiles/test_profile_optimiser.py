@@ -68,11 +68,11 @@ def dense_deviance(fit: Fit, query: Query, level: float, *, k: int = 0, variance
 
 def check_by_dense(fit: Fit, query: Query, cut: float = CUT, **which: Any) -> None:
     kind = "variance" if which.get("variance") else "value"
-    low, high = ends(fit, query, kind, int(which.get("k", 0)), cut)  # type: ignore[call-overload]
+    low, high = ends(fit, query, kind, int(which.get("k", 0)), cut)
     assert low < high
     for end in (low, high):
         assert np.isfinite(end)
-        assert dense_deviance(fit, query, end, **which) == pytest.approx(cut, abs=2e-3)  # type: ignore[arg-type]
+        assert dense_deviance(fit, query, end, **which) == pytest.approx(cut, abs=2e-3)
 
 
 @given(model=models(most=4))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ ADVICE = 'use fit.query(..., interval="profile")'
 
 
 def instrument(strength: float, confounding: float = 0.6) -> CGLSCM:
-    T = [[0, strength, 0], [0, 0, 0.5], [0, 0, 0]]
+    T = [[0.0, strength, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
     return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, omega={("x", "y"): confounding})
 
 
@@ -38,7 +40,7 @@ def drawn(model: CGLSCM, n: int, rng: np.random.Generator) -> Moments:
     return Moments(model.names, n, mean, root @ A @ A.T @ root.T / n)
 
 
-def doubt(fit: ht.Fit, question: str = "x ~> y", interval: Interval = "delta", **options: int) -> list[str]:
+def doubt(fit: ht.Fit, question: str = "x ~> y", interval: Interval = "delta", **options: Any) -> list[str]:
     return [w for w in fit.query(question, interval=interval, **options).warnings if w.endswith(ADVICE)]
 
 
@@ -182,7 +184,7 @@ def test_the_quick_look_is_close_to_the_profile() -> None:
 
 
 def test_a_product_near_zero_is_seen_by_its_curvature() -> None:
-    T = [[0, 0.05, 0], [0, 0, 0.05], [0, 0, 0]]
+    T = [[0.0, 0.05, 0.0], [0.0, 0.0, 0.05], [0.0, 0.0, 0.0]]
     model = CGLSCM.from_parameters(names=["x", "m", "y"], T=T, omega={("x", "y"): 0.4})
     fit = ht.fit("x -> m -> y; x <-> y", model.sample(150, random_state=4))
     (sentence,) = doubt(fit)

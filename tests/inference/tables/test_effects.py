@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, permutations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +20,10 @@ from halftrek.inference import estimate, standard_errors
 from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
 from halftrek.inference.tables.decomposition import count_paths, largest_paths
-from halftrek.inference.tables.effects import check_ends, effect_rows
+from halftrek.inference.tables.effects import Effect, check_ends, effect_rows
 from halftrek.inference.tables.known import knowledge
 from halftrek.inference.tables.legs import (
+    PathSum,
     Weights,
     avoiding,
     direct,
@@ -33,32 +34,33 @@ from halftrek.inference.tables.legs import (
     through,
     total,
 )
-from halftrek.queries import DirectEffect, PathEffect, ThroughEffect, TotalEffect, evaluate
+from halftrek.queries import DirectEffect, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.strategies import models
+from tests.estimation.test_reference import load, moments_of
 from tests.graphs.random_graphs import graphs, random_model
-from tests.inference.test_delta import load, moments_of
+from tests.narrow import wrong
 
 few = settings(max_examples=20, deadline=None, derandomize=True)
 
 
-def paths_of(graph: Graph, u: str, v: str):
+def paths_of(graph: Graph, u: str, v: str) -> list[tuple[str, ...]]:
     """Every directed path, the slow way."""
     if u == v:
         return [(u,)]
     return [(u, *rest) for w in graph.children(u) for rest in paths_of(graph, w, v)]
 
 
-def product(model: ht.CGLSCM, path):
+def product(model: ht.CGLSCM, path: Sequence[str]) -> float:
     at = [model.names.index(v) for v in path]
     return float(np.prod([model.T[i, j] for i, j in pairwise(at)]))
 
 
-def fit_of(model: ht.CGLSCM, n: int = 400):
+def fit_of(model: ht.CGLSCM, n: int = 400) -> ht.Fit:
     return ht.fit(model.graph, Moments(model.names, n, model.mean, model.cov))
 
 
-def rows_by_name(rows: Any):
+def rows_by_name(rows: Iterable[Effect]) -> dict[tuple[str, str, str], Effect]:
     return {(r.cause, r.effect, r.kind): r for r in rows}
 
 
@@ -141,7 +143,7 @@ def test_what_is_said_to_be_known_is_known(graph: Graph) -> None:
     for u, v in permutations(graph.observed, 2):
         if v not in graph.descendants(u):
             continue
-        pairs = [(total(graph, u, v), TotalEffect(u, v))]
+        pairs: list[tuple[PathSum, Query]] = [(total(graph, u, v), TotalEffect(u, v))]
         pairs += [(direct(graph, u, v), DirectEffect(u, v))] if v in graph.children(u) else []
         pairs += [
             (through(graph, (u, m, v)), ThroughEffect((u, m, v)))
@@ -207,7 +209,7 @@ def test_frame_kinds_and_library() -> None:
     rows = pl.DataFrame(dict(zip(case["graph"].observed, draws, strict=True)))
     assert isinstance(ht.fit(case["graph"], rows).effects(), pl.DataFrame)
     with pytest.raises(ht.InputError, match="kind must be one of"):
-        fit.effects("both")
+        fit.effects(wrong("both"))
     with pytest.raises(ht.InputError, match="delta"):
         fit.effects(interval="profile")
     empty = ht.fit(Graph(observed=["a", "b"]), np.random.default_rng(0).normal(size=(9, 2))).effects()

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import halftrek as ht
 from halftrek.data import Moments
+from tests.estimation.test_reference import load, moments_of
 from tests.graphs.random_graphs import random_model
 from tests.inference.tables.test_effects import fit_of, paths_of, product
-from tests.inference.test_delta import load, moments_of
-from tests.narrow import there
+from tests.narrow import se_of, there, value_of
 
 
 @pytest.fixture(scope="module")
-def published():
+def published() -> ht.Fit:
     """Tal-Or et al. 2010 as analysed by Hayes (2013): does an article's place change reactions by its influence?"""
     case = load("s17_mediation_simple")
     return ht.fit(case["graph"], moments_of(case))
 
 
-def test_equals_lavaan_and_the_book(published) -> None:
+def test_equals_lavaan_and_the_book(published: ht.Fit) -> None:
     found = published.mediation("cond", "reaction")
     assert (found.indirect.est, found.indirect.se) == pytest.approx((0.241335450464865, 0.126897487563824), rel=1e-6)
     assert (found.total.est, found.total.se) == pytest.approx((0.495689653574672, 0.275279660745246), rel=1e-6)
@@ -34,7 +35,7 @@ def test_equals_lavaan_and_the_book(published) -> None:
     assert found.specific == found.through == ()
 
 
-def test_proportion_by_hand(published) -> None:
+def test_proportion_by_hand(published: ht.Fit) -> None:
     """Ratio, delta method and Fieller's set from the estimates and their covariance, all written out."""
     found = published.mediation("cond", "reaction", level=0.8)
     a, b, c = 0.476525172888625, 0.5064484820433, 0.254354203109807
@@ -45,7 +46,7 @@ def test_proportion_by_hand(published) -> None:
     V[0, 1] = V[1, 0] = V[0, 0] + a * covbc
     ratio = part / whole
     slope = np.array([1.0, -ratio]) / whole
-    share = found.proportion
+    share = there(found.proportion)
     assert share.value == pytest.approx(ratio, rel=1e-6)
     assert share.se == pytest.approx(np.sqrt(slope @ V @ slope), rel=1e-5)
     z = 1.2815515655446004
@@ -57,9 +58,9 @@ def test_proportion_by_hand(published) -> None:
     assert not found.warnings
 
 
-def test_a_total_that_may_be_zero_warns(published) -> None:
+def test_a_total_that_may_be_zero_warns(published: ht.Fit) -> None:
     found = published.mediation("cond", "reaction")
-    assert found.proportion.fieller == (-np.inf, np.inf)
+    assert there(found.proportion).fieller == (-np.inf, np.inf)
     assert "contains zero" in found.warnings[0]
     text = str(found)
     assert "no finite" in " ".join(text.split())
@@ -70,7 +71,7 @@ def test_a_total_that_may_be_zero_warns(published) -> None:
 def test_opposite_signs_warn() -> None:
     model = ht.CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 1.0, 2.0], [0, 0, -1.0], [0.0, 0.0, 0.0]])
     found = fit_of(model, n=2000).mediation("x", "y")
-    assert found.proportion.value == pytest.approx(-1.0)
+    assert there(found.proportion).value == pytest.approx(-1.0)
     assert "opposite signs" in found.warnings[0]
 
 
@@ -90,7 +91,7 @@ def test_many_mediators_equal_sums_over_paths(seed: int, mediators: list[str] | 
     }
     for kind, value in expected.items():
         assert getattr(found, kind).est == pytest.approx(value, abs=1e-6)
-    assert found.proportion.value == pytest.approx(expected["indirect"] / expected["total"], abs=1e-5)
+    assert there(found.proportion).value == pytest.approx(expected["indirect"] / expected["total"], abs=1e-5)
     visits = {tuple(v for v in p if v in chosen) for p in met}
     if len(visits) > 1:
         assert len(found.specific) == len(visits)
@@ -110,7 +111,7 @@ def test_errors_of_specific_effects_cover_products() -> None:
     edge = {e: fit.query(f"{e[0]} -> {e[1]}") for e in graph.directed}
     for row in found.specific:
         (first, second) = (edge[e] for e in pairwise(row.route.split(" -> ")))
-        expected = np.sqrt((first.value * second.se) ** 2 + (second.value * first.se) ** 2)
+        expected = np.hypot(value_of(first) * se_of(second), value_of(second) * se_of(first))
         assert row.se == pytest.approx(expected, rel=1e-6)
 
 
@@ -142,8 +143,8 @@ def test_no_direct_arrow() -> None:
     found = fit_of(random_model(graph, 1), n=3000).mediation("x", "y")
     assert (found.direct.est, found.direct.se) == (0.0, 0.0)
     assert found.direct.note == "the graph has no such path"
-    assert found.proportion.value == 1.0
-    assert found.proportion.se == pytest.approx(0.0, abs=1e-12)
+    assert there(found.proportion).value == 1.0
+    assert there(found.proportion).se == pytest.approx(0.0, abs=1e-12)
     assert found.indirect.se == pytest.approx(found.total.se)
 
 
@@ -192,13 +193,13 @@ def test_intervals_of_the_proportion_cover() -> None:
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "parametric"])
-def test_bootstrap_equals_the_models_fitted_again(interval: str) -> None:
+def test_bootstrap_equals_the_models_fitted_again(interval: Literal["bootstrap", "parametric"]) -> None:
     from halftrek.inference.draws.bootstrap import replicates_of
 
     graph = ht.graph("x -> m -> y; x -> y; m -> w; w -> y")
     model = random_model(graph, 0)
     fit = ht.fit(graph, model.sample(150, random_state=1))
-    options = {"interval": interval, "replicates": 60, "random_state": 3, "level": 0.8}
+    options: dict[str, Any] = {"interval": interval, "replicates": 60, "random_state": 3, "level": 0.8}
     found = fit.mediation("x", "y", ["m"], **options)
     every = paths_of(graph, "x", "y")
     batch = replicates_of(fit, interval, 60, 3).batch

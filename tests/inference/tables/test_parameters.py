@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,7 +54,8 @@ def test_loadings_of_a_factor_have_errors_and_the_noise_beside_them() -> None:
 
 def test_what_is_not_determined_has_no_estimate_and_a_note() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], omega={("x", "y"): 0.3})
-    for options in ({}, {"noise": {"x": 1.1}}):
+    every: tuple[dict[str, Any], ...] = ({}, {"noise": {"x": 1.1}})
+    for options in every:
         found = fit(model.graph, Moments(model.names, 100, model.mean, model.cov), **options)
         assert found.status.code == "flat"
         rows = {(r.lhs, r.op, r.rhs): r for r in parameter_rows(found)}
