@@ -222,4 +222,8 @@ def test_check_lets_large_means_and_near_copies_pass() -> None:
     x = rows(2, 500, 3)
     x[:, 0] += 1e12
     x[:, 2] = x[:, 1] + 1e-4 * np.random.default_rng(3).standard_normal(500)
-    check(read_moments(x, list("abc")))
+    moments = read_moments(x, list("abc"))
+    check(moments)
+    spread = np.sqrt(np.diag(moments.cov))
+    assert moments.mean[0] > 1e11 * spread[0]
+    assert 1 - 1e-6 < moments.cov[1, 2] / (spread[1] * spread[2]) < 1.0

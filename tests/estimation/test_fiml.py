@@ -158,8 +158,7 @@ def test_the_likelihood_never_falls_on_the_way(model: ht.CGLSCM, seed: int) -> N
     assume(np.isnan(table).any() and (np.isfinite(table).sum(axis=0) > 10).all())
     graph, options = model.graph, Options()
     plan, patterns = make_plan(graph, graph.observed, options), read_patterns(table, graph.observed)
-    if not isinstance(patterns, Patterns):
-        return
+    assert isinstance(patterns, Patterns)
     for finish in (True, False):
         found = fit_incomplete(graph, plan, patterns, options, Settings(finish=finish, max_iter=30))
         assert (np.diff(found.path) > -1e-9 * abs(found.loglik)).all()

@@ -39,6 +39,7 @@ def test_python_runs_as_printed(page: Path, tmp_path: Path, monkeypatch: pytest.
             exec(code, names)
         if block.output is not None:
             assert printed.getvalue() == block.output, f"{name_of(page)}, line {block.line}"
+    assert len(names) > 1, f"{name_of(page)} ran nothing"
     import matplotlib.pyplot as plt
 
     plt.close("all")
@@ -75,7 +76,10 @@ def test_readme_begins_with_the_two_commands() -> None:
 def test_links_between_pages_lead_somewhere() -> None:
     import re
 
+    looked = 0
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+                looked += 1
+    assert looked > 20

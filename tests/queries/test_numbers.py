@@ -117,6 +117,7 @@ def test_answers_of_a_fit_are_numbers() -> None:
         "E[1e60 * y]", "Var[1e30 * y]", "E[y | do(x=1e60)]", "E[y | do(x=1e-60)]", "P(1 < x < 1e308)", "1 / (x ~> y)",
         "P(y > 0 | x > 30)", "E[y] * 1e60 / 1e60", "Corr[1e60 * y, x]",
     )  # fmt: skip
+    answered = 0
     for text in (*TOO_LARGE, *TOO_SMALL, *edges):
         try:
             with warnings.catch_warnings():
@@ -129,3 +130,5 @@ def test_answers_of_a_fit_are_numbers() -> None:
         )
         assert all(np.isfinite(x).all() for x in numbers), text
         assert np.isfinite(interval_of(got)).all() or got.notes, text
+        answered += 1
+    assert answered >= 5

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from halftrek.errors import GraphSyntaxError, QuestionSyntaxError
 from halftrek.graphs import Graph
+from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
 from halftrek.syntax.graphs.notations import Syntax
 
@@ -64,6 +65,6 @@ def test_lavaan_formulas(text: str) -> None:
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_question_texts(text: str) -> None:
     try:
-        parse_question(text)
+        assert isinstance(parse_question(text), Query)
     except QuestionSyntaxError as error:
         points_into(error, text)

@@ -105,9 +105,9 @@ def test_canonical_text_reads_back(seed: int) -> None:
     again = parse_question(str(query))
     if isinstance(query, Distribution) and isinstance(again, Interventional | Counterfactual):
         assert str(again).replace('"', "") == str(query).replace('"', "")  # a simpler type says the same
-        return
-    assert again == query
-    assert _balanced(query.latex)
+    else:
+        assert again == query
+        assert _balanced(query.latex)
 
 
 def _balanced(text: str) -> bool:
