@@ -16,7 +16,7 @@ from halftrek.comparison.groups import NO_INFORMATION
 from halftrek.data.groups import group_reader, read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
 from halftrek.simulation import random_model
-from tests.narrow import grouped, interval_of, se_of
+from tests.narrow import floats, grouped
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 QUESTIONS = [
@@ -83,8 +83,8 @@ def test_every_kind_of_question_as_alone(question: str) -> None:
         answer = fits[key].query(question, level=0.9, interval="delta")
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
-        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(se_of(answer)), rel=1e-5)
-        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(interval_of(answer)), abs=1e-5)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(floats(answer.se)), rel=1e-5)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(floats(answer.interval)), abs=1e-5)
         if answer.distribution is not None:
             assert mine["variance"].to_numpy() == pytest.approx(answer.distribution.variance, abs=1e-6)
             assert mine["outcome"].tolist() == list(map(str, answer.distribution.names))

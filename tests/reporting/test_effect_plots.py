@@ -120,8 +120,8 @@ def test_paths_of_a_decomposition_of_a_fit() -> None:
 def regression(rows: Any, doses: list[float]) -> list[float]:
     """Of the last column on the first, of rows that have both."""
     x, y = np.asarray(rows)[:, [0, -1]].T
-    there = ~np.isnan(x + y)
-    slope, start = np.polyfit(x[there], y[there], 1)
+    known = ~np.isnan(x + y)
+    slope, start = np.polyfit(x[known], y[known], 1)
     return [start + slope * dose for dose in doses]
 
 
@@ -138,8 +138,8 @@ def test_what_is_seen_is_of_the_rows_and_not_of_the_model(holes: bool) -> None:
     assert list(np.asarray(seen.get_ydata())) == pytest.approx(expected)
     model = [fit.model.joint.given({"x": dose}).marginal("y").mean[0] for dose in (-1.0, 1.0)]
     assert abs(np.diff(model)[0] - np.diff(expected)[0]) > 0.1
-    there = ~np.isnan(rows[:, 0] + rows[:, 2])
-    x, y = rows[there][:, [0, 2]].T
+    known = ~np.isnan(rows[:, 0] + rows[:, 2])
+    x, y = rows[known][:, [0, 2]].T
     near = [y[np.abs(x - dose) < 0.1].mean() for dose in np.asarray(means.get_xdata())]
     assert list(np.asarray(means.get_ydata())) == pytest.approx(near, abs=0.5)
     labels = [t.get_text() for t in there(ax.get_legend()).get_texts()]
