@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,13 @@ def there(value: Value | None) -> Value:
     """The value, which is not None."""
     assert value is not None
     return value
+
+
+def some(values: Iterable[Value]) -> list[Value]:
+    """The values, of which there is at least one."""
+    found = list(values)
+    assert found
+    return found
 
 
 def number(value: object) -> float:

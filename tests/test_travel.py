@@ -19,6 +19,7 @@ import pytest
 import halftrek as ht
 from halftrek import errors
 from tests import public_values
+from tests.narrow import some
 from tests.public_values import differences, printed
 
 ROOT = Path(__file__).parents[1]
@@ -73,7 +74,7 @@ def every_error() -> list[errors.HalftrekError]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_errors_say_the_same_afterwards(way: str) -> None:
-    for error in every_error():
+    for error in some(every_error()):
         error.add_note("while fitting")
         back = WAYS[way](error)
         assert type(back) is type(error)

@@ -23,7 +23,7 @@ from halftrek.queries import DirectEffect
 from halftrek.queries.gradients import linearize
 from halftrek.reporting import sensitivity
 from halftrek.simulation import random_graph, random_model
-from tests.narrow import grouped, interval_of, se_of, there
+from tests.narrow import grouped, interval_of, se_of, some, there
 from tests.units import Units, assert_close, without_numbers
 
 CLOSE = 1e-6
@@ -151,7 +151,7 @@ def test_drawn_and_profiled_intervals_follow_the_units(interval: Interval) -> No
     before, after = ht.fit(GRAPHS["front door"], data), ht.fit(GRAPHS["front door"], units.rows(data))
     few: dict[str, Any] = {} if interval == "profile" else {"replicates": 20}
     chosen = QUESTIONS["front door"][:6:5] if interval == "profile" else QUESTIONS["front door"]
-    for question, unit in chosen:
+    for question, unit in some(chosen):
         asked = [fit.query(u.text(question), interval=interval, **few) for u, fit in ((plain, before), (units, after))]
         compare_answers(units, unit, asked[0], asked[1], 10 * CLOSE)
     if interval == "profile":
@@ -325,7 +325,7 @@ def test_counterfactual_tables_follow_the_units() -> None:
                 warnings.simplefilter("error")
                 found.append(fit.counterfactual(pd.DataFrame(u.rows(seen)), do, "y"))
         before, after = found
-        for column in before.columns:
+        for column in some(before.columns):
             shift = units.shift["y"] if column in ("y", "ci_low", "ci_high") else 0.0
             size = abs(before[column]) + before["se"] + 1e-8 * abs(shift) / units.scale["y"]
             assert_close((after[column] - shift) / units.scale["y"], before[column], size, 2 * CLOSE, column)

@@ -16,7 +16,7 @@ from halftrek.comparison.groups import NO_INFORMATION
 from halftrek.data.groups import group_reader, read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
 from halftrek.simulation import random_model
-from tests.narrow import floats, grouped
+from tests.narrow import floats, grouped, some
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 QUESTIONS = [
@@ -79,7 +79,7 @@ def test_every_kind_of_question_as_alone(question: str) -> None:
     frame = table(FRONT_DOOR, groups=2)
     fits = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
     found = fits.query(question, level=0.9, interval="delta")
-    for key in fits:
+    for key in some(fits):
         answer = fits[key].query(question, level=0.9, interval="delta")
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+WALKS = ("combinations", "enumerate", "list", "pairwise", "permutations", "product", "reversed", "sorted", "zip")
 INNER = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 
@@ -41,9 +42,34 @@ class Module:
                     found.update({name.asname or name.name: Module(path, self.root) for name in node.names})
         return found
 
+    @cached_property
+    def full(self) -> set[str]:
+        """Names of constants, and names that are only given values of which one sees that they are not empty."""
+        given: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    given.setdefault(ast.unparse(target), []).append(node.value)
+        return {name for name, values in given.items() if name.isupper() or all(map(_filled, values))}
+
+    def walked(self, over: ast.expr) -> bool:
+        """A loop over this is walked at least once."""
+        match over:
+            case ast.Name(name):
+                return name in self.full or name.isupper()
+            case ast.Subscript(value) | ast.Starred(value):
+                return self.walked(value)
+            case ast.Call(ast.Name("range" | "some")):
+                return True
+            case ast.Call(ast.Name(name), arguments) if name in WALKS:
+                return any(map(self.walked, arguments))
+            case ast.Call(ast.Attribute(value, "items" | "values" | "keys")):
+                return self.walked(value)
+        return _filled(over)
+
     def asserting(self, name: str, above: frozenset[str] = frozenset()) -> bool:
-        """A helper that asserts something wherever it is called."""
-        if name in above:
+        """A helper that asserts something wherever it is called; to narrow a type is not to test a value."""
+        if name in above or self.path.name == "narrow.py":
             return False
         if name in self.functions:
             return self.reached(self.functions[name].body, above | {name})
@@ -63,12 +89,14 @@ class Module:
         return False
 
     def reached(self, body: Iterable[ast.stmt], above: frozenset[str] = frozenset()) -> bool:
-        """Whether every way through the statements meets an assertion; a loop counts as walked at least once."""
+        """Whether every way through the statements meets an assertion."""
         for statement in body:
             match statement:
                 case ast.If(test, then, otherwise):
                     sure = self.asserts(test, above) or (self.reached(then, above) and self.reached(otherwise, above))
-                case ast.For(body=inner) | ast.While(body=inner):
+                case ast.For(iter=over, body=inner):
+                    sure = self.walked(over) and self.reached(inner, above)
+                case ast.While(body=inner):
                     sure = self.reached(inner, above)
                 case ast.With(items, inner):
                     sure = any(self.asserts(item, above) for item in items) or self.reached(inner, above)
@@ -83,6 +111,11 @@ class Module:
             if _leaves(statement):
                 return False
         return False
+
+
+def _filled(value: ast.expr) -> bool:
+    """A list, a tuple or the like that is written down with members."""
+    return bool(getattr(value, "elts", None) or getattr(value, "keys", None))
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

@@ -17,6 +17,7 @@ EMPTY = {
     "inner": "def rest():\n    assert False\nx = 1",
     "refused": "try:\n    read(text)\nexcept ValueError as error:\n    assert 'word' in str(error)",
     "helper": "quiet(1)",
+    "loop": "for x in rows:\n    assert x > 0",
 }
 SURE = {
     "plain": "assert fit.n == 3",
@@ -26,6 +27,8 @@ SURE = {
     "raises": "with pytest.raises(ValueError):\n    read(text)",
     "arrays": "np.testing.assert_allclose(x, y)",
     "helper": "check(1)",
+    "loop": "for k, x in enumerate((1, 2)):\n    assert x > 0",
+    "some": "for x in some(rows):\n    check(x)",
 }
 HELPERS = "def check(x):\n    assert x\n\n\ndef quiet(x):\n    if x:\n        assert x\n\n\n"
 

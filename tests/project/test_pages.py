@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+from tests.narrow import some
 from tests.project.pages import PAGES, ROOT, blocks
 
 with_python = [page for page in PAGES if blocks(page, "python")]
@@ -49,8 +50,8 @@ def test_python_runs_as_printed(page: Path, tmp_path: Path, monkeypatch: pytest.
 def test_commands_run_as_printed(page: Path, tmp_path: Path) -> None:
     """Lines after ``$`` are commands; what stands under one is its output; ``# exit 3`` is its exit code."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for block in blocks(page, "console"):
-        for entry in block.text.split("$ ")[1:]:
+    for block in some(blocks(page, "console")):
+        for entry in some(block.text.split("$ ")[1:]):
             command, _, expected = entry.partition("\n")
             code = int(command.rpartition("# exit ")[2]) if "# exit " in command else 0
             done = subprocess.run(

@@ -22,6 +22,7 @@ from halftrek.models import CGLSCM
 from halftrek.queries import Counterfactual, Potential, evaluate
 from tests.estimation.strategies import models
 from tests.graphs.random_graphs import random_model
+from tests.narrow import some
 
 few = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -114,7 +115,7 @@ def test_fixed_intercepts_count(holes: np.ndarray) -> None:
     model = four()
     known = ht.fit(model.graph, model.sample(200, random_state=1), intercepts={"x2": 2.0})
     found = known.counterfactual(holes[:5], {"x1": 1.0}, "x2")
-    for i, row in enumerate(holes[:5]):
+    for i, row in some(enumerate(holes[:5])):
         unit = dict(zip(model.names, row, strict=True))
         assert found["se"][i] == pytest.approx(known.counterfactual(unit, {"x1": 1.0}, "x2").se, abs=1e-10)
 
@@ -126,7 +127,7 @@ def test_rows_with_missing_values_in_the_fit(holes: np.ndarray) -> None:
     data[rng.random(data.shape) < 0.1] = np.nan
     fit = ht.fit(model.graph, data, missing="fiml")
     found = fit.counterfactual(holes[:6], {"x1": 1.0}, "x4")
-    for i, row in enumerate(holes[:6]):
+    for i, row in some(enumerate(holes[:6])):
         unit = dict(zip(model.names, row, strict=True))
         assert found["se"][i] == pytest.approx(fit.counterfactual(unit, {"x1": 1.0}, "x4").se, rel=1e-6, abs=1e-10)
 

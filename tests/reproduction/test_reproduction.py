@@ -17,7 +17,7 @@ from halftrek.reproduction.comparisons import answer
 from halftrek.reproduction.figure import figure
 from halftrek.reproduction.printed import EXPERIMENTS, FRONT_DOOR, NAPKIN
 from halftrek.reproduction.study import _batch_answers, moments_of
-from tests.narrow import there
+from tests.narrow import some, there
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ class TestThePaper:
     def test_estimates_follow_from_the_printed_matrices_except_one(self) -> None:
         for e in EXPERIMENTS:
             model = e.model(catalog(e.name).model)
-            for q in e.queries:
+            for q in some(e.queries):
                 mean, variance = answer(model, q)
                 assert variance == pytest.approx(q.variance, abs=2e-4)
                 if (e.name, q.cause) == ("napkin", "X1"):
@@ -65,8 +65,8 @@ class TestThePaper:
 
 class TestSmallRun:
     def test_literal_and_exact_with_unit_noise_agree(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
-        for e in small[0].experiments:
-            for c in e.answers:
+        for e in some(small[0].experiments):
+            for c in some(e.answers):
                 assert c.cgl_go == pytest.approx(c.exact_unit, abs=1e-3)
                 assert abs(there(c.exact) - c.original) < 0.25
             assert [c.paper for c in e.answers] == [
@@ -97,9 +97,9 @@ class TestSmallRun:
             assert (spread > 0.02) != agree
 
     def test_accuracy_is_that_of_the_estimates(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
-        for e in small[0].experiments:
+        for e in some(small[0].experiments):
             assert len(e.accuracy) == 8
-            for a in e.accuracy:
+            for a in some(e.accuracy):
                 assert a.used == 25
                 assert a.bias == pytest.approx(a.estimates.mean() - a.truth)
                 assert a.rmse**2 == pytest.approx(np.mean((a.estimates - a.truth) ** 2))
@@ -147,7 +147,7 @@ def test_batch_answers_are_those_of_the_models() -> None:
     model = catalog("napkin").model
     rng = np.random.default_rng(0)
     fitted = fit_batch(model.graph, [moments_of(model, 500, rng) for _ in range(3)])
-    for query in NAPKIN.queries:
+    for query in some(NAPKIN.queries):
         together = _batch_answers(fitted.T, fitted.omega, fitted.mu, model.names, query)
         np.testing.assert_allclose(together, [answer(fitted.model(i), query) for i in range(3)], atol=1e-12)
 

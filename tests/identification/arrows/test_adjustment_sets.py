@@ -6,7 +6,7 @@ from itertools import combinations, islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
@@ -14,6 +14,7 @@ from halftrek.errors import GraphError, QueryError
 from halftrek.graphs import Graph
 from halftrek.identification import adjustment_set, adjustment_sets, single_door_sets
 from tests.graphs.random_graphs import graphs, minimal, random_model, subsets
+from tests.narrow import some
 
 
 def proper_paths(graph: Graph, causes: Sequence[str], outcomes: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -46,7 +47,7 @@ def listed(found: Iterable[Iterable[str]]) -> set[frozenset[str]]:
 @settings(deadline=None, max_examples=120, derandomize=True)
 @given(graphs("abcdef"))
 def test_the_sets_are_those_that_trying_all_subsets_finds(graph: Graph) -> None:
-    for x, y in combinations(graph.topological_order, 2):
+    for x, y in some(combinations(graph.topological_order, 2)):
         found = listed(adjustment_sets(graph, x, y))
         assert found == every_minimal_set(graph, (x,), (y,))
         one = adjustment_set(graph, x, y)
@@ -73,11 +74,15 @@ def slope(model: ht.CGLSCM, x: str, y: str, chosen: Sequence[str]) -> float:
 def test_regressions_on_the_sets_give_the_effects(graph: Graph, seed: int) -> None:
     model = random_model(graph, seed)
     place = model.names.index
+    checked = 0
     for x, y in combinations(graph.topological_order, 2):
         for chosen in adjustment_sets(graph, x, y):
             assert slope(model, x, y, chosen) == pytest.approx(model.B[place(x), place(y)], abs=1e-8)
+            checked += 1
         for chosen in single_door_sets(graph, x, y):
             assert slope(model, x, y, chosen) == pytest.approx(model.T[place(x), place(y)], abs=1e-8)
+            checked += 1
+    assume(checked)
 
 
 def back_doors(count: int) -> Graph:

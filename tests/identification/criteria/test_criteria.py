@@ -17,7 +17,7 @@ from halftrek.queries.types import DirectEffect, TotalEffect
 from tests.identification.local.test_jacobian import reference_graphs
 from tests.identification.samples import constrained_graphs, graphs, random_model
 from tests.identification.test_identify import truth
-from tests.narrow import number, there
+from tests.narrow import number, some, there
 
 NAMES = [f"v{i}" for i in range(6)]
 FDD_3C = Graph([("0", "1"), ("0", "2"), ("0", "3"), ("3", "4")], [("0", i) for i in "1234"])
@@ -105,7 +105,7 @@ def test_one_factor_of_six_variables_and_few_edges() -> None:
     """Barber et al. (2022): every graph with up to three edges is solved; with two edges there are four kinds."""
     pairs = list(combinations(NAMES, 2))
     for size in (1, 2):
-        for directed in combinations(pairs, size):
+        for directed in some(combinations(pairs, size)):
             graph = Graph(directed, latents={"U": NAMES}, observed=NAMES)
             assert len(found(CRITERIA["latent-factor half-trek"](Study(graph).bench, ()))) == size
 

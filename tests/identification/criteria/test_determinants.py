@@ -13,7 +13,7 @@ from halftrek.identification.study import Study
 from halftrek.queries.types import DirectEffect
 from tests.identification.samples import random_model
 from tests.identification.test_identify import truth
-from tests.narrow import there
+from tests.narrow import some, there
 
 # The first is Figure 3(c) of Foygel, Draisma and Drton (2012), identified and out of reach of half-treks.
 GRAPHS = {
@@ -29,7 +29,7 @@ def test_every_coefficient_comes_back(name: str) -> None:
     graph = GRAPHS[name]
     for seed in (1, 2):
         model = random_model(graph, np.random.default_rng(seed))
-        for u, v in graph.directed:
+        for u, v in some(graph.directed):
             verdict = identify(graph, DirectEffect(u, v))
             assert verdict.identified
             assert solve(there(verdict.recipe), model.cov) == pytest.approx(truth(model, verdict.query), rel=1e-6)

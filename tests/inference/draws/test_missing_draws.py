@@ -18,7 +18,7 @@ from halftrek.inference.draws.missing_draws import draw_patterns
 from halftrek.inference.information.incomplete import row_scores
 from halftrek.queries.gradients import linearize
 from halftrek.results.inputs import read_question
-from tests.narrow import interval_of, se_of, there
+from tests.narrow import interval_of, se_of, some, there
 
 GRAPH = "x -> m -> y; m <-> y; x -> z; U -> {m, z}; latent U"
 
@@ -46,7 +46,7 @@ def test_replicates_are_at_their_own_maximum(kind: Kind, graph: str) -> None:
     """Warm or cold, with hidden causes of two or without: the same likelihood and the same coefficients."""
     found = ht.fit(graph, table(300))
     plan = make_plan(found.graph, found.model.names, found.options)
-    for patterns in draw_patterns(found, kind, 4, 3):
+    for patterns in some(draw_patterns(found, kind, 4, 3)):
         again = refit_incomplete(found.graph, plan, patterns, found.options, found.model)
         cold = fit_model(found.graph, patterns)
         assert again is not None

@@ -22,7 +22,7 @@ from halftrek.inference.information.incomplete import parameter_scores, pattern_
 from halftrek.queries import DirectEffect, Interventional, TotalEffect
 from halftrek.queries.gradients import linearize
 from tests.data.test_patterns import by_rows
-from tests.narrow import se_of
+from tests.narrow import se_of, some
 
 CASES = Path(__file__).parents[2] / "reference" / "cases"
 FRONT_DOOR = Graph([("x", "m"), ("m", "y")], [("x", "y")])
@@ -132,7 +132,7 @@ def test_scaled_indices_are_lavaans_and_robust_ones_are_near(name: str) -> None:
     """Of the robust ones several estimates are in use that differ in the third digit; ours and lavaan's are two."""
     theirs = json.loads((CASES.parent / "checks.json").read_text())["holes"][name]
     ours = ht.fit(GRAPHS[name], CASES / f"{name}.csv").measures(robust=True)
-    for key, value in theirs.items():
+    for key, value in some(theirs.items()):
         assert ours[key] == pytest.approx(value, abs=4e-3 if "robust" in key else 1e-4), key
 
 
@@ -203,7 +203,7 @@ def test_removing_a_row_moves_the_answer_as_its_score_says() -> None:
     psi = row_scores(found, linearize(query, found.model).values).values(table - found.moments.mean, found.moments.cov)[
         :, 0
     ]
-    for i in np.argsort(-np.abs(psi))[:3]:
+    for i in some(np.argsort(-np.abs(psi))[:3]):
         rest = ht.fit(FRONT_DOOR, {v: np.delete(c, i) for v, c in data.items()})
         change = rest.model.T[0, 1] * rest.model.T[1, 2] - found.model.T[0, 1] * found.model.T[1, 2]
         assert change == pytest.approx(-psi[i] / 2000, rel=0.05)

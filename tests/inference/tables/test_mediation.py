@@ -13,7 +13,7 @@ from halftrek.data import Moments
 from tests.estimation.test_reference import load, moments_of
 from tests.graphs.random_graphs import random_model
 from tests.inference.tables.test_effects import fit_of, paths_of, product
-from tests.narrow import se_of, there, value_of
+from tests.narrow import se_of, some, there, value_of
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_errors_of_specific_effects_cover_products() -> None:
     fit = ht.fit(graph, np.asarray(random_model(graph, 0).sample(300, random_state=1)), names=graph.observed)
     found = fit.mediation("x", "y")
     edge = {e: fit.query(f"{e[0]} -> {e[1]}") for e in graph.directed}
-    for row in found.specific:
+    for row in some(found.specific):
         (first, second) = (edge[e] for e in pairwise(row.route.split(" -> ")))
         expected = np.hypot(value_of(first) * se_of(second), value_of(second) * se_of(first))
         assert row.se == pytest.approx(expected, rel=1e-6)
