@@ -75,14 +75,14 @@ class Module:
             return self.reached(self.functions[name].body, above | {name})
         return name in self.imported and self.imported[name].asserting(name, above)
 
-    def asserts(self, node: ast.AST, above: frozenset[str]) -> bool:
-        """An assertion, or a call that is one."""
+    def asserts(self, node: ast.AST, above: frozenset[str] = frozenset(), *, assumed: bool = True) -> bool:
+        """An assertion, or a call that is one; what is ``assumed`` is demanded of enough examples by hypothesis."""
         for part in (node, *_own(node)):
             if isinstance(part, ast.Assert):
                 return True
             if isinstance(part, ast.Call):
                 called = ast.unparse(part.func)
-                if called in ("assume", "pytest.raises", "pytest.warns", "pytest.fail"):
+                if called in ("pytest.raises", "pytest.warns", "pytest.fail") or (assumed and called == "assume"):
                     return True
                 if ".testing.assert_" in called or self.asserting(called, above):
                     return True
@@ -137,4 +137,4 @@ def _leaves(node: ast.AST) -> bool:
 
 def empty_tests(module: Module) -> list[str]:
     """Tests that may end without having asserted anything."""
-    return [f.name for f in module.tests if not module.reached(f.body)]
+    return [f.name for f in module.tests if not (module.reached(f.body) and module.asserts(f, assumed=False))]

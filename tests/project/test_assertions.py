@@ -18,11 +18,12 @@ EMPTY = {
     "refused": "try:\n    read(text)\nexcept ValueError as error:\n    assert 'word' in str(error)",
     "helper": "quiet(1)",
     "loop": "for x in rows:\n    assert x > 0",
+    "assumed": "assume(fit.converged)\nfit.summary()",
 }
 SURE = {
     "plain": "assert fit.n == 3",
     "counted": "for x in rows:\n    if x is None:\n        continue\n    seen += 1\nassert seen > 3",
-    "assumed": "assume(fit.converged)\ncompare(fit)",
+    "assumed": "assume(seen)\nif holes:\n    assert fit.n == 3",
     "both ways": "if holes:\n    assert fit.n == 3\nelse:\n    assert fit.n == 4",
     "raises": "with pytest.raises(ValueError):\n    read(text)",
     "arrays": "np.testing.assert_allclose(x, y)",

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _pytest.mark import ParameterSet
 
 from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, real_values, solve
@@ -94,13 +93,10 @@ def test_what_published_criteria_for_latent_factors_leave_open() -> None:
     assert (verdict.status, verdict.degree) == ("identified", 1)
 
 
-def named_graphs() -> Iterator[ParameterSet]:
-    for case in json.loads((REFERENCE / "linear_named.json").read_text())["items"]:
-        if not case.get("cyclic"):
-            yield pytest.param(case, id=case["id"])
+NAMED = [c for c in json.loads((REFERENCE / "linear_named.json").read_text())["items"] if not c.get("cyclic")]
 
 
-@pytest.mark.parametrize("case", list(named_graphs()))
+@pytest.mark.parametrize("case", NAMED, ids=[case["id"] for case in NAMED])
 def test_named_graphs(case: dict[str, Any]) -> None:
     graph = Graph(case["directed"], case["bidirected"], observed=case["nodes"])
     verdicts = identify_all(graph)
