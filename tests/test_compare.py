@@ -10,8 +10,6 @@ from halftrek.comparison.nesting import contained
 from halftrek.errors import DataError, InputError
 from halftrek.simulation import random_model
 
-pytest.importorskip("pandas")
-
 TRUTH = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 ROWS = random_model(TRUTH, random_state=1).sample(2000, random_state=2)
 GRAPHS = {
@@ -25,7 +23,7 @@ GRAPHS = {
 COMPARED = ht.compare(GRAPHS, ROWS, "x ~> y")
 
 
-def test_criteria_are_those_of_each_fit():
+def test_criteria_are_those_of_each_fit() -> None:
     frame = COMPARED.frame.set_index("name")
     for name, graph in GRAPHS.items():
         own = ht.fit(graph, ROWS).measures()
@@ -38,7 +36,7 @@ def test_criteria_are_those_of_each_fit():
     assert frame["weight"].to_numpy() == pytest.approx(raw / raw.sum())
 
 
-def test_nested_pairs_and_their_tests():
+def test_nested_pairs_and_their_tests() -> None:
     tests = COMPARED.tests.set_index(["smaller", "larger"])
     small, large = ht.fit(GRAPHS["no w -> y"], ROWS), ht.fit(TRUTH, ROWS)
     row = tests.loc[("no w -> y", "truth")]
@@ -51,21 +49,21 @@ def test_nested_pairs_and_their_tests():
     assert COMPARED.unrelated == (("no w -> y", "no m -> y"),)
 
 
-def test_models_with_the_same_covariances_under_different_edges_are_found():
+def test_models_with_the_same_covariances_under_different_edges_are_found() -> None:
     """ "truth" and "direct" both say that w and m are independent given x, and nothing else."""
     row = COMPARED.tests.set_index(["smaller", "larger"]).loc[("truth", "direct")]
     assert row["df"] == 0
     assert row["statistic"] == pytest.approx(0.0, abs=1e-5)
 
 
-def test_degrees_of_freedom_of_a_pair_count_what_data_determine():
+def test_degrees_of_freedom_of_a_pair_count_what_data_determine() -> None:
     """The bow has two edges more than "direct" less one, and its model is saturated but for one constraint."""
     row = COMPARED.tests.set_index(["smaller", "larger"]).loc[("truth", "bow")]
     frame = COMPARED.frame.set_index("name")
     assert row["df"] == frame.loc["bow", "parameters"] - frame.loc["truth", "parameters"]
 
 
-def test_the_question_under_each_model():
+def test_the_question_under_each_model() -> None:
     answers = COMPARED.answers.set_index("name")
     own = ht.fit(TRUTH, ROWS).effect("x", "y")
     assert answers.loc["truth", "estimate"] == pytest.approx(own.value)
@@ -74,7 +72,7 @@ def test_the_question_under_each_model():
     assert "not" in answers.loc["bow", "note"]
 
 
-def test_text_fits_the_page_and_says_all():
+def test_text_fits_the_page_and_says_all() -> None:
     text = str(COMPARED)
     assert max(map(len, text.splitlines())) <= 80
     for name in GRAPHS:
@@ -83,13 +81,13 @@ def test_text_fits_the_page_and_says_all():
     assert "x ~> y" in text
 
 
-def test_an_outcome_for_each_of_several():
+def test_an_outcome_for_each_of_several() -> None:
     found = ht.compare({"a": TRUTH, "b": GRAPHS["turned"]}, ROWS, "P(y, m | do(x=1))")
     assert found.answers["outcome"].tolist() == ["y", "m", "y", "m"]
     assert max(map(len, str(found).splitlines())) <= 80
 
 
-def test_fits_may_be_given():
+def test_fits_may_be_given() -> None:
     fits = {name: ht.fit(graph, ROWS) for name, graph in list(GRAPHS.items())[:2]}
     assert (
         ht.compare(fits).frame["loglik"].tolist() == COMPARED.frame.set_index("name").loc[list(fits), "loglik"].tolist()
@@ -97,14 +95,14 @@ def test_fits_may_be_given():
     assert ht.compare(fits).answers.empty
 
 
-def test_different_data_are_warned_of_and_not_tested():
+def test_different_data_are_warned_of_and_not_tested() -> None:
     found = ht.compare({"a": ht.fit(TRUTH, ROWS), "b": ht.fit(GRAPHS["no w -> y"], ROWS[:1000])})
     assert any("different data" in w for w in found.warnings)
     assert found.tests.empty
     assert "different data" in str(found)
 
 
-def test_different_data_with_holes_are_told_from_the_same():
+def test_different_data_with_holes_are_told_from_the_same() -> None:
     """As many rows, the same holes, other values; the same rows with variables in another order are the same."""
     holed = {v: np.array(ROWS[:300, i]) for i, v in enumerate(TRUTH.observed)}
     holed["x"][::3] = np.nan
@@ -117,7 +115,7 @@ def test_different_data_with_holes_are_told_from_the_same():
     )
 
 
-def test_refusals_name_the_fix():
+def test_refusals_name_the_fix() -> None:
     with pytest.raises(DataError, match="different observed variables"):
         ht.compare({"a": TRUTH, "b": "x -> y; w -> y"}, ROWS)
     with pytest.raises(InputError, match="give data"):
@@ -139,7 +137,7 @@ def test_refusals_name_the_fix():
         ("a <-> b <-> c <-> d <-> a; a <-> c; b <-> d", "latent f; f -> {a, b, c, d}", False),
     ],
 )
-def test_containment_by_edges_and_by_covariances(small, large, inside):
+def test_containment_by_edges_and_by_covariances(small: str, large: str, inside: bool) -> None:
     graph = ht.graph(large)
     data = random_model(ht.graph(small) if inside else graph, random_state=5).sample(500, random_state=6)
     assert contained(ht.fit(small, data), ht.fit(graph, data)) is inside

@@ -27,7 +27,7 @@ MOMENTS = ht.moments(ROWS)
 HOLED = ROWS.mask(RNG.random(ROWS.shape) < 0.2)
 FIT = ht.fit(TEXT, ROWS)
 IN_CLUSTERS = ht.fit(TEXT, ROWS, cluster=np.arange(60) // 6)
-COV = {"cov": MOMENTS.cov, "n": 60, "names": MOMENTS.names}
+COV: dict[str, Any] = {"cov": MOMENTS.cov, "n": 60, "names": MOMENTS.names}
 UNIT = {"x": 0.2, "y": 1.0}
 
 

@@ -1,6 +1,8 @@
 """What the text of a graph says and the graph does not hold: a warning where it is read, and a note of the graph."""
 
 import pickle
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,15 +10,16 @@ import pytest
 import halftrek as ht
 
 
-def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_read(tmp_path):
+def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_read(tmp_path: Path) -> None:
     text = "m ~ a*x\ny ~ b*x\nab := a*b"
     (tmp_path / "model.lavaan").write_text(text)
-    for read in (
+    ways: tuple[Callable[[], ht.Graph], ...] = (
         lambda: ht.graph(text),
         lambda: ht.graph(tmp_path / "model.lavaan"),
         lambda: ht.identify(text, "x ~> y").graph,
         lambda: ht.fit(text, cov=np.eye(3), n=10).graph,
-    ):
+    )
+    for read in ways:
         with pytest.warns(ht.HalftrekWarning) as told:
             graph = read()
         assert [note.code for note in graph.notes] == ["lavaan definitions", "lavaan outcomes"]

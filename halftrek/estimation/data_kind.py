@@ -6,22 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 from halftrek.data import Moments, Patterns
-from halftrek.estimation.fit import Fit, fit
+from halftrek.estimation.fit import Fitted, fit
 from halftrek.graphs import Graph
 
 
-def data_of(fitted: Fit) -> Moments | Patterns:
+def data_of(fitted: Fitted) -> Moments | Patterns:
     """What was read: moments, or patterns where values are missing (the fit's moments are then expected ones)."""
     return fitted.moments if fitted.patterns is None else fitted.patterns
 
 
-def patterns_behind(fitted: Fit) -> Patterns:
+def patterns_behind(fitted: Fitted) -> Patterns:
     """The patterns of a fit that is known to have missing values."""
     data = data_of(fitted)
     assert isinstance(data, Patterns)  # asked for only where values are missing
     return data
 
 
-def refit(fitted: Fit, graph: Graph, **options: Any) -> Fit:
+def refit(fitted: Fitted, graph: Graph, **options: Any) -> Fitted:
     """The same rows with another graph, or with other options."""
     return replace(fit(graph, data_of(fitted), **options), rows=fitted.rows, frame=fitted.frame)

@@ -63,9 +63,6 @@ class Fitted(Portable):
         return f"<Fit of {size}: log-likelihood {self.loglik:.4f}, {self.status.code}>"
 
 
-Fit = Fitted
-
-
 def fit(
     graph: Graph,
     moments: Moments | Patterns,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.information import Kind, district_information
@@ -20,7 +20,7 @@ from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 
 
-def standard_errors(fit: Fit, query: Query, *, information: Kind | None = None) -> tuple[Floats, Floats]:
+def standard_errors(fit: Fitted, query: Query, *, information: Kind | None = None) -> tuple[Floats, Floats]:
     """Standard errors of an answer's values and of its variances; nan where the data do not determine them.
 
     By default the information is the expected one, with missing values the observed one.
@@ -30,14 +30,14 @@ def standard_errors(fit: Fit, query: Query, *, information: Kind | None = None) 
     return errors[: len(found.values)], errors[len(found.values) :]
 
 
-def gradient_variances(fit: Fit, gradients: Sequence[Gradient], information: Kind) -> Floats:
+def gradient_variances(fit: Fitted, gradients: Sequence[Gradient], information: Kind) -> Floats:
     """Asymptotic variances, times n, of numbers with these gradients."""
     parts = district_variances(fit, gradients, information)
     return np.asarray(np.sum([spread for _, spread in parts], axis=0)) if parts else np.zeros(len(gradients))
 
 
 def district_variances(
-    fit: Fit, gradients: Sequence[Gradient], information: Kind
+    fit: Fitted, gradients: Sequence[Gradient], information: Kind
 ) -> list[tuple[tuple[int, ...], Floats]]:
     """What each district adds to the asymptotic variances, times n: its variables, and a number for each gradient.
 
@@ -65,7 +65,7 @@ def district_variances(
     return list(found.items())
 
 
-def _edges(fit: Fit) -> Flags:
+def _edges(fit: Fitted) -> Flags:
     """Which coefficients there are: a gradient may have entries where the graph has no edge."""
     place = {v: i for i, v in enumerate(fit.model.names)}
     found = np.zeros((len(place), len(place)), dtype=bool)
@@ -74,7 +74,9 @@ def _edges(fit: Fit) -> Flags:
     return found
 
 
-def _plain_variances(fit: Fit, plan: Plan, gradients: Sequence[Gradient], used: Flags) -> dict[tuple[int, ...], Floats]:
+def _plain_variances(
+    fit: Fitted, plan: Plan, gradients: Sequence[Gradient], used: Flags
+) -> dict[tuple[int, ...], Floats]:
     """The districts that can be looked at quickly."""
     found = {}
     for task in plan.every_task:
@@ -85,7 +87,7 @@ def _plain_variances(fit: Fit, plan: Plan, gradients: Sequence[Gradient], used: 
     return found
 
 
-def with_intercepts(fit: Fit, gradient: Gradient) -> tuple[Gradient, Floats]:
+def with_intercepts(fit: Fitted, gradient: Gradient) -> tuple[Gradient, Floats]:
     """The gradient where some intercepts are fixed, and its part in the others; otherwise as it is.
 
     Means are then no longer free: they move with the intercepts, ``m = B'mu``, and T moves them too.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.how import How
 from halftrek.inference.intervals import Estimate, kind_of
 from halftrek.models import Gaussian
@@ -13,7 +13,7 @@ from halftrek.queries import Query
 __all__ = ["Estimate", "How", "estimate"]
 
 
-def estimate(fit: Fit, query: Query, result: float | Gaussian, how: How | None = None) -> Estimate:
+def estimate(fit: Fitted, query: Query, result: float | Gaussian, how: How | None = None) -> Estimate:
     """The uncertainty of a fitted model's answer ``result``."""
     how = How() if how is None else how
     if isinstance(result, Gaussian):

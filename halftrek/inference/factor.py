@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.arrays import Flags, Floats
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
@@ -119,19 +119,19 @@ def _weighted(weights: Floats, lines: Floats) -> Floats:
 Pieces = Slopes | Iterable[Slopes]  # gradients may come in pieces, so that many need little memory
 
 
-def expected_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
+def expected_factor(fit: Fitted, slopes: Pieces, how: How) -> Factor:
     """From the information, with the normal quantile."""
     found = kind_of_data(fit).columns(fit, list(_pieces(slopes)), how.information, how.level)
     return Factor.with_quantile(found.spread, how.quantile, found.open)
 
 
-def student_factor(fit: Fit, slopes: Pieces, how: How) -> Factor:
+def student_factor(fit: Fitted, slopes: Pieces, how: How) -> Factor:
     """From the observed information, with residual degrees of freedom and quantiles of Student's t."""
     found = kind_of_data(fit).columns(fit, list(_pieces(slopes)), "observed", how.level)
     return Factor(found.grown, _times(found.grown, found.quantile), found.open)
 
 
-def suited_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool) -> Factor:
+def suited_factor(fit: Fitted, slopes: Pieces, how: How, *, together: bool) -> Factor:
     """As the first where rows are plenty and as the second where they are few, answer by answer.
 
     ``together``: one and the same for all, for what is made of several answers.
@@ -164,7 +164,7 @@ def _chosen(first: Flags, one: Factor, other: Factor) -> Factor:
     return Factor(spread, reach, tuple(open_parts))
 
 
-def joint_factor(fit: Fit, slopes: Pieces, how: How, *, together: bool = True) -> Factor:
+def joint_factor(fit: Fitted, slopes: Pieces, how: How, *, together: bool = True) -> Factor:
     """The factor of answers with these gradients, by the kind of interval asked for; none: what suits the rows."""
     from halftrek.inference.intervals import kind_of
 
@@ -191,7 +191,7 @@ class Columns:
     open: tuple[tuple[Floats, Floats], ...]
 
 
-def district_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+def district_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level: float) -> Columns:
     """How numbers with these gradients vary, where moments are complete: district by district."""
     blocks = list(district_information(fit, information))
     parts = [_pulled(fit, piece, blocks) for piece in pieces]
@@ -221,7 +221,7 @@ def _times(lines: Floats, factors: Floats) -> Floats:
         return np.where(lines == 0.0, 0.0, lines * factors)
 
 
-def whole_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+def whole_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level: float) -> Columns:
     """With missing values districts are not separate: all parameters at once."""
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
@@ -236,7 +236,7 @@ def whole_columns(fit: Fit, pieces: list[Slopes], information: Kind, level: floa
     return Columns(spread, _times(spread, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
 
 
-def row_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
+def row_factor(fit: Fitted, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
     """The sandwich: what rows (or clusters) contribute to each answer, brought to a triangle block by block."""
     rows_needed(fit, 'interval="robust"')
     forms = [kind_of_data(fit).row_scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
@@ -254,7 +254,7 @@ def row_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Fl
     return triangle.T / fit.n, open_parts
 
 
-def moment_factor(fit: Fit, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
+def moment_factor(fit: Fitted, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
     """The sandwich from moments alone: normal rows whose covariance is that of the data, not the model's."""
     forms = [influence(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     covariance = forms_covariance(forms, fit.moments.cov)
@@ -270,7 +270,7 @@ def _leaks(unknown: Floats, whole: Floats) -> Floats:
     return np.asarray(np.abs(unknown).max(axis=1, initial=0.0) > LEAK * size)
 
 
-def _pulled(fit: Fit, slopes: Slopes, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
+def _pulled(fit: Fitted, slopes: Slopes, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
     """What is left to the errors' means, and the gradients in each district's free parameters."""
     T, errors = slopes.T, slopes.mean @ fit.model.B.T
     intercepts = np.zeros_like(errors)

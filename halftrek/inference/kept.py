@@ -7,19 +7,19 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.memory import remembered
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def kept(function: Callable[Concatenate[Fit, P], R]) -> Callable[Concatenate[Fit, P], R]:
+def kept(function: Callable[Concatenate[Fitted, P], R]) -> Callable[Concatenate[Fitted, P], R]:
     """A function of a fit (and of a few plain options) that is computed once."""
-    results: WeakKeyDictionary[Fit, dict[Hashable, Any]] = WeakKeyDictionary()
+    results: WeakKeyDictionary[Fitted, dict[Hashable, Any]] = WeakKeyDictionary()
 
     @wraps(function)
-    def remembering(fit: Fit, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def remembering(fit: Fitted, /, *args: P.args, **kwargs: P.kwargs) -> R:
         key = (args, tuple(sorted(kwargs.items())))
         # two threads may both work it out, and then both have the same
         return remembered(results.setdefault(fit, {}), key, lambda: function(fit, *args, **kwargs))

@@ -15,8 +15,8 @@ from halftrek.reporting.tables import Cell, count, number
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
-    from halftrek.estimation.fit import Fit
     from halftrek.inference import Parameter
+    from halftrek.results.fit import Fit
 
 _MANY = 40  # lines of a table
 _TITLES = {"~": "Effects", "=~": "Loadings of hidden causes", "~~": "Covariances of the errors"}

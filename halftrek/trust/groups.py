@@ -14,8 +14,8 @@ import numpy as np
 
 from halftrek import identification
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import Fit
-from halftrek.estimation.many.groups import PIECE, GroupFits
+from halftrek.estimation import Fitted
+from halftrek.estimation.many.groups import PIECE, FittedGroups
 from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.measures import counted
@@ -56,7 +56,7 @@ class GroupAnswers:
         return GroupAnswers(numbers, numbers.copy(), ends, none, tuple([] for _ in range(groups)))
 
 
-def judged_groups(fits: GroupFits, query: Query, outcomes: int, how: How) -> GroupAnswers:
+def judged_groups(fits: FittedGroups, query: Query, outcomes: int, how: How) -> GroupAnswers:
     """The answers of all groups that could be fitted; ``outcomes`` is how many a distribution has, 0 for an effect.
 
     Where no interval is asked for, the one that suits the rows of each group.
@@ -92,7 +92,7 @@ class Suspect:
         return [*weak, *([note("misfit", p=self.chance)] if self.chance < REJECTED else [])]
 
 
-def _look_closer(fits: GroupFits, query: Query, whole: Ints, how: How, found: GroupAnswers) -> None:
+def _look_closer(fits: FittedGroups, query: Query, whole: Ints, how: How, found: GroupAnswers) -> None:
     """Give suspects the interval that their own fit would give; beyond the worst ones, a word."""
     suspects = sorted([*_of_complete(fits, query, whole), *_of_holed(fits, query)], key=lambda s: s.worst_first)
     if not suspects:
@@ -113,7 +113,7 @@ def _look_closer(fits: GroupFits, query: Query, whole: Ints, how: How, found: Gr
             found.notes[one.place].extend(one.notes)
 
 
-def _of_complete(fits: GroupFits, query: Query, whole: Ints) -> list[Suspect]:
+def _of_complete(fits: FittedGroups, query: Query, whole: Ints) -> list[Suspect]:
     """Suspects among groups without holes, in one array program."""
     found = []
     for start in range(0, len(whole), PIECE):
@@ -126,7 +126,7 @@ def _of_complete(fits: GroupFits, query: Query, whole: Ints) -> list[Suspect]:
     return found
 
 
-def _of_holed(fits: GroupFits, query: Query) -> list[Suspect]:
+def _of_holed(fits: FittedGroups, query: Query) -> list[Suspect]:
     found = []
     for i, fit in fits.holed.items():  # those that only fit badly keep their interval: a saved one has no rows to ask
         F = float(strengths(fit, linearize(query, fit.model).values).min(initial=np.inf))
@@ -137,7 +137,7 @@ def _of_holed(fits: GroupFits, query: Query) -> list[Suspect]:
     return found
 
 
-def _chances(fits: GroupFits, rows: Ints) -> Floats:
+def _chances(fits: FittedGroups, rows: Ints) -> Floats:
     """Of each group, the p-value of the overall test; 1 where there is nothing to test, or too few rows to test it."""
     chance = np.ones(len(rows))
     usable = fits.batch.converged[rows] & ~np.isnan(fits.batch.loglik[rows])
@@ -158,7 +158,7 @@ def _chances(fits: GroupFits, rows: Ints) -> Floats:
     return chance
 
 
-def _complete(fits: GroupFits, query: Query, rows: Ints, how: How, found: GroupAnswers) -> None:
+def _complete(fits: FittedGroups, query: Query, rows: Ints, how: How, found: GroupAnswers) -> None:
     """Groups without holes, in one array program."""
     n, batch = fits.groups.n, fits.batch
     usual = batch_estimate(batch.take(rows), fits.options, query, n[rows])
@@ -181,7 +181,7 @@ def _complete(fits: GroupFits, query: Query, rows: Ints, how: How, found: GroupA
     found.ends[rows] = np.stack([usual.values - reach, usual.values + reach], axis=2)
 
 
-def group_support(fits: GroupFits, found: BatchEstimate, n: Floats) -> list[Support]:
+def group_support(fits: FittedGroups, found: BatchEstimate, n: Floats) -> list[Support]:
     """What answers of complete groups rest on: of each value, a line for each group and a column for each district."""
     sizes = equation_sizes(make_plan(fits.graph, fits.batch.names, fits.options))
     parameters = np.array([sizes[d] for d in found.districts], dtype=float)
@@ -197,7 +197,7 @@ def _joined(rests: Sequence[Support]) -> Support:
     )  # fmt: skip
 
 
-def _alone(fit: Fit, query: Query, i: int, how: How, found: GroupAnswers) -> None:
+def _alone(fit: Fitted, query: Query, i: int, how: How, found: GroupAnswers) -> None:
     """One group with missing values."""
     rests = rests_of(fit, query)
     usual = how.interval is not None or bool(rests.plenty(how.level).all())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
 from halftrek.inference.evidence.evidence import Support, support
@@ -50,7 +50,7 @@ class Judged:
 
 
 @kept
-def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
+def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
     """The uncertainty of an answer, by the kind of interval asked for or else the one that suits it."""
     rests = rests_of(fit, query)
     chosen = suited(fit, query, how, rests)
@@ -60,14 +60,14 @@ def judge(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, ho
     return replace(found, notes=(*found.notes, *misfit_notes(fit, query, chosen)))
 
 
-def judge_line(fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
+def judge_line(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
     """The same for a line of a table, without what else there is to say of a wrong graph."""
     rests = rests_of(fit, query)
     return _sure(fit, query, result, verdict, how, suited(fit, query, how, rests), rests)
 
 
 def _sure(
-    fit: Fit, query: Query, result: float | Gaussian, verdict: Verdict, how: How, chosen: How, rests: Support
+    fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How, chosen: How, rests: Support
 ) -> Judged:
     """An estimate by the chosen kind of interval, or by the likelihood where that is the better guide."""
     found = estimate(fit, query, result, chosen)
@@ -88,7 +88,7 @@ def _sure(
     return Judged(found, (*_said(fit, query, rests, chosen), *found.notes))
 
 
-def _without_errors(fit: Fit, query: Query, result: float | Gaussian, found: Estimate, how: How) -> Judged:
+def _without_errors(fit: Fitted, query: Query, result: float | Gaussian, found: Estimate, how: How) -> Judged:
     """Where the information is singular at the estimates the likelihood still says which values the data exclude."""
     nothing = note("no information")
     if how.interval is None:
@@ -98,12 +98,12 @@ def _without_errors(fit: Fit, query: Query, result: float | Gaussian, found: Est
     return Judged(found, (nothing, *found.notes))
 
 
-def rests_of(fit: Fit, query: Query) -> Support:
+def rests_of(fit: Fitted, query: Query) -> Support:
     """What the values of an answer rest on."""
     return support(fit, linearize(query, fit.model).values)
 
 
-def suited(fit: Fit, query: Query, how: How, rests: Support) -> How:
+def suited(fit: Fitted, query: Query, how: How, rests: Support) -> How:
     """The options with a kind of interval that suits the rows and the question; one that was asked for stays."""
     if how.interval is not None:
         return how
@@ -116,7 +116,7 @@ def suited(fit: Fit, query: Query, how: How, rests: Support) -> How:
     return replace(how, interval=kind)
 
 
-def rows_kind(fit: Fit, how: How, query: Query | None = None) -> Interval:
+def rows_kind(fit: Fitted, how: How, query: Query | None = None) -> Interval:
     """The kind of interval that suits a fit's rows: by cluster, by their weights, for a wrong model, or the usual.
 
     Without a query: for a table of the whole fit.
@@ -131,7 +131,7 @@ def rows_kind(fit: Fit, how: How, query: Query | None = None) -> Interval:
     return "delta"
 
 
-def table_how(fit: Fit, how: How) -> How:
+def table_how(fit: Fitted, how: How) -> How:
     """The same for a table, of which each line takes its own: None stays None where the rows are as they should be."""
     if how.interval is not None:
         return how
@@ -148,7 +148,7 @@ def has_kinks(query: Query) -> bool:
     return any(isinstance(t, Probability) and bool(t.case.events) for t in terms)
 
 
-def _said(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
+def _said(fit: Fitted, query: Query, rests: Support, how: How) -> list[Note]:
     """Which interval it is, where it is not the usual one."""
     if not kind_of(how).counts_rows(fit) and (lost := left_out(fit, query)):
         return list(lost)
@@ -177,7 +177,7 @@ def few_rows(rests: Support, level: float) -> list[Note]:
     return [note("few rows", rows=float(rows[at]), parameters=float(parameters[at]), free=left)]
 
 
-def _asked_for(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
+def _asked_for(fit: Fitted, query: Query, rests: Support, how: How) -> list[Note]:
     """What speaks against the kind of interval that was asked for."""
     kind, notes = kind_of(how), []
     if is_clustered(fit) and not kind.counts_clusters:
@@ -194,7 +194,7 @@ def _asked_for(fit: Fit, query: Query, rests: Support, how: How) -> list[Note]:
 
 
 def doubt_of(
-    fit: Fit,
+    fit: Fitted,
     query: Query,
     result: float | Gaussian,
     verdict: Verdict,

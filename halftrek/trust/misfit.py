@@ -17,7 +17,7 @@ import numpy as np
 
 from halftrek import identification
 from halftrek.errors import HalftrekError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.plan import make_plan
@@ -60,7 +60,7 @@ class Misfit:
         return self.p < REJECTED
 
 
-def rejected(fit: Fit, query: Query | None = None) -> Misfit | None:
+def rejected(fit: Fitted, query: Query | None = None) -> Misfit | None:
     """The test, if the data contradict the graph (of a large one, the part before the answer)."""
     tested = fit if query is None or len(fit.graph) <= LARGE else _before(fit, frozenset(variables_of(query)))
     if tested is None or len(tested.graph) > TOO_LARGE:
@@ -70,7 +70,7 @@ def rejected(fit: Fit, query: Query | None = None) -> Misfit | None:
 
 
 @kept
-def misfit(fit: Fit) -> Misfit | None:
+def misfit(fit: Fitted) -> Misfit | None:
     """The overall test of a fit; None where there is nothing to test, or too few rows to test it."""
     if not fit.converged or fit.method != "em" or not counted(fit)[1]:
         return None
@@ -91,7 +91,7 @@ def misfit(fit: Fit) -> Misfit | None:
 
 
 @kept
-def _before(fit: Fit, variables: frozenset[str]) -> Fit | None:
+def _before(fit: Fitted, variables: frozenset[str]) -> Fitted | None:
     """The model of some variables and all their causes, fitted alone; None for a fit that cannot be made again."""
     if fit.method != "em" or fit.options.noise or fit.options.intercepts or fit.graph.restrictions:
         return None
@@ -124,7 +124,7 @@ class FewRows:
         return float(gammaincc(shape, shape * chi2 / (self.factor * df)))
 
 
-def few_rows(fit: Fit, rows: float) -> FewRows | None:
+def few_rows(fit: Fitted, rows: float) -> FewRows | None:
     """By how much the statistic is too large, and spreads too far; None for fewer rows than it takes."""
     from scipy.special import polygamma, psi
 
@@ -147,7 +147,7 @@ def few_rows(fit: Fit, rows: float) -> FewRows | None:
     return FewRows(max(1.0, mean / restrictions), max(1.0, variance / (2.0 * restrictions)))
 
 
-def misfit_notes(fit: Fit, query: Query, how: How) -> tuple[Note, ...]:
+def misfit_notes(fit: Fitted, query: Query, how: How) -> tuple[Note, ...]:
     """What to say beside an answer of a model that the data reject; nothing if they do not.
 
     Even where the overall test is passed, a single restriction may be rejected that moves this answer a lot, an
@@ -180,14 +180,14 @@ def _named(against: Sequence[Contradiction]) -> Contradiction:
     return next((row for row in same if row.independence), first)
 
 
-def _contradicted(fit: Fit, query: Query) -> Sequence[Contradiction]:
+def _contradicted(fit: Fitted, query: Query) -> Sequence[Contradiction]:
     try:
         return contradictions(fit, query, level=0.05)
     except (HalftrekError, np.linalg.LinAlgError):
         return ()
 
 
-def _without(fit: Fit, query: Query, row: Contradiction, how: How) -> tuple[Note, ...]:
+def _without(fit: Fitted, query: Query, row: Contradiction, how: How) -> tuple[Note, ...]:
     """The answer without the contradicted restriction, where the graph still determines it."""
     try:
         wider = relaxed(fit, row.edge)

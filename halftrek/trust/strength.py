@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep
 from halftrek.identification.recipes.recipe_slopes import Sloped, slopes_of
@@ -42,7 +42,7 @@ class Strength:
         return note(code, F=self.F, strong=STRONG, rows=", ".join(self.rows), columns=", ".join(self.columns))
 
 
-def weakest_step(fit: Fit, query: Query, verdict: Verdict, error: float) -> Strength | None:
+def weakest_step(fit: Fitted, query: Query, verdict: Verdict, error: float) -> Strength | None:
     """The weakest division in the formula that identifies an effect; None if it divides by no such thing.
 
     Where the model says more than the formula uses (further instruments), strength grows as the variance shrinks.
@@ -64,7 +64,7 @@ def weakest_step(fit: Fit, query: Query, verdict: Verdict, error: float) -> Stre
     return weakest
 
 
-def _strength(fit: Fit, sloped: Sloped, step: Step) -> Strength | None:
+def _strength(fit: Fitted, sloped: Sloped, step: Step) -> Strength | None:
     if isinstance(step, SumStep) and step.divisor is not None:
         value, slope = sloped.values[step.divisor], sloped.slopes[step.divisor]
         return Strength(_as_F(_spread(fit, slope, sloped.sigma) / value**2, fit.n, 1) if value else 0.0)
@@ -89,7 +89,7 @@ def _as_F(spread: float, n: float, rows: int) -> float:
     return float(max(n - 1.0 - rows, 1.0) * share / (1.0 - 2.0 * share)) if share < 0.5 else float("inf")
 
 
-def _spread(fit: Fit, slope: Floats, sigma: Floats) -> float:
+def _spread(fit: Fitted, slope: Floats, sigma: Floats) -> float:
     """Variance, times n, of a number with this slope in the covariance: of normal rows, or of rows as they are.
 
     These are looked at where they are in clusters or have sampling weights.
@@ -108,7 +108,7 @@ def _named(combinations: Sequence[Combination]) -> set[str]:
     return {v for c in combinations for v in (c.variable, *(w for w, _ in c.minus))}
 
 
-def _rows_of(fit: Fit, recipe: Recipe) -> float:
+def _rows_of(fit: Fitted, recipe: Recipe) -> float:
     """The fewest rows that a linear step of the recipe has."""
     steps = [s for s in recipe.steps if isinstance(s, LinearStep)]
     sets = [_named((*s.rows, *s.columns, s.target)) for s in steps]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halftrek import identification
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.evidence.few_valued import probabilities
@@ -37,7 +37,7 @@ Line = TypeVar("Line", Effect, Share, Route)
 Edges = set[tuple[str, str]]
 
 
-def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str, Any]:
+def judged_columns(fit: Fitted, how: How | None = None, **options: Any) -> dict[str, Any]:
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     found = parameter_columns(fit, table_how(fit, how))
@@ -62,14 +62,14 @@ def judged_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str
     return {**found, "ci_low": low, "ci_high": high, "note": notes}
 
 
-def judged_parameters(fit: Fit, how: How | None = None, **options: Any) -> list[Parameter]:
+def judged_parameters(fit: Fitted, how: How | None = None, **options: Any) -> list[Parameter]:
     """The same, a value for each parameter."""
     found = judged_columns(fit, how, **options)
     columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]
     return [Parameter(*row) for row in zip(*columns, strict=True)]
 
 
-def judged_effects(fit: Fit, rows: Sequence[Effect], how: How) -> list[Effect]:
+def judged_effects(fit: Fitted, rows: Sequence[Effect], how: How) -> list[Effect]:
     """Lines of effects with what speaks against their intervals."""
     marked = _judged_lines(
         fit, rows, [_query(row) for row in rows], lambda i: [_between(fit, rows[i].cause, rows[i].effect)], how
@@ -79,7 +79,7 @@ def judged_effects(fit: Fit, rows: Sequence[Effect], how: How) -> list[Effect]:
     return [_noted(row, [*wrong, *said.get(row.effect, ()), *everywhere]) if row.se > 0.0 else row for row in marked]
 
 
-def judged_decomposition(fit: Fit, found: Decomposition, how: How) -> Decomposition:
+def judged_decomposition(fit: Fitted, found: Decomposition, how: How) -> Decomposition:
     """The same for a total effect path by path."""
     parts: list[PathSum | None] = [None, *found.asked, *[None] * (len(found.rows) - len(found.asked))]
     queries = [TotalEffect(found.cause, found.effect), *(None if part is None else part.query for part in parts[1:])]
@@ -92,7 +92,7 @@ def judged_decomposition(fit: Fit, found: Decomposition, how: How) -> Decomposit
     return replace(found, rows=tuple(rest), total=_noted(first, _misfit(fit, how)))
 
 
-def judged_mediation(fit: Fit, found: Mediation, how: How) -> Mediation:
+def judged_mediation(fit: Fitted, found: Mediation, how: How) -> Mediation:
     """The same for a total effect split at mediators."""
     queries = [part.query for part in found.asked]
     rows = _judged_lines(fit, found.rows, queries, lambda i: _used(fit, found.asked[i]), how)
@@ -101,7 +101,7 @@ def judged_mediation(fit: Fit, found: Mediation, how: How) -> Mediation:
     return replace(found, rows=tuple(rows), notes=(*found.notes, *ratio, *_misfit(fit, how)))
 
 
-def unit_notes(fit: Fit, held: Collection[str], outcomes: Sequence[str], how: How) -> list[Note]:
+def unit_notes(fit: Fitted, held: Collection[str], outcomes: Sequence[str], how: How) -> list[Note]:
     """What speaks against the intervals of a table of units, of which none has a question of its own.
 
     That a likelihood is no parabola speaks for another interval, which a table of units cannot have; it does not
@@ -113,7 +113,7 @@ def unit_notes(fit: Fit, held: Collection[str], outcomes: Sequence[str], how: Ho
 
 
 def _judged_lines(
-    fit: Fit, rows: Sequence[Line], queries: Sequence[Query | None], ways: Callable[[int], list[Edges]], how: How
+    fit: Fitted, rows: Sequence[Line], queries: Sequence[Query | None], ways: Callable[[int], list[Edges]], how: How
 ) -> list[Line]:
     """Lines with a better interval where there is one, else with what speaks against theirs.
 
@@ -165,12 +165,12 @@ def _noted(row: Line, notes: Sequence[Note]) -> Line:
     return replace(row, note="; ".join(filter(None, (row.note, in_short(notes))))) if notes else row
 
 
-def _used(fit: Fit, part: PathSum) -> list[Edges]:
+def _used(fit: Fitted, part: PathSum) -> list[Edges]:
     """The edges on the paths of an effect, for each form of it."""
     return [{edge for _, legs in form for one in legs for edge in edges_of(fit.graph, one)} for form in part.forms]
 
 
-def _between(fit: Fit, cause: str, effect: str) -> Edges:
+def _between(fit: Fitted, cause: str, effect: str) -> Edges:
     """The edges on any path from one variable to another."""
     inside = fit.graph.descendants(cause) & fit.graph.ancestors([effect])
     return {(u, v) for u, v in fit.graph.directed if u in inside and v in inside}
@@ -202,7 +202,7 @@ class Better:
 
 
 @kept
-def _from_likelihood(fit: Fit, query: Query, doubt: Note, how: How) -> Better | None:
+def _from_likelihood(fit: Fitted, query: Query, doubt: Note, how: How) -> Better | None:
     """From the likelihood, where nobody asked for a kind of interval and the likelihood is that of the rows."""
     if table_how(fit, how).interval is not None:
         return None
@@ -214,13 +214,13 @@ def _from_likelihood(fit: Fit, query: Query, doubt: Note, how: How) -> Better | 
     return Better((low, high), note("profile line") if weak is None else note("profile line, weak", F=weak))
 
 
-def _misfit(fit: Fit, how: How) -> list[Note]:
+def _misfit(fit: Fitted, how: How) -> list[Note]:
     """A word for every line where the data reject the model, unless the user chose the interval."""
     found = rejected(fit) if how.interval is None and len(fit.graph) <= LARGE else None
     return [] if found is None else [note("misfit", p=found.p)]
 
 
-def _about_rows(fit: Fit, how: How) -> tuple[dict[str, tuple[Note, ...]], tuple[Note, ...]]:
+def _about_rows(fit: Fitted, how: How) -> tuple[dict[str, tuple[Note, ...]], tuple[Note, ...]]:
     """What lines on a 0/1 outcome say of it, and all lines of weights, where their intervals do not allow for them."""
     words = probabilities(fit)
     if kind_of(table_how(fit, how)).counts_rows(fit):
@@ -244,7 +244,7 @@ def _query(row: Effect) -> Query | None:
 
 
 @kept
-def edge_doubts(fit: Fit, choosing: bool = False) -> dict[tuple[str, str], Note]:
+def edge_doubts(fit: Fitted, choosing: bool = False) -> dict[tuple[str, str], Note]:
     """What speaks against the interval of an edge's weight, for the edges that something does."""
     names = fit.model.names
     edges = [(u, v) for u, v in fit.graph.directed if u in names and v in names]
@@ -258,7 +258,7 @@ def edge_doubts(fit: Fit, choosing: bool = False) -> dict[tuple[str, str], Note]
     return found
 
 
-def _looked_at(fit: Fit, query: Query, strength: float, closely: bool, choosing: bool) -> Note | None:
+def _looked_at(fit: Fitted, query: Query, strength: float, closely: bool, choosing: bool) -> Note | None:
     """What a closer look at one number finds; without one, what the information says."""
     if not closely:
         return note("weak divisor", F=strength, strong=STRONG, rows="", columns="") if strength < STRONG else None
@@ -269,5 +269,5 @@ def _looked_at(fit: Fit, query: Query, strength: float, closely: bool, choosing:
     return doubt_of(fit, query, value, _verdict(fit, query), how, rests_of(fit, query), choosing=choosing)
 
 
-def _verdict(fit: Fit, query: Query) -> Verdict:
+def _verdict(fit: Fitted, query: Query) -> Verdict:
     return identification.identify(fit.graph, query, budget=BUDGET, witness=False)

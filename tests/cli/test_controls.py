@@ -19,7 +19,7 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud80
 
 
 @pytest.fixture
-def graph(tmp_path):
+def graph(tmp_path: Path) -> str:
     path = tmp_path / "graph.txt"
     path.write_text(f'"{EVIL}" -> m -> y; "{EVIL}" <-> y\n', encoding="utf-8")
     return str(path)
@@ -43,19 +43,19 @@ COMMANDS = (
 
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("extra", [[], ["--json"]])
-def test_commands(graph, words, extra, capsys):
+def test_commands(graph: str, words: list[str], extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main([word.format(graph=graph) if "{graph}" in word else word for word in words] + extra)
     out = capsys.readouterr()
     assert out.out + out.err
     assert not OBEYED.findall(out.out + out.err)
 
 
-def test_json_loses_nothing(graph, capsys):
+def test_json_loses_nothing(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["convert", graph, "--to", "arrows", "--json"])
     assert json.loads(capsys.readouterr().out)["graph"]["observed"][0] == EVIL
 
 
-def test_convert_writes_files_whole_and_terminals_escaped(graph, capsys):
+def test_convert_writes_files_whole_and_terminals_escaped(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["convert", graph, "--to", "arrows"])
     assert parse_graph(capsys.readouterr().out) == parse_graph(Path(graph).read_text(encoding="utf-8"))
     shown = on_terminal(["convert", graph, "--to", "arrows"], NO_COLOR="1").replace("\r\n", "\n")
@@ -63,7 +63,7 @@ def test_convert_writes_files_whole_and_terminals_escaped(graph, capsys):
     assert not OBEYED.findall(shown)
 
 
-def test_errors_and_warnings_have_texts_that_can_be_shown():
+def test_errors_and_warnings_have_texts_that_can_be_shown() -> None:
     assert str(DataError(f"no column {EVIL}")) == "no column a\\x1b]0;title\\x07b\\x9b2Jc\\u202ed\\u2066e"
     with pytest.raises(GraphSyntaxError) as caught:
         parse_graph(f'"{EVIL}" => y')
@@ -76,13 +76,13 @@ def test_errors_and_warnings_have_texts_that_can_be_shown():
     assert str(heard[0].message) == printable(EVIL)
 
 
-def test_tables_measure_what_is_shown():
+def test_tables_measure_what_is_shown() -> None:
     for text in (table(("name", EVIL), [(EVIL, 1.0), ("b", 2.0)]), facts([(EVIL, EVIL)]), paragraph(EVIL)):
         assert not OBEYED.findall(text)
     assert len({len(line) for line in table(("name", "number"), [(EVIL, 1.0), ("b", 2.0)]).splitlines()[1:]}) == 1
 
 
-def test_half_letters(capsys):
+def test_half_letters(capsys: pytest.CaptureFixture[str]) -> None:
     """What a shell makes of bytes that are no text."""
     for text in ("x\ud800 -> y", '"x\ud800" -> y', 'x -> y ["\udcff"]', "y ~ x # \udcff"):
         assert main(["identify", text, "x -> y"]) in (0, 2)

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ import pytest
 import halftrek as ht
 from halftrek.cli import main
 from halftrek.cli.covariance import read_covariance
+from halftrek.inference.how import Interval
+from tests.narrow import grouped
 
 Capture = pytest.CaptureFixture[str]
 GRAPH = "x -> m -> y; x <-> y"
@@ -26,9 +29,9 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-def answer(capsys: Capture, *words: str) -> dict[str, object]:
+def answer(capsys: Capture, *words: str) -> dict[str, Any]:
     assert main([*words, "--json"]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
 
@@ -92,7 +95,7 @@ def test_sql(rows: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> No
     assert found["value"] == pytest.approx(whole["value"])
     assert found["se"] == pytest.approx(whole["se"])
     part = answer(capsys, "fit", "front-door", "--sql", f"{query} where X1 > 0")
-    assert 0 < part["n"] < 300  # type: ignore[operator]
+    assert 0 < part["n"] < 300
     assert main(["fit", "front-door", "--sql", "select 'a' as X1, 1.0 as X2, 2.0 as X3"]) == 2
     assert "X1" in capsys.readouterr().err
 
@@ -125,7 +128,7 @@ def test_bundled_sets_bring_graph_and_data(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("interval", ["delta", "robust", "bootstrap", "parametric", "profile"])
-def test_uncertainty_is_the_librarys(interval: str, rows: Path, capsys: Capture) -> None:
+def test_uncertainty_is_the_librarys(interval: Interval, rows: Path, capsys: Capture) -> None:
     fit = ht.fit(ht.catalog("front-door").graph, rows)
     drawn = interval in ("bootstrap", "parametric")
     expected = fit.query("X1 ~> X3", interval=interval, level=0.9, random_state=4, replicates=60 if drawn else 1000)
@@ -205,7 +208,7 @@ def test_groups_as_a_table(capsys: Capture) -> None:
     graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
     found = answer(capsys, "effect", graph, "airquality", "Solar", "Ozone", "--by", "Month", "--level", "0.9")
     path = ht.dataset("airquality").path
-    expected = ht.fit(graph, path, by="Month").effect("Solar", "Ozone", level=0.9)
+    expected = grouped(ht.fit(graph, path, by="Month")).effect("Solar", "Ozone", level=0.9)
     assert [r["low"] for r in found["groups"]] == pytest.approx(list(expected["low"]))
     assert main(["effect", graph, "airquality", "Solar", "Ozone", "--by", "Month"]) == 0
     text = capsys.readouterr().out
@@ -254,9 +257,9 @@ def test_categories_and_sampling_weights_are_those_of_python(survey: Path, capsy
     assert found["se"] == pytest.approx(expected.query(question).se, rel=1e-9)
     record = answer(capsys, "fit", CATEGORIES, str(survey), *options)
     assert record["n"] == 400
-    assert "smoker is 1 for 'Yes' and 0 for 'no'" in record["notes"]  # type: ignore[operator]
-    assert any("sampling weights" in text for text in record["notes"])  # type: ignore[union-attr]
-    assert {"region=far west", "region=south"} <= {p["rhs"] for p in record["parameters"]}  # type: ignore[union-attr]
+    assert "smoker is 1 for 'Yes' and 0 for 'no'" in record["notes"]
+    assert any("sampling weights" in text for text in record["notes"])
+    assert {"region=far west", "region=south"} <= {p["rhs"] for p in record["parameters"]}
     quoted = answer(
         capsys, "query", CATEGORIES, str(survey), '"region=south" ~> income', "--categories", "region=far west"
     )
@@ -277,8 +280,8 @@ def test_analysis_files_and_reports_keep_categories_and_weights(survey: Path, tm
     options = ["--categories", "region=north", "--sampling-weights", "w"]
     first = answer(capsys, "query", CATEGORIES, str(survey), question, *options, "--write-analysis", str(again))
     record = answer(capsys, "run", str(again))
-    assert record["questions"][0]["se"] == pytest.approx(first["se"], rel=1e-9)  # type: ignore[index]
-    assert "region=south" in record["graph"]["observed"]  # type: ignore[index]
+    assert record["questions"][0]["se"] == pytest.approx(first["se"], rel=1e-9)
+    assert "region=south" in record["graph"]["observed"]
     assert main(["report", CATEGORIES, str(survey), *options, "--question", question, "--out", str(page)]) == 0
     text = page.read_text()
     assert "--categories region=north" in text
@@ -287,7 +290,7 @@ def test_analysis_files_and_reports_keep_categories_and_weights(survey: Path, tm
     code = text[text.index("import halftrek") : text.index("fit.report")].replace("&#x27;", "'").replace("&quot;", '"')
     names: dict[str, ht.Fit] = {}
     exec(code.replace("&gt;", ">").replace("&lt;", "<"), names)
-    assert names["fit"].query(question).se == pytest.approx(first["se"], rel=1e-9)  # type: ignore[arg-type]
+    assert names["fit"].query(question).se == pytest.approx(first["se"], rel=1e-9)
 
 
 def test_advice_about_texts_weights_and_0_1_outcomes(survey: Path, capsys: Capture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,13 +71,14 @@ def test_output_is_as_documented(
 def test_the_reader_of_schemas_finds_faults() -> None:
     good = {"names": ["x"], "rows": [[1.0, None]]}
     assert list(faults(good, SCHEMAS["simulate"])) == []
-    for bad in (
+    faulty: tuple[Any, ...] = (
         {"names": ["x"]},
         {**good, "more": 1},
         {**good, "names": "x"},
         {**good, "rows": [["one"]]},
         {**good, "rows": [[True]]},
         [],
-    ):
+    )
+    for bad in faulty:
         assert list(faults(bad, SCHEMAS["simulate"]))
     assert list(faults({"status": "maybe"}, SCHEMAS["identify"]))

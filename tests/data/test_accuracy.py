@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e8, -1e12])
 @pytest.mark.usefixtures("small_chunks")
-def test_large_means(order: str, offset: float) -> None:
+def test_large_means(order: Literal["C", "F"], offset: float) -> None:
     table = np.random.default_rng(0).standard_normal((700, 3)) @ [[1, 0.5, 0], [0, 1, 0.3], [0, 0, 1]] + offset
     assert worst(read_moments(np.asarray(table, order=order)), table) < 1e-13
 
@@ -102,7 +103,7 @@ def test_any_data(n: int, p: int, seed: int, offset: float, scale: float, weight
 
 @pytest.mark.parametrize("p", [1, 2, 3, 7, 40, 130, 600])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_every_width_and_more_than_one_chunk(p: int, order: str) -> None:
+def test_every_width_and_more_than_one_chunk(p: int, order: Literal["C", "F"]) -> None:
     rng = np.random.default_rng(p)
     n = 2 * accumulate.CHUNK // p + 17 if p < 100 else 3 * p + 500
     table = np.asarray(rng.standard_normal((n, p)) + rng.choice([0.0, 30.0], p), order=order)

@@ -21,6 +21,7 @@ from halftrek.data.kinds import Coding
 from halftrek.data.sources import memory as frames
 from halftrek.errors import DataError, GraphError
 from halftrek.inference.evidence.rows_behind import data_notes
+from tests.narrow import grouped
 
 N = 1500
 RNG = np.random.default_rng(5)
@@ -221,7 +222,7 @@ def test_rows_are_needed_twice() -> None:
 
 
 def test_groups_clusters_and_files_keep_categories(tmp_path: Path) -> None:
-    fits = ht.fit("region -> y", FRAME, by="sex", categories={"region": "north"})
+    fits = grouped(ht.fit("region -> y", FRAME, by="sex", categories={"region": "north"}))
     one = ht.fit("region -> y", FRAME[FRAME["sex"] == "F"], categories={"region": "north"})
     assert fits["F"].loglik == pytest.approx(one.loglik)
     assert fits["F"].query('"region=west" ~> y', interval="robust").se == pytest.approx(

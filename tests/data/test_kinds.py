@@ -16,6 +16,7 @@ from halftrek.data import Moments, Patterns, read_moments, read_patterns
 from halftrek.data.kinds import MOST, KindSearch, shapes
 from halftrek.data.sources import memory as frames
 from tests.data.test_read import KINDS, source
+from tests.narrow import grouped
 
 SHAPES = {"b b": "two values", 'q"c': "few values", "flag": "two values"}
 
@@ -127,9 +128,9 @@ def test_rows_with_holes_and_dropped_rows(columns: dict[str, np.ndarray]) -> Non
 
 def test_groups_have_the_kinds_of_all_rows(columns: dict[str, np.ndarray]) -> None:
     frame = pd.DataFrame(columns).assign(g=np.arange(3000) % 3)
-    fits = ht.fit('a -> flag; "b b" -> flag', frame, by="g")
+    fits = grouped(ht.fit('a -> flag; "b b" -> flag', frame, by="g"))
     assert shapes(fits[1].moments) == {"flag": "two values", "b b": "two values"}
-    stacked = ht.fit("a -> flag", {k: read_moments(rows, ["a", "flag"]) for k, rows in frame.groupby("g")})
+    stacked = grouped(ht.fit("a -> flag", {k: read_moments(rows, ["a", "flag"]) for k, rows in frame.groupby("g")}))
     assert shapes(stacked[2].moments) == {"flag": "two values"}
 
 

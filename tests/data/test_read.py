@@ -349,7 +349,7 @@ def test_missing_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         read_moments(tmp_path / "a.csv")
 
 
-def test_arrow_nulls_in_slices_are_missing_values():
+def test_arrow_nulls_in_slices_are_missing_values() -> None:
     column = pa.array([1.0, None, 3.0, 4.5, None, 2.0, -1.0, None, 0.5, 7.0])
     other = pa.array(range(10))
     for start in (0, 1, 3):

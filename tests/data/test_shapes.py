@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from halftrek.data import histogram_of, read_moments, row_reader
 from halftrek.data.shapes import BARS, Histogram, histogram, means_along
 from halftrek.errors import DataError
+from tests.narrow import there
 
 RNG = np.random.default_rng(7)
 ROWS = np.stack([RNG.normal(3.0, 2.0, 5000), RNG.gamma(2.0, 5.0, 5000), RNG.integers(0, 3, 5000)], axis=1)
@@ -23,7 +25,7 @@ def counted(bars: Histogram, values: np.ndarray, weights: np.ndarray | None = No
     return share / bars.width
 
 
-def of(rows: np.ndarray, names: tuple[str, ...], given: tuple[float, ...] = (), **options: object) -> Histogram | None:
+def of(rows: np.ndarray, names: tuple[str, ...], given: tuple[float, ...] = (), **options: Any) -> Histogram | None:
     own = rows[:, [NAMES.index(v) for v in names]]
     like = read_moments(own, names, missing="drop", **options)
     return histogram(row_reader(rows, NAMES, missing="fiml", **options).having(names), like, given)
@@ -32,7 +34,7 @@ def of(rows: np.ndarray, names: tuple[str, ...], given: tuple[float, ...] = (), 
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_bars_are_shares_of_rows(name: str) -> None:
     values = ROWS[:, NAMES.index(name)]
-    bars = of(ROWS, (name,))
+    bars = there(of(ROWS, (name,)))
     assert bars.name == name
     assert bars.n == 5000
     assert 10 <= len(bars.left) <= 2 * BARS
@@ -45,7 +47,7 @@ def test_bars_are_shares_of_rows(name: str) -> None:
 
 
 def test_whole_numbers_have_bars_of_their_own() -> None:
-    bars = of(ROWS, ("k",))
+    bars = there(of(ROWS, ("k",)))
     assert list(bars.left) == [-0.5, 0.5, 1.5]
     assert bars.width == 1.0
     assert bars.height == pytest.approx(np.bincount(ROWS[:, 2].astype(int)) / 5000)
@@ -61,7 +63,7 @@ def test_whole_numbers_have_bars_of_their_own() -> None:
 
 def test_only_rows_with_the_given_values() -> None:
     some = ROWS[ROWS[:, 2] == 1.0, 0]
-    bars = of(ROWS, ("a", "k"), (1.0,))
+    bars = there(of(ROWS, ("a", "k"), (1.0,)))
     assert bars.n == len(some)
     assert bars.height == pytest.approx(counted(bars, some), abs=0.02)
     assert of(ROWS, ("a", "k"), (0.5,)) is None
@@ -69,16 +71,16 @@ def test_only_rows_with_the_given_values() -> None:
 
 def test_weights_and_holes_count() -> None:
     weights = RNG.integers(0, 4, 5000).astype(float)
-    bars = of(ROWS, ("k",), weights=weights)
+    bars = there(of(ROWS, ("k",), weights=weights))
     assert bars.n == weights.sum()
     assert bars.height == pytest.approx(np.bincount(ROWS[:, 2].astype(int), weights=weights) / weights.sum())
     holed = ROWS.copy()
     holed[:1000, 2] = np.nan
     holed[500:2000, 1] = np.nan
-    assert of(holed, ("k",)).n == 4000  # a hole in b takes no row away
+    assert there(of(holed, ("k",))).n == 4000  # a hole in b takes no row away
     dropped = row_reader(holed, NAMES, missing="drop")
     like = read_moments(holed, NAMES, missing="drop").select(("k",))
-    assert histogram(dropped, like).n == 3000  # rows that a fit left out stay out
+    assert there(histogram(dropped, like)).n == 3000  # rows that a fit left out stay out
 
 
 def test_far_values_are_counted_and_not_drawn() -> None:
@@ -99,7 +101,7 @@ def test_one_value_has_one_bar() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [np.nan], [[1.0, 2.0]], [np.inf, 1.0]])
-def test_what_has_no_bars(values: list[object]) -> None:
+def test_what_has_no_bars(values: Any) -> None:
     with pytest.raises(DataError, match="a histogram needs"):
         histogram_of(values)
 
@@ -108,7 +110,7 @@ def test_rows_that_are_other_rows_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     np.savetxt(path, ROWS, delimiter=",", header="a,b,k", comments="")
     like = read_moments(path, ("a",))
-    assert histogram(row_reader(str(path), NAMES), like).n == 5000
+    assert there(histogram(row_reader(str(path), NAMES), like)).n == 5000
     np.savetxt(path, ROWS + 1.0, delimiter=",", header="a,b,k", comments="")
     with pytest.raises(DataError, match="no longer those that the model was fitted"):
         histogram(row_reader(str(path), NAMES), like)

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -166,7 +167,7 @@ def test_a_file_whose_name_is_not_utf8(tmp_path: Path) -> None:
 class Silent(io.RawIOBase):
     """A file that does not wait for its rows."""
 
-    def read(self, size: int = -1) -> None:  # type: ignore[override]  # noqa: ARG002
+    def read(self, size: int = -1) -> None:  # noqa: ARG002
         return None
 
 
@@ -188,6 +189,6 @@ def test_open_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_no_room_for_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams.tempfile, "tempdir", str(tmp_path / "gone"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(DataError, match="name another directory by TMPDIR"):
         read_moments(io.BytesIO(CSV))

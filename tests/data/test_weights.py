@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halftrek.data import Moments, Patterns, read_moments, read_patterns, row_reader
@@ -56,9 +56,10 @@ def test_a_column_of_sampling_weights(kind: str, tmp_path: Path) -> None:
 
 def test_one_kind_of_weights_and_only_for_rows() -> None:
     m = read_moments(TABLE, sampling_weights=WEIGHTS)
-    for name in ("weights", "sampling_weights"):
-        with pytest.raises(DataError, match="no rows to weight any more"):
-            read_moments(m, **{name: np.ones(N)})
+    with pytest.raises(DataError, match="no rows to weight any more"):
+        read_moments(m, weights=np.ones(N))
+    with pytest.raises(DataError, match="no rows to weight any more"):
+        read_moments(m, sampling_weights=np.ones(N))
     with pytest.raises(DataError, match=r"give either weights .* or sampling_weights"):
         read_moments(TABLE, weights=np.ones(N), sampling_weights=WEIGHTS)
     with pytest.raises(DataError, match="hold -1; a weight is finite and not negative"):
@@ -81,8 +82,7 @@ def test_whole_numbers_up_to_rounding_are_counts() -> None:
 def test_merged_moments_are_those_of_all_rows(cut: int, factor: float) -> None:
     whole = read_moments(TABLE, sampling_weights=factor * WEIGHTS)
     parts = [slice(0, cut), slice(cut, N)]
-    if any(USED[part].sum() < 2 for part in parts):
-        return
+    assume(all(USED[part].sum() >= 2 for part in parts))
     one, other = (read_moments(TABLE[part], sampling_weights=factor * WEIGHTS[part]) for part in parts)
     both = one + other
     assert both.n == whole.n

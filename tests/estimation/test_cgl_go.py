@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from halftrek.data import Moments
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.estimation.reference import cgl_go
 from halftrek.estimation.reference.cgl_go import (
+    Mask,
     ascend,
     e_step,
     gradient_B,
@@ -29,14 +31,14 @@ from halftrek.models import CGLSCM
 
 FRONT_DOOR = CGLSCM.from_parameters(
     names=["X1", "X2", "X3"],
-    T=[[0, 0.5, 0], [0, 0, 0.9], [0, 0, 0]],
+    T=[[0, 0.5, 0], [0, 0, 0.9], [0.0, 0.0, 0.0]],
     C=[[-0.2, 0, 0.3]],
     mu=[0.3, 0.1, 0.2],
     latents=["U4"],
 )
 NAPKIN = CGLSCM.from_parameters(
     names=["X1", "X2", "X3", "X4"],
-    T=[[0, 0.1, 0, 0], [0, 0, 0.9, 0], [0, 0, 0, 0.8], [0, 0, 0, 0]],
+    T=[[0, 0.1, 0, 0], [0, 0, 0.9, 0], [0, 0, 0, 0.8], [0.0, 0.0, 0.0, 0.0]],
     C=[[-0.2, 0, 0.1, 0], [0.3, 0, 0, 0.4]],
     mu=[0.8, -0.9, 0.01, -0.5],
     latents=["U5", "U6"],
@@ -88,7 +90,7 @@ def rows_objective(
     return float(value)
 
 
-def slope(value, at: np.ndarray, h: float = 1e-5) -> np.ndarray:
+def slope(value: Callable[[np.ndarray], float], at: np.ndarray, h: float = 1e-5) -> np.ndarray:
     out = np.zeros_like(at)
     for place in np.ndindex(at.shape):
         up, down = at.copy(), at.copy()
@@ -173,7 +175,7 @@ def test_ascent_never_goes_down_and_finds_the_top() -> None:
 
 
 @pytest.mark.parametrize("mask", ["edge", "ancestor"])
-def test_likelihood_never_falls_over_the_iterations(mask) -> None:
+def test_likelihood_never_falls_over_the_iterations(mask: Mask) -> None:
     data = moments_of(NAPKIN.sample(500, 1), NAPKIN.names)
     path = [
         cgl_go(NAPKIN.graph, data, mask=mask, random_state=3, max_iter=k, tol=0.0).loglik
@@ -219,7 +221,7 @@ def test_fits_the_napkin_of_ten_thousand_rows_in_seconds() -> None:
 def test_edge_mask_starts_agree_where_the_papers_mask_does_not() -> None:
     data = moments_of(NAPKIN.sample(10_000, 2), NAPKIN.names)
 
-    def spread(mask) -> tuple[float, float]:
+    def spread(mask: Mask) -> tuple[float, float]:
         results = [cgl_go(NAPKIN.graph, data, mask=mask, random_state=s) for s in range(5)]
         effects = [r.model.do({"X3": 1.0}).distribution("X4").mean[0] for r in results]
         return float(np.ptp([r.loglik for r in results])), float(np.ptp(effects))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ from tests.estimation.test_fit import population, sample
 # -- corners ----------------------------------------------------------------------------------------
 
 
-def test_a_bow_is_flat_and_says_so_but_reaches_the_maximum():
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], omega={("x", "y"): 0.3})
+def test_a_bow_is_flat_and_says_so_but_reaches_the_maximum() -> None:
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], omega={("x", "y"): 0.3})
     found = fit(model.graph, population(model))
     assert found.status.code == "flat"
     assert found.converged
@@ -27,7 +28,7 @@ def test_a_bow_is_flat_and_says_so_but_reaches_the_maximum():
     np.testing.assert_allclose(found.model.cov, model.cov, atol=1e-8)
 
 
-def test_three_pairwise_causes_cannot_correlate_as_three_arcs_can():
+def test_three_pairwise_causes_cannot_correlate_as_three_arcs_can() -> None:
     cov = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
     data = Moments(("a", "b", "c"), 1000, np.zeros(3), cov)
     arcs = fit(Graph((), [("a", "b"), ("b", "c"), ("a", "c")]), data)
@@ -40,7 +41,7 @@ def test_three_pairwise_causes_cannot_correlate_as_three_arcs_can():
     assert causes.loglik >= em.loglik - 1e-6
 
 
-def test_heywood_case_is_a_boundary_not_a_crash():
+def test_heywood_case_is_a_boundary_not_a_crash() -> None:
     cov = np.array([[1, 0.8, 0.3], [0.8, 1, 0.7], [0.3, 0.7, 1.0]])
     found = fit(Graph((), (), {"F": ["a", "b", "c"]}), Moments(("a", "b", "c"), 1000, np.zeros(3), cov))
     assert found.status.code == "boundary"
@@ -49,7 +50,7 @@ def test_heywood_case_is_a_boundary_not_a_crash():
     assert np.isfinite(found.loglik)
 
 
-def test_mixed_arcs_and_causes_in_one_district():
+def test_mixed_arcs_and_causes_in_one_district() -> None:
     W = {("b", "c"): 0.5, ("a", "d"): -0.3}
     C = [[0.5, 0.6, 0, 0], [0, 0, 0.7, 0.4]]
     T = np.zeros((4, 4))
@@ -61,14 +62,14 @@ def test_mixed_arcs_and_causes_in_one_district():
     assert found.model.W[0, 1] == 0.0
 
 
-def test_hidden_cause_of_one_child_is_noise():
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], C=[[0, 0.7]], latents=["U"])
+def test_hidden_cause_of_one_child_is_noise() -> None:
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], C=[[0, 0.7]], latents=["U"])
     found = fit(model.graph, population(model))
     assert found.converged
     assert found.model.omega[1, 1] == pytest.approx(model.omega[1, 1])
 
 
-def test_fewer_rows_than_variables_is_fine_where_districts_are_small():
+def test_fewer_rows_than_variables_is_fine_where_districts_are_small() -> None:
     rng = np.random.default_rng(0)
     names = [f"v{i}" for i in range(30)]
     X = rng.standard_normal((20, 30))
@@ -87,13 +88,13 @@ def test_fewer_rows_than_variables_is_fine_where_districts_are_small():
         ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], 2, "too few"),
     ],
 )
-def test_unusable_moments_are_explained(cov, n, message):
+def test_unusable_moments_are_explained(cov: Any, n: int, message: str) -> None:
     graph = Graph([("z", "x"), ("x", "y"), ("z", "y")])
     with pytest.raises(DataError, match=message):
         fit(graph, Moments(("z", "x", "y"), n, np.zeros(3), np.array(cov, float)))
 
 
-def test_missing_column_is_named():
+def test_missing_column_is_named() -> None:
     with pytest.raises(DataError, match="'y'"):
         fit(Graph([("x", "y")]), Moments(("x",), 10, np.zeros(1), np.eye(1)))
 
@@ -101,14 +102,14 @@ def test_missing_column_is_named():
 # -- corners that a review found ---------------------------------------------------------------------
 
 
-def test_a_known_loading_keeps_its_sign():
+def test_a_known_loading_keeps_its_sign() -> None:
     cov = np.outer([0.9, 0.8, 0.7], [0.9, 0.8, 0.7]) + np.diag([0.2, 0.3, 0.4])
     data = Moments(("a", "b", "c"), 500, np.zeros(3), cov)
     found = fit(Graph((), (), {"F": ["a", "b", "c"]}), data, coefficients={"F -> a": -0.9})
     np.testing.assert_allclose(found.model.C, [[-0.9, -0.8, -0.7]], atol=1e-6)
 
 
-def test_a_fixed_arc_does_not_swallow_the_hidden_cause_beside_it():
+def test_a_fixed_arc_does_not_swallow_the_hidden_cause_beside_it() -> None:
     data = Moments(("a", "b"), 200, np.zeros(2), np.array([[1, 0.5], [0.5, 1]]))
     graph = Graph((), [("a", "b")], {"U": ["a", "b"]})
     found = fit(graph, data, coefficients={"a <-> b": 0.1})
@@ -116,13 +117,13 @@ def test_a_fixed_arc_does_not_swallow_the_hidden_cause_beside_it():
     assert found.model.W[0, 1] == pytest.approx(0.1)
 
 
-def test_means_far_from_zero_refuse_a_fixed_intercept():
+def test_means_far_from_zero_refuse_a_fixed_intercept() -> None:
     data = Moments(("x", "y"), 300, np.array([1e6, 1e6]), np.array([[1, 0.7], [0.7, 1.5]]))
     with pytest.raises(DataError, match="Shift 'x'"):
         fit(Graph([("x", "y")]), data, intercepts={"y": 0.0})
 
 
-def test_equal_covariances_find_the_better_maximum():
+def test_equal_covariances_find_the_better_maximum() -> None:
     rng = np.random.default_rng(14)
     X = rng.standard_normal((300, 4)) @ (np.eye(4) + 0.7 * rng.standard_normal((4, 4)))
     graph = Graph([("a", "b"), ("b", "c")], [("a", "c"), ("b", "d"), ("c", "d")], observed=list("abcd"))
@@ -131,7 +132,7 @@ def test_equal_covariances_find_the_better_maximum():
     assert found.loglik == pytest.approx(-2013.616, abs=1e-2)
 
 
-def test_em_alone_does_not_claim_more_than_it_has_done():
+def test_em_alone_does_not_claim_more_than_it_has_done() -> None:
     model = CGLSCM.from_parameters(names=list("abc"), T=np.zeros((3, 3)), C=[[0.8, 0.7, 0.9]])
     data = sample(model, 300)
     assert not fit(model.graph, data, finish=False, max_iter=1).converged
@@ -139,20 +140,20 @@ def test_em_alone_does_not_claim_more_than_it_has_done():
 
 
 @pytest.mark.parametrize(("arc", "loglik"), [(0.95, -847.5306), (0.7, -841.2471)])
-def test_a_fixed_arc_beside_loadings_ends_on_the_right_boundary(arc, loglik):
+def test_a_fixed_arc_beside_loadings_ends_on_the_right_boundary(arc: float, loglik: float) -> None:
     data = Moments(tuple("abc"), 200, np.zeros(3), np.array([[1, 0.3, 0.1], [0.3, 1, 0.2], [0.1, 0.2, 1]]))
     graph = Graph((), [("a", "b")], {"U": list("abc")})
     assert fit(graph, data, coefficients={"a <-> b": arc}).loglik == pytest.approx(loglik, abs=2e-3)
 
 
-def test_fixed_covariances_that_leave_little_room_still_have_a_start():
+def test_fixed_covariances_that_leave_little_room_still_have_a_start() -> None:
     data = Moments(tuple("abc"), 200, np.zeros(3), np.array([[1, 0.3, 0.1], [0.3, 1, 0.2], [0.1, 0.2, 1]]))
     found = fit(Graph((), [("a", "b"), ("b", "c")]), data, coefficients={"a <-> b": 1.5})
     assert found.loglik == pytest.approx(-879.41, abs=1e-2)
     assert np.linalg.eigvalsh(found.model.W)[0] > 0
 
 
-def test_everything_fixed_is_evaluated_and_contradictions_are_refused():
+def test_everything_fixed_is_evaluated_and_contradictions_are_refused() -> None:
     data = Moments(("a", "b"), 200, np.zeros(2), np.array([[1, 0.3], [0.3, 1]]))
     graph = Graph((), [("a", "b")])
     held = fit(graph, data, coefficients={"a <-> b": 0.3}, noise="unit")
@@ -161,13 +162,13 @@ def test_everything_fixed_is_evaluated_and_contradictions_are_refused():
         fit(graph, data, coefficients={"a <-> b": 3.0}, noise="unit")
 
 
-def test_a_batch_judges_each_set_by_its_own_rows():
+def test_a_batch_judges_each_set_by_its_own_rows() -> None:
     graph = Graph([("x", "y")])
     sets = [Moments(("x", "y"), n, np.zeros(2), np.array([[1, 0.5], [0.5, 1]])) for n in (2, 100)]
     assert list(fit_batch(graph, sets).code) == ["failed", "converged"]
 
 
-def test_latents_in_another_order_keep_their_names():
+def test_latents_in_another_order_keep_their_names() -> None:
     model = CGLSCM.from_parameters(
         names=list("abcdef"),
         T=np.zeros((6, 6)),
@@ -181,7 +182,7 @@ def test_latents_in_another_order_keep_their_names():
     assert np.flatnonzero(one.C[one.latents.index("F")]).tolist() == [0, 1, 2]
 
 
-def test_what_is_given_replaces_what_the_graph_said():
+def test_what_is_given_replaces_what_the_graph_said() -> None:
     graph = Graph([("x", "y")], [("x", "z")], coefficients={"x -> y": 0.2, "x <-> z": 0.1})
     data = Moments(graph.observed, 100, np.zeros(3), np.eye(3) + 0.2)
     found = fit(graph, data, coefficients={"x->y": 0.7, "z <-> x": 0.3})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import halftrek as ht
 from halftrek.data import Patterns, read_patterns
 from halftrek.data.missing.likelihood import loglik, slices
 from halftrek.errors import DataError, InputError
-from halftrek.estimation import Fit, fit
+from halftrek.estimation import Fitted, fit
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.missing import fiml
 from halftrek.estimation.missing.fiml import fit_incomplete
@@ -26,6 +27,7 @@ from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from tests.data.test_patterns import by_rows
 from tests.estimation.strategies import models
+from tests.narrow import wrong
 
 CASES = Path(__file__).parents[1] / "reference" / "cases"
 SETTINGS = settings(max_examples=15, deadline=None, derandomize=True)
@@ -45,7 +47,7 @@ def patterns_of(table: np.ndarray, graph: Graph) -> Patterns:
     return found
 
 
-def gradient_left(found: Fit) -> float:
+def gradient_left(found: Fitted) -> float:
     """Largest derivative per row, in units of each parameter's information."""
     space = make_space(found.graph, found.model.names, found.options)
     assert found.patterns is not None
@@ -157,8 +159,7 @@ def test_the_likelihood_never_falls_on_the_way(model: ht.CGLSCM, seed: int) -> N
     assume(np.isnan(table).any() and (np.isfinite(table).sum(axis=0) > 10).all())
     graph, options = model.graph, Options()
     plan, patterns = make_plan(graph, graph.observed, options), read_patterns(table, graph.observed)
-    if not isinstance(patterns, Patterns):
-        return
+    assert isinstance(patterns, Patterns)
     for finish in (True, False):
         found = fit_incomplete(graph, plan, patterns, options, Settings(finish=finish, max_iter=30))
         assert (np.diff(found.path) > -1e-9 * abs(found.loglik)).all()
@@ -269,14 +270,14 @@ def test_lavaan_airquality() -> None:
 
 def test_holes_at_random_lose_rows_but_not_the_effect() -> None:
     """Missing completely at random: the estimate is near the truth, with less error than from complete rows alone."""
-    errors = {"fiml": [], "drop": []}
+    errors: dict[Literal["fiml", "drop"], list[float]] = {"fiml": [], "drop": []}
     for seed in range(40):
         data = _front_door(400, 100 + seed)
         rng = np.random.default_rng(seed)
         for column in data.values():
             column[rng.random(400) < 0.25] = np.nan
         for missing, found in errors.items():
-            found.append(ht.fit(FRONT_DOOR, data, missing=missing).model.T[1, 2] - 0.5)  # type: ignore[arg-type]
+            found.append(ht.fit(FRONT_DOOR, data, missing=missing).model.T[1, 2] - 0.5)
     spread = {k: float(np.sqrt(np.mean(np.square(v)))) for k, v in errors.items()}
     assert abs(np.mean(errors["fiml"])) < 3 * spread["fiml"] / np.sqrt(40)
     assert spread["fiml"] < 0.9 * spread["drop"]
@@ -359,7 +360,7 @@ def test_bad_input_is_explained() -> None:
     with pytest.raises(DataError, match="missing values, in y"):
         ht.fit(FRONT_DOOR, data, missing="error")
     with pytest.raises(DataError, match='missing must be "fiml", "drop" or "error"'):
-        ht.fit(FRONT_DOOR, data, missing="impute")  # type: ignore[arg-type]
+        ht.fit(FRONT_DOOR, data, missing=wrong("impute"))
     with pytest.raises(InputError, match="needs complete rows"):
         ht.fit(FRONT_DOOR, data, method="cgl-go")
     data["copy"] = 2.0 * data["m"]

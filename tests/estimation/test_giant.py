@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +34,7 @@ def sampled(graph: Graph, rows: int, seed: int = 0) -> Moments:
     return Moments(graph.observed, float(rows), X.mean(axis=0), np.cov(X, rowvar=False, bias=True))
 
 
-def both(graph: Graph, cov: np.ndarray, monkeypatch: pytest.MonkeyPatch):
+def both(graph: Graph, cov: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
     """With the last step left out where it is not needed, and with every step."""
     for task in make_plan(graph, graph.observed, Options()).tasks:
         G, _ = gather((task,), cov[None])
@@ -41,11 +43,11 @@ def both(graph: Graph, cov: np.ndarray, monkeypatch: pytest.MonkeyPatch):
             for many in (0, task.shape.parameters):
                 monkeypatch.setattr(alone, "MANY", many)
                 found.append(newton_alone(layout_of(task), G[0]))
-            yield found
+            yield found[0], found[1]
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_the_same_maximum_as_without_shortcuts(seed, monkeypatch):
+def test_the_same_maximum_as_without_shortcuts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(25, n_edges=50, n_bidirected=18, bow_free=True, random_state=seed)
     served = 0
     for ours, plain in both(graph, sampled(graph, [60, 300, 5000][seed % 3], seed).cov, monkeypatch):
@@ -60,7 +62,7 @@ def test_the_same_maximum_as_without_shortcuts(seed, monkeypatch):
     assert served or seed % 3 == 0  # with few rows Newton steps need not lead straight to the maximum
 
 
-def test_a_fit_of_a_large_district_is_at_the_maximum(monkeypatch):
+def test_a_fit_of_a_large_district_is_at_the_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = chained(80)
     moments = sampled(graph, 2_000)
     (task,) = make_plan(graph, graph.observed, Options()).tasks
@@ -75,7 +77,7 @@ def test_a_fit_of_a_large_district_is_at_the_maximum(monkeypatch):
     np.testing.assert_allclose(ours.W, plain.W, atol=1e-9)
 
 
-def test_moments_that_no_district_has_are_left_to_others():
+def test_moments_that_no_district_has_are_left_to_others() -> None:
     graph = chained(12)
     (task,) = make_plan(graph, graph.observed, Options()).tasks
     G, _ = gather((task,), np.full((1, 12, 12), -0.5) + 1.5 * np.eye(12))
@@ -91,7 +93,7 @@ def changed(moments: Moments, cov: np.ndarray, n: float | None = None) -> Moment
     return Moments(moments.names, moments.n if n is None else n, moments.mean, cov)
 
 
-def test_a_wide_graph_is_judged_district_by_district():
+def test_a_wide_graph_is_judged_district_by_district() -> None:
     graph, moments = wide()
     assert well_posed_in_parts(graph, moments)
     assert not well_posed_in_parts(graph, changed(moments, moments.cov, 8.0))
@@ -110,7 +112,7 @@ def test_a_wide_graph_is_judged_district_by_district():
         fit(graph, changed(moments, constant))
 
 
-def test_a_giant_district_is_judged_as_a_whole():
+def test_a_giant_district_is_judged_as_a_whole() -> None:
     graph = chained(WIDE)
     cov = np.eye(WIDE)
     assert not well_posed_in_parts(graph, Moments(graph.observed, 1e4, np.zeros(WIDE), cov))

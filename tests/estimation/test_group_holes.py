@@ -6,22 +6,25 @@ import json
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.optimize import minimize
 
 import halftrek as ht
 from halftrek.data.groups import stack_groups
 from halftrek.data.missing.likelihood import best_mean, loglik
-from halftrek.data.missing.patterns import put_together
+from halftrek.data.missing.patterns import Patterns, put_together
 from halftrek.errors import DataError, InputError
+from halftrek.estimation import Fitted
 from halftrek.estimation.many.pooling import pooled_fit
 from halftrek.estimation.space import make_space
 from halftrek.inference.groups.estimates import sample_of
 from halftrek.simulation import random_model
-
-pd = pytest.importorskip("pandas")
+from tests.narrow import floats, grouped, some, there, wrong
 
 FRONT_DOOR = ht.graph("x -> m -> y; x <-> y; w -> x; w -> y")
 CASES = Path(__file__).parents[1] / "reference" / "cases"
@@ -37,7 +40,9 @@ QUESTIONS = [
 ]
 
 
-def table(graph: ht.Graph = FRONT_DOOR, *, groups: int = 3, rows: int = 80, share: float = 0.15, seed: int = 0):
+def table(
+    graph: ht.Graph = FRONT_DOOR, *, groups: int = 3, rows: int = 80, share: float = 0.15, seed: int = 0
+) -> pd.DataFrame:
     """Groups with models of their own in shuffled order; the first one is complete."""
     rng = np.random.default_rng(seed)
     parts = []
@@ -51,20 +56,20 @@ def table(graph: ht.Graph = FRONT_DOOR, *, groups: int = 3, rows: int = 80, shar
 
 
 @pytest.fixture(scope="module")
-def frame():
+def frame() -> pd.DataFrame:
     return table()
 
 
 @pytest.fixture(scope="module")
-def fits(frame) -> ht.GroupFits:
-    return ht.fit(FRONT_DOOR, frame, by="segment")
+def fits(frame: pd.DataFrame) -> ht.GroupFits:
+    return grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
 
 
 # -- each group ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_group_is_as_if_fitted_alone(frame, fits, question):
+def test_every_group_is_as_if_fitted_alone(frame: pd.DataFrame, fits: ht.GroupFits, question: str) -> None:
     assert sorted(fits.holed) == [1, 2]
     found = fits.query(question, level=0.9, interval="delta")
     for key, rows in frame.groupby("segment"):
@@ -72,8 +77,8 @@ def test_every_group_is_as_if_fitted_alone(frame, fits, question):
         answer = alone.query(question, level=0.9, interval="delta")
         mine = found[found["group"] == key]
         assert mine["estimate"].to_numpy() == pytest.approx(np.atleast_1d(answer.value), abs=1e-6)
-        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-5)
-        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(answer.interval), abs=1e-5)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(floats(answer.se)), rel=1e-5)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(floats(answer.interval)), abs=1e-5)
         assert (mine["n"] == rows[list(FRONT_DOOR.observed)].notna().any(axis=1).sum()).all()
         assert (mine["status"] == "converged").all()
 
@@ -87,11 +92,11 @@ def test_every_group_is_as_if_fitted_alone(frame, fits, question):
     ],
     ids=["held intercept", "label and noise", "factor"],
 )
-def test_options_hold_in_every_group(graph, options):
+def test_options_hold_in_every_group(graph: ht.Graph, options: dict[str, Any]) -> None:
     frame = table(graph, groups=2)
-    fits = ht.fit(graph, frame, by="segment", **options)
+    fits = grouped(ht.fit(graph, frame, by="segment", **options))
     found = fits.effect("x", "y", interval="delta").set_index("group")
-    for key, rows in frame.groupby("segment"):
+    for key, rows in some(frame.groupby("segment")):
         alone = ht.fit(graph, rows[list(graph.observed)], **options)
         answer = alone.effect("x", "y", interval="delta")
         assert fits.batch.loglik[fits.keys.index(key)] == pytest.approx(alone.loglik, abs=1e-5)
@@ -99,7 +104,7 @@ def test_options_hold_in_every_group(graph, options):
         assert found.loc[key, "se"] == pytest.approx(answer.se, rel=1e-4)
 
 
-def test_the_table_says_what_is_missing(frame, fits):
+def test_the_table_says_what_is_missing(frame: pd.DataFrame, fits: ht.GroupFits) -> None:
     found = fits.effect("x", "y").set_index("group")
     rows = frame[frame["segment"] == "g1"][list(FRONT_DOOR.observed)].dropna(how="all")
     assert found["note"].tolist()[0] == ""
@@ -110,18 +115,17 @@ def test_the_table_says_what_is_missing(frame, fits):
     assert fits["g0"].patterns is None
 
 
-def test_weights_count_rows(frame):
+def test_weights_count_rows(frame: pd.DataFrame) -> None:
     values = frame[list(FRONT_DOOR.observed)]
     weights = np.random.default_rng(3).integers(1, 4, len(frame)).astype(float)
     repeated = frame.loc[frame.index.repeat(weights.astype(int))]
-    first = ht.fit(FRONT_DOOR, values, by=frame["segment"], weights=weights)
-    second = ht.fit(FRONT_DOOR, repeated, by="segment")
+    first = grouped(ht.fit(FRONT_DOOR, values, by=frame["segment"], weights=weights))
+    second = grouped(ht.fit(FRONT_DOOR, repeated, by="segment"))
     assert first.batch.loglik == pytest.approx(second.batch.loglik, rel=1e-9)
     assert first.groups.n.tolist() == second.groups.n.tolist()
 
 
-def test_rows_may_come_from_anywhere(frame, fits, tmp_path):
-    pl = pytest.importorskip("polars")
+def test_rows_may_come_from_anywhere(frame: pd.DataFrame, fits: ht.GroupFits, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "rows.csv", index=False)
     names = list(FRONT_DOOR.observed)
     for other in (
@@ -130,25 +134,27 @@ def test_rows_may_come_from_anywhere(frame, fits, tmp_path):
         ht.fit(FRONT_DOOR, frame[names].to_numpy(), by=frame["segment"]),
         ht.fit(FRONT_DOOR, {k: fits.groups[i] for i, k in enumerate(fits.keys)}),
     ):
-        assert other.keys == fits.keys
-        assert sorted(other.holed) == [1, 2]
-        assert other.batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
+        assert grouped(other).keys == fits.keys
+        assert sorted(grouped(other).holed) == [1, 2]
+        assert grouped(other).batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 
 
-def test_blocks_of_rows_are_put_together(frame, fits, monkeypatch):
+def test_blocks_of_rows_are_put_together(
+    frame: pd.DataFrame, fits: ht.GroupFits, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_module("halftrek.data.rows"), "BLOCK", 17)
-    again = ht.fit(FRONT_DOOR, frame, by="segment")
+    again = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
     assert again.batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 
 
-def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
+def test_groups_that_cannot_be_fitted_fail_alone_and_say_why() -> None:
     frame = table(groups=6)
     frame.loc[frame["segment"] == "g1", "m"] = np.nan
     frame.loc[frame["segment"] == "g2", "m"] = frame.loc[frame["segment"] == "g2", "m"].where(lambda s: s.isna(), 7.1)
     frame.loc[frame["segment"] == "g3", "w"] = frame.loc[frame["segment"] == "g3", "x"] * 2.0
     frame = frame[(frame["segment"] != "g4") | (frame.groupby("segment").cumcount() < 4)]
     frame.loc[frame["segment"] == "g5", list(FRONT_DOOR.observed)] = np.nan
-    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    fits = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
     assert fits.status[0] == "converged"
     assert fits.status[1].startswith("failed: column 'm' has no value")
     assert fits.status[2].startswith("failed: 'm' is constant")
@@ -163,26 +169,26 @@ def test_groups_that_cannot_be_fitted_fail_alone_and_say_why():
         fits["g1"]
 
 
-def test_pairs_that_no_row_has_both_of_are_named():
+def test_pairs_that_no_row_has_both_of_are_named() -> None:
     frame = table(groups=2, share=0.0)
     holes = frame["segment"] == "g1"
     first = holes & (frame.groupby("segment").cumcount() < 40)
     frame.loc[first, "w"] = np.nan
     frame.loc[holes & ~first, "m"] = np.nan
-    note = ht.fit(FRONT_DOOR, frame, by="segment").effect("x", "y", interval="delta")["note"][1]
+    note = grouped(ht.fit(FRONT_DOOR, frame, by="segment")).effect("x", "y", interval="delta")["note"][1]
     assert note == "85 of 85 rows incomplete; no row has both m and w"
 
 
-def test_rows_without_any_value_leave_a_group_complete(frame):
+def test_rows_without_any_value_leave_a_group_complete(frame: pd.DataFrame) -> None:
     rows = frame[frame["segment"] == "g0"].copy()
     rows.loc[rows.index[:3], list(FRONT_DOOR.observed)] = np.nan
-    fits = ht.fit(FRONT_DOOR, rows, by="segment")
+    fits = grouped(ht.fit(FRONT_DOOR, rows, by="segment"))
     assert not fits.holed
     assert fits.groups.dropped.tolist() == [3]
     assert fits.groups.n.tolist() == [77]
 
 
-def test_a_saved_table_of_fits_is_the_same(fits, tmp_path):
+def test_a_saved_table_of_fits_is_the_same(fits: ht.GroupFits, tmp_path: Path) -> None:
     fits.save(tmp_path / "fits.json")
     loaded = ht.load(tmp_path / "fits.json")
     for question in QUESTIONS[:5]:
@@ -194,11 +200,11 @@ def test_a_saved_table_of_fits_is_the_same(fits, tmp_path):
 # -- are groups alike? -----------------------------------------------------------------------------
 
 
-def test_lavaan_by_month():
+def test_lavaan_by_month() -> None:
     """Estimates and errors of each month, and the likelihood ratio of one covariance structure for all."""
     expected = json.loads((CASES / "fiml_by_month.json").read_text())
     graph = "Solar -> Temp -> Ozone; Solar -> Ozone; Wind -> Ozone; Temp <-> Wind"
-    fits = ht.fit(graph, str(CASES / "s21_fiml_airquality.csv"), by="Month")
+    fits = grouped(ht.fit(graph, str(CASES / "s21_fiml_airquality.csv"), by="Month"))
     assert fits.batch.loglik.sum() == pytest.approx(expected["loglik"], abs=1e-4)
     tables = {
         e: fits.query(e, interval="delta").set_index("group") for e in {c["effect"] for c in expected["coefficients"]}
@@ -211,29 +217,32 @@ def test_lavaan_by_month():
     assert alike["df"] == expected["df"]
 
 
-def test_one_structure_for_all_by_brute_force(fits):
+def test_one_structure_for_all_by_brute_force(fits: ht.GroupFits) -> None:
     """Model and means of all groups at once, by a general optimiser."""
-    data = [fits.groups[i] for i in range(2)]
+    whole, holed = (fits.groups[i] for i in range(2))
+    assert isinstance(holed, Patterns)
+    data = [whole, holed]
     found = pooled_fit(fits, data)
     space = make_space(FRONT_DOOR, FRONT_DOOR.observed, found.options)
     p = len(FRONT_DOOR)
 
-    def loss(v):
+    def loss(v: np.ndarray) -> float:
         cov = space.moments(v[2 * p :])[1]
         together = put_together(data, v[: 2 * p].reshape(2, p))
+        assert isinstance(together, Patterns)
         with np.errstate(all="ignore"):
             value = loglik(together, np.zeros(p), cov)
         return -value if np.isfinite(value) else 1e9
 
     theta = space.vector(found.model)
-    means = [data[0].mean, best_mean(data[1], found.model.cov)]
+    means = [whole.mean, best_mean(holed, found.model.cov)]
     start = np.concatenate([*means, theta])
     moved = start + 0.02 * np.random.default_rng(0).standard_normal(len(start))
     end = minimize(loss, moved, method="BFGS", options={"gtol": 1e-5, "maxiter": 500})
     assert -end.fun == pytest.approx(found.loglik, abs=1e-4)
 
 
-def test_coefficients_of_different_equations_vary_together(fits):
+def test_coefficients_of_different_equations_vary_together(fits: ht.GroupFits) -> None:
     """The Wald test of all coefficients, with their covariance from second differences of the likelihood."""
     pair = sample_of(fits, np.array([1, 2]))
     two = replace(
@@ -252,14 +261,14 @@ def test_coefficients_of_different_equations_vary_together(fits):
     assert found["df"] == 4
 
 
-def inverse_hessian(fit: ht.Fit, at: list[tuple[int, int]]) -> np.ndarray:
+def inverse_hessian(fit: Fitted, at: list[tuple[int, int]]) -> np.ndarray:
     """The covariance of some coefficients, by second differences of the log-likelihood in all parameters."""
     space = make_space(fit.graph, fit.model.names, fit.options)
     theta, size = space.vector(fit.model), space.size
     step = 1e-4 * np.eye(size)
 
     def value(a: np.ndarray, b: np.ndarray) -> float:
-        return loglik(fit.patterns, *space.moments(theta + a + b))
+        return loglik(there(fit.patterns), *space.moments(theta + a + b))
 
     H = np.zeros((size, size))
     for a in range(size):
@@ -270,13 +279,13 @@ def inverse_hessian(fit: ht.Fit, at: list[tuple[int, int]]) -> np.ndarray:
     return np.linalg.inv(-H)[np.ix_(owner, owner)]
 
 
-def test_p_values_allow_for_few_rows():
+def test_p_values_allow_for_few_rows() -> None:
     """Groups of one model with 14 rows, some with holes: the statistic is too large on average, and p is not."""
     model = random_model(ht.graph("x -> m -> y"), random_state=2)
     rng = np.random.default_rng(5)
     values = np.array(model.sample(12 * 14, random_state=6))
     values[:70][rng.random((70, 3)) < 0.1] = np.nan
-    fits = ht.fit("x -> m -> y", values, by=np.repeat(np.arange(12), 14))
+    fits = grouped(ht.fit("x -> m -> y", values, by=np.repeat(np.arange(12), 14)))
     assert 0 < len(fits.holed) <= 5
     found = fits.invariance()
     assert (found["inflation"].iloc[:2] > 1.1).all()
@@ -290,29 +299,29 @@ def test_p_values_allow_for_few_rows():
 
 
 @pytest.mark.parametrize("question", ["x ~> y", "P(y, m | do(x=2), w=0.5)", "P(y_{x=1} | x=0, w=0.3)"])
-def test_few_rows_get_the_interval_of_one_fit(question):
+def test_few_rows_get_the_interval_of_one_fit(question: str) -> None:
     """Student's t with the observed information, as for each group alone; large samples on request."""
     frame = table(rows=14, share=0.06, seed=2)
-    fits = ht.fit(FRONT_DOOR, frame, by="segment")
+    fits = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
     assert sorted(fits.holed) == [1, 2]
     found = fits.query(question)
     for key, rows in frame.groupby("segment"):
         answer = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)]).query(question, interval="t")
         mine = found[found["group"] == key]
-        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(answer.se), rel=1e-4)
-        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(answer.interval), rel=1e-4)
+        assert mine["se"].to_numpy() == pytest.approx(np.atleast_1d(floats(answer.se)), rel=1e-4)
+        assert mine[["low", "high"]].to_numpy() == pytest.approx(np.atleast_2d(floats(answer.interval)), rel=1e-4)
         assert mine["note"].str.contains("degrees of freedom").all()
     with pytest.raises(InputError, match="is for one group"):
-        fits.query(question, interval="robust")
+        fits.query(question, interval=wrong("robust"))
 
 
-def test_many_small_groups_are_covered():
+def test_many_small_groups_are_covered() -> None:
     """300 groups of 6 rows."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     y = 0.5 * x + rng.normal(size=(300, 6))
-    fits = ht.fit("x -> y", {"x": x.ravel(), "y": y.ravel()}, by=np.repeat(np.arange(300), 6))
-    for interval, low, high in ((None, 0.92, 0.98), ("delta", 0.75, 0.86)):
-        found = fits.effect("x", "y", interval=interval)
+    fits = grouped(ht.fit("x -> y", {"x": x.ravel(), "y": y.ravel()}, by=np.repeat(np.arange(300), 6)))
+    usual, delta = fits.effect("x", "y"), fits.effect("x", "y", interval="delta")
+    for found, low, high in ((usual, 0.92, 0.98), (delta, 0.75, 0.86)):
         assert low < ((np.array(found["low"]) < 0.5) & (np.array(found["high"]) > 0.5)).mean() < high
-    assert set(fits.effect("x", "y")["note"]) == {"t with 4 degrees of freedom"}
+    assert set(usual["note"]) == {"t with 4 degrees of freedom"}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from halftrek.data import Moments
-from halftrek.estimation import Fit, fit
+from halftrek.estimation import Fitted, fit
 from halftrek.graphs import Graph
 
 CASES = Path(__file__).parents[1] / "reference" / "cases"
@@ -43,7 +43,7 @@ def moments_of(case: dict[str, Any]) -> Moments:
     return Moments(names, len(X), X.mean(axis=0), np.cov(X.T, ddof=0))
 
 
-def estimate(found: Fit, lhs: str, op: str, rhs: str) -> float | None:
+def estimate(found: Fitted, lhs: str, op: str, rhs: str) -> float | None:
     names = found.model.names
     i, j = names.index(lhs), names.index(rhs) if rhs in names else -1
     if op == "~":
@@ -56,7 +56,7 @@ def estimate(found: Fit, lhs: str, op: str, rhs: str) -> float | None:
 @pytest.mark.parametrize(
     "name", ["s03_admg_bowfree", "s05_frontdoor_saturated", "s14_kerchoff_recursive", "s17_mediation_simple"]
 )
-def test_equals_lavaan(name):
+def test_equals_lavaan(name: str) -> None:
     case = load(name)
     found = fit(case["graph"], moments_of(case))
     assert found.converged
@@ -71,7 +71,7 @@ def test_equals_lavaan(name):
 
 
 @pytest.mark.parametrize("name", ["iv01_card_justid", "iv04_mroz_justid"])
-def test_instruments_equal_liml(name):
+def test_instruments_equal_liml(name: str) -> None:
     case = load(name)
     found = fit(case["graph"], moments_of(case))
     assert found.converged
@@ -82,7 +82,7 @@ def test_instruments_equal_liml(name):
             assert found.model.T[names.index(variable), j] == pytest.approx(value, rel=1e-6, abs=1e-9)
 
 
-def test_published_network_with_every_node_observed():
+def test_published_network_with_every_node_observed() -> None:
     case = load("ecoli70")
     lower = np.array(case["covariance"])
     data = Moments(case["graph"].observed, case["n"], np.array(case["mean"]), lower + np.tril(lower, -1).T)
@@ -93,7 +93,7 @@ def test_published_network_with_every_node_observed():
         assert total == pytest.approx(effect["sample_dag_ml_total_effect"], rel=1e-8, abs=1e-10)
 
 
-def test_published_network_with_three_hidden_nodes():
+def test_published_network_with_three_hidden_nodes() -> None:
     case = load("ecoli70")
     graph = as_graph(case["hidden_graph"])
     lower = np.array(case["covariance"])
@@ -106,7 +106,7 @@ def test_published_network_with_three_hidden_nodes():
 
 
 @pytest.mark.parametrize("name", ["f01_finite_to_one", "l01_two_proxies", "r004_linid"])
-def test_population_moments_give_the_true_effect(name):
+def test_population_moments_give_the_true_effect(name: str) -> None:
     case = load(name)
     data = Moments(
         case["graph"].observed, 500, np.array(case["population"]["mean"]), np.array(case["population"]["covariance"])
@@ -127,7 +127,7 @@ def sample_of(case: dict[str, Any]) -> Moments:
     return Moments(case["graph"].observed, given["n"], np.array(given["mean"]), np.array(given["covariance"]))
 
 
-def test_likelihood_without_a_finite_maximum_warns_and_names_the_runaway():
+def test_likelihood_without_a_finite_maximum_warns_and_names_the_runaway() -> None:
     case = load("r004_linid")
     found = fit(case["graph"], sample_of(case))
     assert found.status.code == "no finite maximum"
@@ -138,7 +138,7 @@ def test_likelihood_without_a_finite_maximum_warns_and_names_the_runaway():
     assert effect == pytest.approx(-0.548, abs=0.02)
 
 
-def test_latent_with_two_proxies_is_not_a_clique_of_arcs():
+def test_latent_with_two_proxies_is_not_a_clique_of_arcs() -> None:
     case = load("l01_two_proxies")
     found = fit(case["graph"], sample_of(case))
     assert found.converged

@@ -37,7 +37,7 @@ def sampled(model: CGLSCM, rows: int = 800) -> Moments:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_every_district_ends_where_it_ends_alone(seed):
+def test_every_district_ends_where_it_ends_alone(seed: int) -> None:
     model = wide(seed)
     cov = sampled(model).cov[None]
     bunches, alone, others = bunches_of(make_plan(model.graph, model.names, Options()).tasks)
@@ -63,7 +63,7 @@ def test_every_district_ends_where_it_ends_alone(seed):
 
 @pytest.mark.parametrize(("hidden", "bow_free"), [(False, True), (True, True), (True, False)])
 @pytest.mark.parametrize("seed", range(4))
-def test_one_data_set_is_fitted_as_in_a_batch(seed, hidden, bow_free):
+def test_one_data_set_is_fitted_as_in_a_batch(seed: int, hidden: bool, bow_free: bool) -> None:
     model = wide(seed, hidden=hidden, bow_free=bow_free)
     moments = sampled(model)
     one, many = fit(model.graph, moments), fit_batch(model.graph, [moments, moments])
@@ -77,7 +77,7 @@ def test_one_data_set_is_fitted_as_in_a_batch(seed, hidden, bow_free):
         np.testing.assert_allclose(one.model.omega / np.outer(sd, sd), many.omega[0] / np.outer(sd, sd), atol=1e-8)
 
 
-def test_one_that_fails_does_not_spoil_the_others():
+def test_one_that_fails_does_not_spoil_the_others() -> None:
     model = wide(1)
     tasks = [t for t in make_plan(model.graph, model.names, Options()).tasks if t.shape.slots]
     bunch = Bunch.of(tasks)
@@ -97,7 +97,7 @@ def test_one_that_fails_does_not_spoil_the_others():
         np.testing.assert_allclose(ends.W[others], fine.W[others], atol=1e-12)
 
 
-def test_districts_are_bunched_by_size():
+def test_districts_are_bunched_by_size() -> None:
     """One long district among many short ones is not what the short ones are padded to."""
     chain = [f"a{i}" for i in range(25)]
     arcs = list(pairwise(chain))

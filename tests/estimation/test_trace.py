@@ -41,7 +41,7 @@ def test_the_first_steps_are_those_of_a_fit_that_was_stopped() -> None:
 def test_em_alone_is_right_beside_a_held_error_covariance() -> None:
     world = ht.CGLSCM.from_parameters(
         names=["z", "w", "x", "y"],
-        T=[[0, 0, 0.7, 0], [0, 0, 0.5, 0.4], [0, 0, 0, 0.6], [0, 0, 0, 0]],
+        T=[[0, 0, 0.7, 0], [0, 0, 0.5, 0.4], [0, 0, 0, 0.6], [0.0, 0.0, 0.0, 0.0]],
         omega={("x", "y"): 0.3, ("z", "y"): 0.3},
     )
     held = ht.graph("z -> x -> y; w -> x; w -> y; x <-> y; z <-> y [0.3]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -70,7 +72,7 @@ def test_front_door_has_the_papers_parameters() -> None:
     np.testing.assert_array_equal(m.C, [[-0.2, 0, 0.3]])
     np.testing.assert_array_equal(m.mu, [0.3, 0.1, 0.2])
     np.testing.assert_array_equal(m.psi, [1, 1, 1])
-    np.testing.assert_allclose(m.B, [[1, 0.5, 0.45], [0, 1, 0.9], [0, 0, 1]], atol=1e-15)
+    np.testing.assert_allclose(m.B, [[1, 0.5, 0.45], [0, 1, 0.9], [0.0, 0.0, 1.0]], atol=1e-15)
 
 
 def test_napkin_has_the_papers_parameters() -> None:
@@ -92,7 +94,9 @@ def test_napkin_has_the_papers_parameters() -> None:
         ("napkin", {"X1": 1.0}, "X4", -1.068, 2.3248),
     ],
 )
-def test_models_answer_as_the_papers_original_column(name, do, outcome, mean, variance) -> None:
+def test_models_answer_as_the_papers_original_column(
+    name: str, do: dict[str, Any], outcome: str, mean: float, variance: float
+) -> None:
     answer = catalog(name).model.do(do).distribution(outcome)
     assert answer.mean[0] == pytest.approx(mean, abs=1e-12)
     assert answer.variance[0] == pytest.approx(variance, abs=1e-12)

@@ -65,7 +65,7 @@ def models_with_the_same_covariance(model: CGLSCM, enough: int, seed: int) -> li
 
     rng = np.random.default_rng(seed)
     truth = np.concatenate([[model.T[e] for e in arrows], [model.C[e] for e in loads]])
-    found = []
+    found: list[tuple[np.ndarray, np.ndarray]] = []
     for k in range(60):
         if len(found) == enough:
             break

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 GRAPH = "X1 -> X2 -> X3; X1 <-> X3"
 QUESTION = "X1 ~> X3"
@@ -55,7 +56,9 @@ def files(there: bool) -> None:
     if there:
         import duckdb
 
-        duckdb.sql("SELECT * FROM 'rows.csv'").write_parquet("rows.parquet")
+        rows = duckdb.sql("SELECT * FROM 'rows.csv'")
+        assert rows is not None
+        rows.write_parquet("rows.parquet")
         assert ht.fit(GRAPH, "rows.csv").n == ht.fit(GRAPH, "rows.parquet").n == 500
     else:
         Path("rows.parquet").write_bytes(b"PAR1")
@@ -99,13 +102,15 @@ def colours(there: bool) -> None:
     assert ("\x1b[" in shown) == there, repr(shown[:200])
 
 
-def _draw(graph: object) -> None:
+def _draw(graph: Any) -> None:
     from halftrek.reporting import draw_graph, save
 
-    save(draw_graph(graph).figure, "graph.png")
+    figure = draw_graph(graph).get_figure(root=True)
+    assert figure is not None
+    save(figure, "graph.png")
 
 
-def _rows():  # type: ignore[no-untyped-def]
+def _rows() -> Any:
     import halftrek as ht
 
     return ht.catalog("front-door").model.sample(500, random_state=1)

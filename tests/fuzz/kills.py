@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -253,7 +254,7 @@ def _ran(words: list[str]) -> tuple[int, str]:
         buffer = io.BytesIO(b"x,m,y\n1,2,3\n2,1,4\n0,1,1\n3,3,2\n1,0,0\n")
 
     said, printed, before = io.StringIO(), io.StringIO(), sys.stdin
-    sys.stdin = Standard  # type: ignore[assignment]
+    sys.stdin = cast("io.TextIOWrapper", Standard)
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed):
             return main(words), said.getvalue()

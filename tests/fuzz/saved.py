@@ -16,6 +16,7 @@ import numpy as np
 
 import halftrek as ht
 from halftrek.storage import files
+from halftrek.storage.kinds import names
 from tests import public_values
 
 ODD: tuple[Any, ...] = (
@@ -38,7 +39,7 @@ ODD: tuple[Any, ...] = (
 def saved() -> tuple[tuple[str, str], ...]:
     """A file of every kind: its name and its text."""
     some = public_values.values()
-    wanted = {name: value for name, value in some.items() if type(value) in files.names()}
+    wanted = {name: value for name, value in some.items() if type(value) in names()}
     few: dict[str, Any] = {}
     for name, value in wanted.items():  # of verdicts and answers one for each kind of question, and of their ends
         kind = (type(value).__name__, type(getattr(value, "query", None)).__name__, getattr(value, "status", ""))

@@ -40,7 +40,20 @@ WORDS = (
     "\ud800",
 )
 WHOLE = (0, 1, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 2**64, 10**400)
-ODD = (None, True, 1j, b"yes", (), [], [1.0], {}, {1}, object, decimal.Decimal("1.5"), fractions.Fraction(1, 3))
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    1j,
+    b"yes",
+    (),
+    [],
+    [1.0],
+    {},
+    {1},
+    object,
+    decimal.Decimal("1.5"),
+    fractions.Fraction(1, 3),
+)
 DATES = (datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1), datetime.timedelta(1), np.datetime64("nat"))
 
 

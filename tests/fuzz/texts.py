@@ -23,10 +23,11 @@ from halftrek.models import Gaussian
 from halftrek.queries import evaluate
 from halftrek.simulation import random_model
 from halftrek.syntax import format_graph, parse_graph, parse_question
+from halftrek.syntax.graphs.notations import Syntax
 
 LONGEST_MESSAGE = 5_000
 SLOWEST = 20.0  # seconds for one short text; generous, since the machine may have other work
-SYNTAXES = ("arrows", "lavaan", "dagitty", "dot")
+SYNTAXES: tuple[Syntax, ...] = ("arrows", "lavaan", "dagitty", "dot")
 _PIECE = re.compile(r"\s+|\w+|<->|->|<-|~~|=~|~>|:=|.", re.DOTALL)
 _SEEDS = (
     "x -> y -> z; x <-> z; latent U; U -> {x, y} [0.5]",

@@ -20,23 +20,28 @@ from halftrek.syntax import format_graph, parse_graph
 NAMES = "abcdefgh"
 
 
-def _both(seed):
+def blocks(*words: str) -> tuple[tuple[str, ...], ...]:
+    """The letters of each word as one block."""
+    return tuple(map(tuple, words))
+
+
+def _both(seed: int) -> tuple[Graph, Graph]:
     """A random graph with blocks, and the same with all pairs written out."""
     rng = random.Random(seed)
     order = list(NAMES)
     rng.shuffle(order)
     directed = [pair for pair in combinations(order, 2) if rng.random() < 0.25]
     shuffled = rng.sample(order, len(order))
-    blocks = [tuple(shuffled[:3]), tuple(shuffled[3:7])][: rng.randint(1, 2)]
-    inside = {frozenset(p) for block in blocks for p in combinations(block, 2)}
+    cliques = [tuple(shuffled[:3]), tuple(shuffled[3:7])][: rng.randint(1, 2)]
+    inside = {frozenset(p) for block in cliques for p in combinations(block, 2)}
     loose = [p for p in combinations(order, 2) if rng.random() < 0.15 and frozenset(p) not in inside]
     latents = {"U": rng.sample(order, 2)} if rng.random() < 0.4 else {}
-    arcs = Arcs(tuple(loose), tuple(blocks))
+    arcs = Arcs(tuple(loose), tuple(cliques))
     return Graph(directed, arcs, latents, order), Graph(directed, tuple(arcs), latents, order)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_everything_is_the_same(seed):
+def test_everything_is_the_same(seed: int) -> None:
     kept, written = _both(seed)
     assert isinstance(kept.bidirected, Arcs)
     assert isinstance(written.bidirected, tuple)
@@ -75,35 +80,35 @@ def test_everything_is_the_same(seed):
             assert parse_graph(format_graph(kept, syntax), syntax) == written
 
 
-def test_different_graphs_differ():
-    kept = Graph([], Arcs((), ("abc", "def")))
+def test_different_graphs_differ() -> None:
+    kept = Graph([], Arcs((), blocks("abc", "def")))
     for other in (
-        Graph([], Arcs((), ("abd", "cef"))),
+        Graph([], Arcs((), blocks("abd", "cef"))),
         Graph([], [*combinations("abd", 2), *combinations("cef", 2)]),
-        Graph([], Arcs((("a", "d"),), ("abc", "def"))),
-        Graph([], Arcs((), ("abcdef",))),
+        Graph([], Arcs((("a", "d"),), blocks("abc", "def"))),
+        Graph([], Arcs((), blocks("abcdef"))),
     ):
         assert kept != other
         assert other != kept
 
 
-def test_what_is_no_block():
-    for blocks in (["ab"], ["aab"], ["abc", "cde"], [["a", "b", " c"]]):
+def test_what_is_no_block() -> None:
+    for wrong in (blocks("ab"), blocks("aab"), blocks("abc", "cde"), (("a", "b", " c"),)):
         with pytest.raises(GraphError):
-            Arcs((), tuple(blocks))
+            Arcs((), wrong)
     with pytest.raises(GraphError, match="hidden 'b' has a bidirected edge"):
-        Graph([], Arcs((), ("abc",)), {"b": ["a"]})
+        Graph([], Arcs((), blocks("abc")), {"b": ["a"]})
 
 
-def test_pairs_within_a_block_are_said_once():
-    graph = Graph([], Arcs((("b", "a"), ("a", "d")), ("abc",)))
+def test_pairs_within_a_block_are_said_once() -> None:
+    graph = Graph([], Arcs((("b", "a"), ("a", "d")), blocks("abc")))
     assert tuple(graph.bidirected) == (("a", "d"), ("a", "b"), ("a", "c"), ("b", "c"))
-    known = Graph([], Arcs((("b", "a"),), ("abc",)), coefficients={"b <-> a": 0.5})
+    known = Graph([], Arcs((("b", "a"),), blocks("abc")), coefficients={"b <-> a": 0.5})
     assert dict(known.coefficients) == {"a <-> b": 0.5}
     assert parse_graph(format_graph(known)) == known
 
 
-def test_two_thousand_causes_are_one_block():
+def test_two_thousand_causes_are_one_block() -> None:
     tracemalloc.start()
     graph = parse_graph("y ~ " + " + ".join(f"x{i}" for i in range(2000)))
     assert len(graph.bidirected) == 1_999_000
@@ -115,7 +120,7 @@ def test_two_thousand_causes_are_one_block():
     assert most < 60e6  # two million pairs take hundreds
 
 
-def test_the_notation_of_a_block():
+def test_the_notation_of_a_block() -> None:
     assert parse_graph("{a, b, c} <-> {c, a, b}") == Graph([], combinations("abc", 2))
     many = ", ".join(f"x{i}" for i in range(40))
     graph = parse_graph(f"{{{many}}} <-> {{{many}}}; x0 -> y")
@@ -126,7 +131,7 @@ def test_the_notation_of_a_block():
     assert len(twice.bidirected) == 40 * 39 // 2 + 2
 
 
-def test_a_block_of_causes_is_fitted_by_its_moments():
+def test_a_block_of_causes_is_fitted_by_its_moments() -> None:
     rng = np.random.default_rng(1)
     names = [f"x{i}" for i in range(40)]
     rows = rng.normal(size=(300, 41)) @ rng.normal(size=(41, 41))

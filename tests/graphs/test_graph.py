@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from halftrek.graphs.order import find_cycle
 from tests.graphs.random_graphs import graphs, quick
 
 
-def test_names_come_from_stated_then_edges_then_latents():
+def test_names_come_from_stated_then_edges_then_latents() -> None:
     graph = Graph([("b", "a")], [("c", "b")], {"U": ["d", "a"]}, ["lonely"])
     assert graph.observed == ("lonely", "b", "a", "c", "d")
     assert graph.parents("a") == ("b",)
@@ -26,7 +27,7 @@ def test_names_come_from_stated_then_edges_then_latents():
     assert len(graph) == 5
 
 
-def test_ancestors_and_descendants_hold_the_variable_itself():
+def test_ancestors_and_descendants_hold_the_variable_itself() -> None:
     graph = Graph([("a", "b"), ("b", "c"), ("d", "c")])
     assert graph.ancestors("b") == {"a", "b"}
     assert graph.ancestors(["b", "d"]) == {"a", "b", "d"}
@@ -34,13 +35,13 @@ def test_ancestors_and_descendants_hold_the_variable_itself():
     assert graph.topological_order == ("a", "b", "d", "c")
 
 
-def test_an_arrow_out_of_a_latent_makes_a_child():
+def test_an_arrow_out_of_a_latent_makes_a_child() -> None:
     assert Graph([("U", "x"), ("U", "y")], latents={"U": []}) == Graph(latents={"U": ["x", "y"]})
 
 
 @given(graphs(names="abcdef"))
 @quick
-def test_districts_are_the_classes_of_the_spouse_relation(graph):
+def test_districts_are_the_classes_of_the_spouse_relation(graph: Graph) -> None:
     together = {v: {v} for v in graph.observed}
     for _ in graph.observed:  # transitive closure, the slow way
         for v in graph.observed:
@@ -55,7 +56,7 @@ def test_districts_are_the_classes_of_the_spouse_relation(graph):
 
 @given(graphs(names="abcdef"))
 @quick
-def test_order_puts_causes_first_and_bow_free_is_what_it_says(graph):
+def test_order_puts_causes_first_and_bow_free_is_what_it_says(graph: Graph) -> None:
     rank = {v: i for i, v in enumerate(graph.topological_order)}
     assert sorted(rank) == sorted(graph.observed)
     assert all(rank[u] < rank[v] for u, v in graph.directed)
@@ -64,11 +65,11 @@ def test_order_puts_causes_first_and_bow_free_is_what_it_says(graph):
 
 @given(graphs())
 @quick
-def test_graph_is_a_value(graph):
+def test_graph_is_a_value(graph: Graph) -> None:
     turned = Graph(
         graph.directed[::-1],
         [(v, u) for u, v in graph.bidirected],
-        {u: kids[::-1] for u, kids in reversed(graph.latents.items())},
+        {u: kids[::-1] for u, kids in reversed(list(graph.latents.items()))},
         graph.observed[::-1],
     )
     assert turned == graph
@@ -77,7 +78,7 @@ def test_graph_is_a_value(graph):
     assert eval(repr(graph), {"Graph": Graph}) == graph
 
 
-def test_a_bidirected_edge_has_no_direction_also_where_its_covariance_is_known():
+def test_a_bidirected_edge_has_no_direction_also_where_its_covariance_is_known() -> None:
     one = Graph([], [("x", "y")], coefficients={"x <-> y": 0.5})
     other = Graph([], [("y", "x")], coefficients={"x <-> y": 0.5})
     assert one == other
@@ -86,7 +87,7 @@ def test_a_bidirected_edge_has_no_direction_also_where_its_covariance_is_known()
     assert one != Graph([], [("x", "y")])
 
 
-def test_induced_deletes_and_keeps_what_is_known():
+def test_induced_deletes_and_keeps_what_is_known() -> None:
     graph = Graph(
         [("a", "b"), ("b", "c")],
         [("a", "c")],
@@ -97,7 +98,7 @@ def test_induced_deletes_and_keeps_what_is_known():
     assert kept == Graph([], [("a", "c")], {"U": ["a"]}, coefficients={"U -> a": "l", "a <-> c": 0.1})
 
 
-def test_a_known_coefficient_may_be_written_from_either_end():
+def test_a_known_coefficient_may_be_written_from_either_end() -> None:
     graph = Graph([("x", "y")], [("x", "z")], coefficients={"y <- x": 1, "z<->x": "c"})
     assert dict(graph.coefficients) == {"x -> y": 1.0, "x <-> z": "c"}
 
@@ -130,22 +131,22 @@ def test_a_known_coefficient_may_be_written_from_either_end():
         ({"directed": [("a", "b"), ("b", "c"), ("c", "a"), ("z", "a")]}, "cycle: a -> b -> c -> a"),
     ],
 )
-def test_what_is_no_graph_is_refused_in_words(pieces, words):
+def test_what_is_no_graph_is_refused_in_words(pieces: dict[str, Any], words: str) -> None:
     with pytest.raises(GraphError, match=words):
         Graph(**pieces)
 
 
-def test_unknown_and_hidden_variables_are_named():
+def test_unknown_and_hidden_variables_are_named() -> None:
     graph = Graph([("income", "health")], latents={"U": ["health"]})
     with pytest.raises(GraphError, match="Did you mean 'income'"):
         graph.parents("incone")
     with pytest.raises(GraphError, match="'U' is hidden"):
         graph.ancestors("U")
     with pytest.raises(GraphError, match="name is needed here, not \\['health'\\]"):
-        graph.parents(["health"])
+        graph.parents(cast("str", ["health"]))
 
 
-def test_find_cycle_gives_a_real_cycle_not_what_hangs_on_it():
+def test_find_cycle_gives_a_real_cycle_not_what_hangs_on_it() -> None:
     arrows = [("r", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     cycle = find_cycle(list("reabcd"), arrows)
     assert cycle[0] == cycle[-1]
@@ -154,7 +155,7 @@ def test_find_cycle_gives_a_real_cycle_not_what_hangs_on_it():
     assert find_cycle(list("ab"), [("a", "b")]) == []
 
 
-def test_edge_text():
+def test_edge_text() -> None:
     assert parse_edge_key(edge_key("a b", "->", "c")) == ("a b", "->", "c")
     assert parse_edge_key("y<-x") == ("x", "->", "y")
     assert parse_edge_key(" y <-> x") == ("y", "<->", "x")
@@ -162,17 +163,22 @@ def test_edge_text():
     assert quoted('a "b"\\') == '"a \\"b\\"\\\\"'
 
 
-def test_three_thousand_variables():
+def test_three_thousand_variables() -> None:
     names = [f"v{i}" for i in range(3000)]
     arrows = [(names[i // 2], names[i]) for i in range(1, 3000)]
     graph = Graph(arrows, zip(names[:1000], names[1000:2000], strict=True), {"U": names[1500:]}, names)
     assert len(graph.districts) == 501
 
 
-def test_neighbours_of_no_variable_are_refused_by_name():
+def test_neighbours_of_no_variable_are_refused_by_name() -> None:
     graph = Graph([("x", "y")], latents={"U": ["x", "y"]})
     assert graph.children("U") == ("x", "y")
+    cases: tuple[tuple[Any, str], ...] = (
+        ("q", "no observed variable 'q'"),
+        ("U", "'U' is hidden"),
+        (["x"], "name is needed"),
+    )
     for near in (graph.parents, graph.siblings, graph.latent_parents, graph.spouses):
-        for wrong, words in (("q", "no observed variable 'q'"), ("U", "'U' is hidden"), (["x"], "name is needed")):
+        for wrong, words in cases:
             with pytest.raises(GraphError, match=words):
                 near(wrong)

@@ -1,5 +1,8 @@
 """networkx both ways."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import networkx
 import pytest
 from hypothesis import given
@@ -11,13 +14,13 @@ from tests.graphs.random_graphs import graphs, quick
 
 @given(graphs())
 @quick
-def test_round_trip(graph):
+def test_round_trip(graph: Graph) -> None:
     back = Graph.from_networkx(graph.to_networkx())
     assert back == graph
     assert back.observed == graph.observed
 
 
-def test_attributes():
+def test_attributes() -> None:
     graph = Graph([("x", "y")], [("x", "y")], {"U": ["y"]}, coefficients={"x -> y": 0.5, "x <-> y": "r", "U -> y": "l"})
     drawn = graph.to_networkx()
     assert drawn.nodes["U"] == {"hidden": True}
@@ -27,21 +30,25 @@ def test_attributes():
     assert Graph.from_networkx(drawn) == graph
 
 
-def test_plain_digraph_with_numbers_for_names():
+def test_plain_digraph_with_numbers_for_names() -> None:
     plain = networkx.DiGraph([(1, 2), (2, 3), ("U", 1), ("U", 3), ("V", 2)])
     plain.nodes["U"]["observed"] = "no"
     plain.nodes["V"]["latent"] = True
     assert Graph.from_networkx(plain) == Graph([("1", "2"), ("2", "3")], latents={"U": ["1", "3"], "V": ["2"]})
 
 
-def test_a_bidirected_edge_may_be_given_in_both_directions():
+def test_a_bidirected_edge_may_be_given_in_both_directions() -> None:
     plain = networkx.DiGraph()
     plain.add_edge("x", "y", kind="bidirected", coefficient=0.2)
     plain.add_edge("y", "x", kind="bidirected", coefficient=0.2)
     assert Graph.from_networkx(plain) == Graph([], [("x", "y")], coefficients={"x <-> y": 0.2})
 
 
-def make(edges=(), nodes=(), kind=networkx.DiGraph):
+def make(
+    edges: Sequence[tuple[str, str, dict[str, Any]]] = (),
+    nodes: Sequence[tuple[Any, dict[str, Any]]] = (),
+    kind: type[networkx.DiGraph] = networkx.DiGraph,
+) -> networkx.DiGraph:
     drawn = kind()
     for node, marks in nodes:
         drawn.add_node(node, **marks)
@@ -67,6 +74,6 @@ def make(edges=(), nodes=(), kind=networkx.DiGraph):
         ),
     ],
 )
-def test_what_cannot_be_read(source, words):
+def test_what_cannot_be_read(source: Any, words: str) -> None:
     with pytest.raises(GraphError, match=words):
         Graph.from_networkx(source)

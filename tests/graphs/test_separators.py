@@ -1,5 +1,7 @@
 """Minimal separators, against trying every subset."""
 
+import random
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +12,7 @@ from tests.graphs.random_graphs import graphs, minimal, subsets
 
 @settings(deadline=None, max_examples=80, derandomize=True)
 @given(graphs("abcdef"), st.randoms(use_true_random=False))
-def test_separators_without_arrows_and_variables(graph, rng):
+def test_separators_without_arrows_and_variables(graph: Graph, rng: random.Random) -> None:
     x, y, *rest = rng.sample(graph.observed, len(graph))
     never = {v for v in rest if rng.random() < 0.3}
     without = [e for e in graph.directed if rng.random() < 0.2]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from halftrek.graphs import Graph
 from halftrek.identification.arrows.estimand import Formula, Probability, Product, Ratio, Sum
 from halftrek.queries import Counterfactual
+from tests.narrow import there
 
 
 class DiscreteWorlds:
@@ -23,7 +26,7 @@ class DiscreteWorlds:
         self.hidden = {**{f"arc{i}": pair for i, pair in enumerate(graph.bidirected)}, **graph.latents}
         self.above = {v: [i for i, kids in enumerate(self.hidden.values()) if v in kids] for v in self.names}
         self.types = {v: list(product((0, 1), repeat=2 ** len(graph.parents(v)))) for v in self.names}
-        shapes = [(levels,) for _ in self.hidden]
+        shapes: list[tuple[int, ...]] = [(levels,) for _ in self.hidden]
         shapes += [(*(levels for _ in self.above[v]), len(self.types[v])) for v in self.names]
         self.weights = [rng.uniform(0.2, 1.0, shape) for shape in shapes]
         self.units = np.array(
@@ -41,12 +44,12 @@ class DiscreteWorlds:
             total *= tables[h + j][(*(self.units[:, i] for i in self.above[v]), self.units[:, h + j])]
         return total
 
-    def values(self, held: dict[str, float]) -> dict[str, np.ndarray]:
+    def values(self, held: Mapping[str, float | None]) -> dict[str, np.ndarray]:
         """Every variable of every unit in the world where some are held."""
         found: dict[str, np.ndarray] = {}
         for v in self.graph.topological_order:
             if v in held:
-                found[v] = np.full(len(self.units), int(held[v]))
+                found[v] = np.full(len(self.units), int(there(held[v])))
                 continue
             row = np.zeros(len(self.units), dtype=int)
             for p in self.graph.parents(v):
@@ -66,15 +69,17 @@ class DiscreteWorlds:
         """``P(outcomes = values | evidence)``, counted over units; nan where the evidence is impossible."""
         agree = np.ones(len(self.units), dtype=bool)
         for v, x in query.given.items():
-            agree &= self.values(dict(v.held))[v.variable] == x
+            agree &= self.values(v.held)[v.variable] == x
         both = agree.copy()
         for v, y in zip(query.outcomes, outcomes, strict=True):
-            both &= self.values(dict(v.held))[v.variable] == y
+            both &= self.values(v.held)[v.variable] == y
         bottom = chances[agree].sum()
         return chances[both].sum() / bottom if bottom != 0 else complex("nan")
 
 
-def value_of(formula: Formula, table: np.ndarray, names: tuple[str, ...], letters: dict[str, str], at: dict[str, int]):
+def value_of(
+    formula: Formula, table: np.ndarray, names: tuple[str, ...], letters: dict[str, str], at: dict[str, int]
+) -> Any:
     """A formula from the observed table, literally; ``letters`` says which variable a letter is a value of."""
     match formula:
         case Probability(variables, given):
@@ -90,5 +95,5 @@ def value_of(formula: Formula, table: np.ndarray, names: tuple[str, ...], letter
             return value_of(top, table, names, letters, at) / value_of(bottom, table, names, letters, at)
 
 
-def _marginal(table: np.ndarray, names: tuple[str, ...], values: dict[str, int]):
+def _marginal(table: np.ndarray, names: tuple[str, ...], values: dict[str, int]) -> Any:
     return table[tuple(values.get(v, slice(None)) for v in names)].sum()

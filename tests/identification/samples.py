@@ -34,15 +34,16 @@ def constrained_graphs(draw: st.DrawFn, most: int = 5) -> Graph:
     if not edges:
         return graph
     chosen = draw(st.lists(st.sampled_from(edges), unique=True, max_size=4))
-    small = st.sampled_from([0.0, 0.1, "a", "a", "b"])
-    large = st.sampled_from([0.0, 0.5, 1.0, "c", "c", "d"])
+    small: st.SearchStrategy[float | str] = st.sampled_from([0.0, 0.1, "a", "a", "b"])
+    large: st.SearchStrategy[float | str] = st.sampled_from([0.0, 0.5, 1.0, "c", "c", "d"])
     known = {e: draw(small if "<->" in e else large) for e in chosen}
     return Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
 
 
 def random_model(graph: Graph, rng: np.random.Generator) -> CGLSCM:
     """A model of the graph with moderate coefficients that obeys fixed and equal coefficients."""
-    names, labels = graph.observed, {}
+    names = graph.observed
+    labels: dict[str, float] = {}
 
     def weight(u: str, arrow: str, v: str, scale: float) -> float:
         known = graph.coefficients.get(f"{u} {arrow} {v}")

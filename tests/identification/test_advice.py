@@ -4,6 +4,7 @@ import pytest
 
 from halftrek.graphs import Graph
 from halftrek.identification import identify, implications, what_would_help
+from halftrek.queries import Query
 from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional, TotalEffect
 
 BOW = Graph([("x", "y")], [("x", "y")])
@@ -11,14 +12,14 @@ INSTRUMENT = Graph([("z", "x"), ("x", "y")], [("x", "y")])
 
 
 @pytest.mark.parametrize("query", [DirectEffect("x", "y"), TotalEffect("x", "y"), Interventional(("y",), {"x": None})])
-def test_every_change_that_is_suggested_works(query):
+def test_every_change_that_is_suggested_works(query: Query) -> None:
     changes = what_would_help(BOW, query, seconds=20.0)
     assert {c.kind for c in changes} == {"rule out", "measure", "instrument", "mediator", "know"}
     for change in changes:
         assert identify(change.graph, change.query, witness=False).identified, change.text
 
 
-def test_two_changes_are_suggested_where_one_is_not_enough():
+def test_two_changes_are_suggested_where_one_is_not_enough() -> None:
     graph = Graph([("a", "b"), ("b", "c")], [("a", "b"), ("b", "c"), ("a", "c")], coefficients={})
     changes = what_would_help(graph, ErrorCovariance("a", "c"), seconds=20.0)
     assert changes
@@ -26,13 +27,13 @@ def test_two_changes_are_suggested_where_one_is_not_enough():
         assert identify(change.graph, change.query, witness=False).identified, change.text
 
 
-def test_measuring_a_hidden_cause_is_suggested_by_its_name():
+def test_measuring_a_hidden_cause_is_suggested_by_its_name() -> None:
     graph = Graph([("x", "y")], latents={"talent": ["x", "y", "w"]})
     texts = [c.text for c in what_would_help(graph, TotalEffect("x", "y"), seconds=20.0)]
     assert "measuring talent" in texts
 
 
-def test_an_unidentified_verdict_carries_advice_and_a_fresh_name_is_found():
+def test_an_unidentified_verdict_carries_advice_and_a_fresh_name_is_found() -> None:
     graph = Graph([("instrument", "y")], [("instrument", "y")])
     verdict = identify(graph, DirectEffect("instrument", "y"))
     assert any("ruling out instrument <-> y" in text for text in verdict.helps)
@@ -40,7 +41,7 @@ def test_an_unidentified_verdict_carries_advice_and_a_fresh_name_is_found():
     assert identify(graph, DirectEffect("instrument", "y"), witness=False).helps == ()
 
 
-def test_testable_implications():
+def test_testable_implications() -> None:
     assert not implications(INSTRUMENT).testable
     chain = implications(Graph([("a", "b"), ("b", "c")]))
     assert chain.independences == (("a", "c", ("b",)),)
@@ -91,7 +92,7 @@ def test_testable_implications():
         ),
     ],
 )  # fmt: skip
-def test_explanations_name_the_idea(graph, query, method, words):
+def test_explanations_name_the_idea(graph: Graph, query: Query, method: str, words: str) -> None:
     verdict = identify(graph, query)
     assert verdict.method == method
     assert words in verdict.explain()

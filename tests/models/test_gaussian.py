@@ -14,7 +14,7 @@ def example() -> Gaussian:
     return Gaussian(("a", "b", "c", "d"), np.arange(4.0), A @ A.T + np.eye(4))
 
 
-def test_given_is_the_textbook_conditional():
+def test_given_is_the_textbook_conditional() -> None:
     joint = example()
     found = joint.given({"b": 2.0, "d": -1.0})
     S = joint.cov
@@ -25,14 +25,14 @@ def test_given_is_the_textbook_conditional():
     assert found.names == ("a", "c")
 
 
-def test_given_in_two_steps_is_given_at_once():
+def test_given_in_two_steps_is_given_at_once() -> None:
     joint = example()
     once, twice = joint.given({"b": 1.0, "c": 0.0}), joint.given({"b": 1.0}).given({"c": 0.0})
     np.testing.assert_allclose(once.mean, twice.mean)
     np.testing.assert_allclose(once.cov, twice.cov)
 
 
-def test_conditioning_does_not_depend_on_units():
+def test_conditioning_does_not_depend_on_units() -> None:
     joint = example()
     unit = np.array([1e14, 1e-12, 3e9, 1e-7])
     other = Gaussian(joint.names, joint.mean * unit, joint.cov * np.outer(unit, unit))
@@ -43,14 +43,14 @@ def test_conditioning_does_not_depend_on_units():
 
 
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e14])
-def test_a_held_variable_is_compared_in_its_own_units(size):
+def test_a_held_variable_is_compared_in_its_own_units(size: float) -> None:
     joint = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[0, 1]).do({"x": 3.0 * size}).joint
     assert joint.given({"x": 3.0 * size}).mean[0] == pytest.approx(1.0 + 6.0 * size)
     with pytest.raises(QueryError, match="cannot have the value"):
         joint.given({"x": 3.1 * size})
 
 
-def test_conditioning_on_a_held_variable_at_its_value_is_fine_and_elsewhere_impossible():
+def test_conditioning_on_a_held_variable_at_its_value_is_fine_and_elsewhere_impossible() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[0, 1])
     joint = model.do({"x": 3}).joint
     found = joint.given({"x": 3})
@@ -60,7 +60,7 @@ def test_conditioning_on_a_held_variable_at_its_value_is_fine_and_elsewhere_impo
         joint.given({"x": 4})
 
 
-def test_marginal_order_and_unknown_name():
+def test_marginal_order_and_unknown_name() -> None:
     joint = example()
     assert joint.marginal(["d", "a"]).names == ("d", "a")
     assert joint.marginal("c").mean[0] == 2.0
@@ -69,14 +69,14 @@ def test_marginal_order_and_unknown_name():
         joint.marginal("z")
 
 
-def test_scales_that_differ_by_many_orders():
+def test_scales_that_differ_by_many_orders() -> None:
     joint = Gaussian(("x", "y"), np.zeros(2), np.array([[1e-12, 5e-7], [5e-7, 1.0]]))
     found = joint.given({"x": 1e-6})
     assert found.mean[0] == pytest.approx(0.5)
     assert found.cov[0, 0] == pytest.approx(0.75)
 
 
-def test_singular_sample_has_constant_columns():
+def test_singular_sample_has_constant_columns() -> None:
     rows = Gaussian(("x", "y"), np.array([1.0, 2.0]), np.diag([0.0, 4.0])).sample(1000, random_state=0)
     assert (rows[:, 0] == 1.0).all()
     assert rows[:, 1].std() == pytest.approx(2.0, rel=0.1)

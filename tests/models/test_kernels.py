@@ -10,7 +10,7 @@ from halftrek.models import kernels
 
 @pytest.mark.parametrize("present", [True, False])
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 40])
-def test_kernels_do_what_numpy_does(size, present, monkeypatch):
+def test_kernels_do_what_numpy_does(size: int, present: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "_PRESENT", present and kernels._PRESENT)
     rng = np.random.default_rng(size)
     root = rng.standard_normal((size, size + 3))
@@ -22,7 +22,7 @@ def test_kernels_do_what_numpy_does(size, present, monkeypatch):
 
 
 @pytest.mark.parametrize("present", [True, False])
-def test_what_cannot_be_factored_raises_without_a_warning(present, monkeypatch):
+def test_what_cannot_be_factored_raises_without_a_warning(present: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "_PRESENT", present and kernels._PRESENT)
     flat = np.ones((3, 3))
     with kernels.quiet():
@@ -34,5 +34,5 @@ def test_what_cannot_be_factored_raises_without_a_warning(present, monkeypatch):
             kernels.solve(np.zeros((3, 3)), np.ones(3))
 
 
-def test_this_numpy_has_them():
+def test_this_numpy_has_them() -> None:
     assert kernels._PRESENT  # if not: only slower, but it should be known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 
 def path_sum(T: np.ndarray, i: int, j: int) -> float:
     """Total effect by walking every directed path."""
-    return 1.0 if i == j else sum(T[i, k] * path_sum(T, k, j) for k in np.flatnonzero(T[i]))
+    return 1.0 if i == j else sum(T[i, k] * path_sum(T, k, j) for k in np.flatnonzero(T[i]).tolist())
 
 
 def rows_by_equations(model: CGLSCM, u: np.ndarray, eps: np.ndarray, held: dict[str, float]) -> np.ndarray:
@@ -38,7 +39,7 @@ def rows_by_equations(model: CGLSCM, u: np.ndarray, eps: np.ndarray, held: dict[
 
 @given(model=models(bows=True))
 @QUICK
-def test_total_effects_are_sums_over_paths(model):
+def test_total_effects_are_sums_over_paths(model: CGLSCM) -> None:
     p = len(model.names)
     brute = np.array([[path_sum(model.T, i, j) for j in range(p)] for i in range(p)])
     np.testing.assert_allclose(model.B, brute, atol=1e-12)
@@ -48,7 +49,7 @@ def test_total_effects_are_sums_over_paths(model):
 
 @given(model=models(most=8, bows=True), seed=st.integers(0, 2**16))
 @QUICK
-def test_total_effects_keep_their_digits_in_any_units(model, seed):
+def test_total_effects_keep_their_digits_in_any_units(model: CGLSCM, seed: int) -> None:
     """An inverse of I - T by elimination may lose them all where coefficients range over fifty decades."""
     p = len(model.names)
     unit = 10.0 ** np.random.default_rng(seed).uniform(-12.0, 14.0, p)
@@ -60,12 +61,12 @@ def test_total_effects_keep_their_digits_in_any_units(model, seed):
     assert (np.abs(found[1] * back - brute) <= 1e-13 * reach).all()
 
 
-def test_total_effects_around_a_cycle_are_the_inverse():
+def test_total_effects_around_a_cycle_are_the_inverse() -> None:
     T = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.4, 0.0, 0.0]])
     np.testing.assert_allclose(total_effects(T), np.linalg.inv(np.eye(3) - T))
 
 
-def test_samples_and_checks_in_any_units():
+def test_samples_and_checks_in_any_units() -> None:
     """The variance of the smallest variable is not lost in the rounding of the largest."""
     unit = np.array([1e14, 1e-12, 1.0])
     W = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.3], [0.2, 0.3, 1.0]])
@@ -81,11 +82,11 @@ def test_samples_and_checks_in_any_units():
 
 @given(model=models(bows=True))
 @QUICK
-def test_cgl_edge_inverts_total_effects(model):
+def test_cgl_edge_inverts_total_effects(model: CGLSCM) -> None:
     np.testing.assert_allclose(cgl_edge(model.B, model.graph, model.names), model.T, atol=1e-12)
 
 
-def test_cgl_edge_follows_the_algorithm_on_a_B_that_no_T_gives():
+def test_cgl_edge_follows_the_algorithm_on_a_B_that_no_T_gives() -> None:
     """The paper's own napkin output: t14 is not an edge, and b14 is ignored."""
     model = CGLSCM.from_parameters(names=list("abcd"), T=np.diag([0.1, 0.9, 0.8], 1))
     B = np.array([[1, 0.1024, 0.0920, 0.0566], [0, 1, 0.8985, 0.7134], [0, 0, 1, 0.7945], [0, 0, 0, 1]])
@@ -94,7 +95,7 @@ def test_cgl_edge_follows_the_algorithm_on_a_B_that_no_T_gives():
 
 @given(model=models(bows=True), seed=st.integers(0, 1000))
 @QUICK
-def test_do_is_the_brute_force_intervention(model, seed):
+def test_do_is_the_brute_force_intervention(model: CGLSCM, seed: int) -> None:
     """The joint after do() from unit responses of the equations: affine map of (u, eps), dense covariance."""
     rng = np.random.default_rng(seed)
     p, q = len(model.names), len(model.latents)
@@ -114,7 +115,7 @@ def test_do_is_the_brute_force_intervention(model, seed):
 
 @given(model=models(bows=True, most=4))
 @settings(max_examples=10, deadline=None, derandomize=True)
-def test_samples_of_both_worlds_have_the_implied_moments(model):
+def test_samples_of_both_worlds_have_the_implied_moments(model: CGLSCM) -> None:
     n = 40_000
     for world in (model, model.do({model.names[0]: 1.5})):
         X = world.sample(n, random_state=1)
@@ -124,7 +125,7 @@ def test_samples_of_both_worlds_have_the_implied_moments(model):
         np.testing.assert_allclose(np.cov(X.T, ddof=0), world.cov, atol=8 * np.outer(scale, scale).max() / np.sqrt(n))
 
 
-def test_samples_repeat_with_the_seed_and_differ_without():
+def test_samples_repeat_with_the_seed_and_differ_without() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 1], [0, 0]])
     assert np.array_equal(model.sample(5, random_state=7), model.sample(5, random_state=7))
     assert not np.array_equal(model.sample(5, random_state=7), model.sample(5, random_state=8))
@@ -132,7 +133,7 @@ def test_samples_repeat_with_the_seed_and_differ_without():
 
 @given(seed=st.integers(0, 1000))
 @QUICK
-def test_centralize_keeps_the_distribution_and_every_intervention(seed):
+def test_centralize_keeps_the_distribution_and_every_intervention(seed: int) -> None:
     """Theorem 2.3 with the standard deviation: simulate the general model through its equations."""
     rng = np.random.default_rng(seed)
     T = np.triu(rng.normal(size=(3, 3)), 1)
@@ -147,8 +148,8 @@ def test_centralize_keeps_the_distribution_and_every_intervention(seed):
     np.testing.assert_allclose(model.C, np.sqrt(latent_var)[:, None] * C)
 
 
-def test_paper_front_door_numbers():
-    T = [[0, 0.5, 0], [0, 0, 0.9], [0, 0, 0]]
+def test_paper_front_door_numbers() -> None:
+    T = [[0, 0.5, 0], [0, 0, 0.9], [0.0, 0.0, 0.0]]
     model = CGLSCM.from_parameters(names=["x1", "x2", "x3"], T=T, C=[[-0.2, 0, 0.3]], mu=[0.3, 0.1, 0.2])
     first, second = model.do({"x2": 1}).distribution("x3"), model.do({"x1": 1}).distribution("x3")
     assert first.mean[0] == pytest.approx(1.1)
@@ -157,7 +158,7 @@ def test_paper_front_door_numbers():
     assert second.cov[0, 0] == pytest.approx(1.9)
 
 
-def test_arrays_are_read_only():
+def test_arrays_are_read_only() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 1], [0, 0]])
     for array in (model.T, model.C, model.mu, model.psi, model.W, model.B, model.mean, model.cov, model.omega):
         with pytest.raises(ValueError, match="read-only"):
@@ -166,7 +167,7 @@ def test_arrays_are_read_only():
 
 @given(model=models())
 @QUICK
-def test_reorder_is_only_a_change_of_order(model):
+def test_reorder_is_only_a_change_of_order(model: CGLSCM) -> None:
     back = model.names[::-1]
     other = model.reorder(back)
     at = [model.names.index(v) for v in back]
@@ -190,12 +191,12 @@ def test_reorder_is_only_a_change_of_order(model):
         ({"T": [[0, 1], [0, 0]], "C": [[1, 1]], "latents": ["U", "V"]}, "C must have"),
     ],
 )
-def test_parameters_that_make_no_model_are_refused(parameters, message):
+def test_parameters_that_make_no_model_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CGLSCM.from_parameters(names=["x", "y"], **parameters)
 
 
-def test_unknown_variable_and_value_in_do():
+def test_unknown_variable_and_value_in_do() -> None:
     model = CGLSCM.from_parameters(names=["income", "age"], T=[[0, 1], [0, 0]])
     with pytest.raises(QueryError, match="Did you mean 'income'"):
         model.do({"incom": 1})
@@ -205,7 +206,7 @@ def test_unknown_variable_and_value_in_do():
         GLSCM(("x",), np.zeros((1, 1)), np.ones((1, 1)), np.zeros(1), np.ones(1), ("U",), np.zeros(2)).centralize()
 
 
-def test_rows_keep_names_only_while_they_hold():
+def test_rows_keep_names_only_while_they_hold() -> None:
     rows = Rows(np.arange(6.0).reshape(3, 2), ("x", "y"))
     assert rows[:2].names == ("x", "y")
     assert getattr(rows[:, ::-1], "names", None) is None
@@ -214,7 +215,7 @@ def test_rows_keep_names_only_while_they_hold():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_sweep_along_the_edges_equals_products_of_matrices(seed, monkeypatch):
+def test_a_sweep_along_the_edges_equals_products_of_matrices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(8, n_edges=2 * (seed % 12), n_bidirected=4, n_latents=1, latent_children=3, random_state=seed)
     model = random_model(graph, random_state=seed)
     monkeypatch.setattr("halftrek.models.scm.WIDE", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,10 @@ from halftrek.queries import (
     Statistic,
     TotalEffect,
 )
+from halftrek.queries.kinds.terms import Expression, Leaf, Operation
 from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant
+
+Number = Arithmetic | Leaf  # a question whose answer is one number
 
 
 @dataclass
@@ -35,16 +39,16 @@ class Maker:
     def number(self) -> float:
         return float(np.round(self.rng.normal(), int(self.rng.integers(0, 4)))) + 0.0
 
-    def value(self):
+    def value(self) -> float | None:
         return None if self.left_out and self.rng.random() < 0.2 else self.number()
 
-    def changes(self, variable: str, *, drawn: bool, depth: int = 0):
-        found = {}
+    def changes(self, variable: str, *, drawn: bool, depth: int = 0) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
         for _ in range(int(self.rng.integers(1, 3))):
             kind = self.rng.integers(0, 6 if depth == 0 else 4)
             target = str(self.rng.choice(self.names))
             if kind == 4 and self.edges:
-                u, v = self.edges[self.rng.integers(len(self.edges))]
+                u, v = self.edges[int(self.rng.integers(len(self.edges)))]
                 if not isinstance(found.get(v), float | Draw | Variant | type(None)) or v not in found:
                     found[u, v] = self.value()
             elif kind == 1:
@@ -64,7 +68,7 @@ class Maker:
         held = {t for t, c in found.items() if isinstance(t, str) and not isinstance(c, Shift | Scale)}
         return {t: c for t, c in found.items() if isinstance(t, str) or t[1] not in held}
 
-    def sum(self, worlds: bool, without=()) -> Sum:
+    def sum(self, worlds: bool, without: Sequence[str] = ()) -> Sum:
         weights = {}
         for _ in range(int(self.rng.choice([1, 1, 1, 2]))):
             free = [v for v in self.names if v not in without]
@@ -73,13 +77,13 @@ class Maker:
             weights[v] = float(self.rng.choice([1.0, 1.0, -1.0, 2.0, 0.25]))
         return Sum(tuple((w, v) for v, w in weights.items()))
 
-    def event(self, worlds: bool, without=()) -> Event:
+    def event(self, worlds: bool, without: Sequence[str] = ()) -> Event:
         of = self.sum(worlds, without)
         low = self.number()
         ends = [(low, np.inf), (-np.inf, low), (low, low + 1.5)][self.rng.integers(0, 3)]
         return Event(of, *ends)
 
-    def case(self, *, events: bool):
+    def case(self, *, events: bool) -> tuple[Case, bool, list[str]]:
         worlds = self.rng.random() < 0.6
         do = {} if worlds or self.rng.random() < 0.3 else self.changes("", drawn=True)
         held = [t for t, c in do.items() if isinstance(t, str) and not isinstance(c, Shift | Scale | Draw)]
@@ -91,11 +95,11 @@ class Maker:
         behind = (self.event(worlds, held),) if happened else ()
         return Case(do, given, behind), worlds, held
 
-    def term(self):
+    def term(self) -> Number:
         kind = self.rng.choice(["E", "Var", "SD", "Cov", "Corr", "P", "P", "Q", "effect", "std"])
         if kind == "effect":
             u, v = self.rng.choice(self.names, 2, replace=False)
-            return [TotalEffect(str(u), str(v)), ErrorCovariance(str(u), str(v))][self.rng.integers(0, 2)]
+            return ErrorCovariance(str(u), str(v)) if self.rng.integers(0, 2) else TotalEffect(str(u), str(v))
         if kind == "std":
             u, v = self.rng.choice(self.names, 2, replace=False)
             return Standardized(DirectEffect(*self.edges[0]) if self.edges else TotalEffect(str(u), str(v)))
@@ -114,17 +118,19 @@ class Maker:
             return Quantile(float(self.rng.choice([0.1, 0.5, 0.95])), sums[0], case)
         return Statistic(kind, tuple(sums[: 2 if kind in ("Cov", "Corr") else 1]), case)
 
-    def expression(self, depth: int = 2):
+    def expression(self, depth: int = 2) -> Number:
         if depth == 0 or self.rng.random() < 0.4:
             return self.term()
-        left, right = self.expression(depth - 1), self.expression(depth - 1)
+        left: Expression = self.expression(depth - 1)
+        right: Expression = self.expression(depth - 1)
         if self.rng.random() < 0.3:
             left = self.number()
         elif self.rng.random() < 0.2:
             right = self.number() + 0.5 or 1.0
-        return Arithmetic(str(self.rng.choice(["+", "-", "*", "/"])), left, right)
+        operations: tuple[Operation, ...] = ("+", "-", "*", "/")
+        return Arithmetic(operations[self.rng.integers(0, 4)], left, right)
 
-    def distribution(self):
+    def distribution(self) -> Distribution:
         case, worlds, held = self.case(events=False)
         if len(held) == len(self.names):
             return self.distribution()
@@ -140,7 +146,7 @@ def solve_world(model: CGLSCM, changes: Mapping, errors: np.ndarray, fresh: dict
     found: dict[str, np.ndarray] = {}
     place = {v: i for i, v in enumerate(model.names)}
     for v in model.graph.topological_order:
-        change = changes.get(v) if v in changes else Shift(0.0)
+        change = changes[v] if v in changes else Shift(0.0)
         if isinstance(change, float):
             found[v] = np.full(len(errors), change)
         elif isinstance(change, Draw):
@@ -157,7 +163,8 @@ def solve_world(model: CGLSCM, changes: Mapping, errors: np.ndarray, fresh: dict
 
 
 def sum_in_worlds(model: CGLSCM, of: Sum, do: Mapping, errors: np.ndarray, fresh: dict) -> np.ndarray:
-    return sum(w * solve_world(model, do or v.changes, errors, fresh)[v.variable] for w, v in of.parts)
+    parts = [w * solve_world(model, do or v.changes, errors, fresh)[v.variable] for w, v in of.parts]
+    return np.sum(parts, axis=0)
 
 
 def dense_joint(model: CGLSCM, sums: Sequence[Sum], do: Mapping) -> tuple[np.ndarray, np.ndarray]:
@@ -166,7 +173,7 @@ def dense_joint(model: CGLSCM, sums: Sequence[Sum], do: Mapping) -> tuple[np.nda
     columns = []
     for of in sums:
 
-        def at(errors, fresh, of=of):
+        def at(errors: np.ndarray, fresh: dict[str, float], of: Sum = of) -> float:
             return float(
                 sum_in_worlds(model, of, do, errors[None], {v: np.array([fresh.get(v, 0.0)]) for v in model.names})[0]
             )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 from statistics import NormalDist
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import IntegrationWarning, quad
 
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
@@ -17,6 +21,7 @@ from halftrek.queries import (
     Distribution,
     Probability,
     Quantile,
+    Query,
     Standardized,
     Statistic,
     evaluate,
@@ -24,54 +29,53 @@ from halftrek.queries import (
 from halftrek.queries.gradients import linearize
 from halftrek.queries.kinds.effects import ends_of
 from halftrek.queries.kinds.terms import case_of, sums_of
-from halftrek.queries.kinds.variants import single
+from halftrek.queries.kinds.variants import Event, single
 from halftrek.syntax import parse_question
 from tests.estimation.strategies import models
-from tests.queries.composites import Maker, dense_given, dense_joint, sum_in_worlds
+from tests.narrow import normal, number
+from tests.queries.composites import Maker, Number, dense_given, dense_joint, sum_in_worlds
 from tests.queries.test_gradients import compare
 
 
-def conditional(term, model):
+def conditional(term: Any, model: CGLSCM) -> tuple[np.ndarray, np.ndarray]:
     case = case_of(term)
     sums = [*sums_of(term), *(e.of for e in case.events), *map(single, case.given)]
     count = len(sums) - len(case.given)
     return dense_given(*dense_joint(model, sums, case.do), count, np.array(list(case.given.values())))
 
 
-def box(mean, cov, events):
+def box(mean: np.ndarray, cov: np.ndarray, events: Sequence[Event]) -> float:
     """Probability by conditioning on one coordinate after the other, numerically."""
-    from scipy.integrate import quad
-
     if not events:
         return 1.0
     sd = sqrt(max(cov[0, 0], 0.0))
     low, high = events[0].low, events[0].high
     if sd < 1e-7:
         return box(mean[1:], cov[1:, 1:], events[1:]) if low < mean[0] < high else 0.0
-    normal = NormalDist(mean[0], sd)
+    curve = NormalDist(mean[0], sd)
     if len(events) == 1:
-        return normal.cdf(high) - normal.cdf(low)
+        return curve.cdf(high) - curve.cdf(low)
 
-    def rest(x):
+    def rest(x: float) -> float:
         slope = cov[1:, 0] / cov[0, 0]
-        return normal.pdf(x) * box(
+        return curve.pdf(x) * box(
             mean[1:] + slope * (x - mean[0]), cov[1:, 1:] - np.outer(slope, cov[0, 1:]), events[1:]
         )
 
     ends = max(low, mean[0] - 9 * sd), min(high, mean[0] + 9 * sd)
-    return quad(rest, *ends, limit=500, points=None)[0] if ends[0] < ends[1] else 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegrationWarning)  # rounding below what is compared
+        return quad(rest, *ends, limit=500, points=None)[0] if ends[0] < ends[1] else 0.0
 
 
-def cut(mean, cov, event):
+def cut(mean: np.ndarray, cov: np.ndarray, event: Event) -> tuple[np.ndarray, np.ndarray]:
     """Moments of all but the last variable, which lies in an interval: integrated over its values."""
-    from scipy.integrate import quad
-
     sd = sqrt(cov[-1, -1])
-    normal = NormalDist(mean[-1], sd)
+    curve = NormalDist(mean[-1], sd)
     low, high = max(event.low, mean[-1] - 37 * sd), min(event.high, mean[-1] + 37 * sd)
     ends = max(low, min(mean[-1], high) - 9 * sd), min(high, max(mean[-1], low) + 9 * sd)
     whole, first, second = (
-        quad(lambda x, k=k: normal.pdf(x) * x**k, *ends, epsabs=0.0, epsrel=1e-11)[0] for k in range(3)
+        quad(lambda x, k=k: curve.pdf(x) * x**k, *ends, epsabs=0.0, epsrel=1e-11)[0] for k in range(3)
     )
     there, spread = first / whole, second / whole - (first / whole) ** 2
     slope = cov[:-1, -1] / cov[-1, -1]
@@ -79,7 +83,7 @@ def cut(mean, cov, event):
     return mean[:-1] + slope * (there - mean[-1]), inside + np.outer(slope, slope) * spread
 
 
-def oracle(query, model):
+def oracle(query: Query | float, model: CGLSCM) -> float:
     match query:
         case float():
             return query
@@ -88,18 +92,19 @@ def oracle(query, model):
             return {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b}[operation]()
         case Standardized(effect):
             i, j = (model.names.index(v) for v in ends_of(effect))
-            return evaluate(effect, model) * sqrt(model.cov[i, i] / model.cov[j, j])
+            return number(evaluate(effect, model)) * sqrt(model.cov[i, i] / model.cov[j, j])
         case Statistic(kind, _, _):
             mean, cov = conditional(query, model)
             if query.case.events:
                 mean, cov = cut(mean, cov, query.case.events[0])
-            return {
+            values: dict[str, Callable[[], float]] = {
                 "E": lambda: mean[0],
                 "Var": lambda: cov[0, 0],
                 "SD": lambda: sqrt(max(cov[0, 0], 0.0)),
                 "Cov": lambda: cov[0, 1],
                 "Corr": lambda: cov[0, 1] / sqrt(cov[0, 0] * cov[1, 1]),
-            }[kind]()
+            }
+            return values[kind]()
         case Quantile(level, _, _):
             mean, cov = conditional(query, model)
             return NormalDist(mean[0], sqrt(cov[0, 0])).inv_cdf(level)
@@ -107,10 +112,13 @@ def oracle(query, model):
             mean, cov = conditional(query, model)
             both = box(mean, cov, [*events, *case.events])
             return both / box(mean[len(events) :], cov[len(events) :, len(events) :], list(case.events))
-    return evaluate(query, model)
+    return number(evaluate(query, model))
 
 
-def asked(model, seed, make):
+Question = TypeVar("Question", Number, Distribution, Number | Distribution)
+
+
+def asked(model: CGLSCM, seed: int, make: Callable[[Maker], Question]) -> tuple[Question, np.random.Generator]:
     """A random question that this model can answer; degenerate ones (no spread, no probability) are drawn again."""
     rng = np.random.default_rng(seed)
     while True:
@@ -127,13 +135,13 @@ def asked(model, seed, make):
         return query, rng
 
 
-def _terms(query):
+def _terms(query: Query | float) -> list[Query]:
     if isinstance(query, Arithmetic):
         return _terms(query.left) + _terms(query.right)
     return [] if isinstance(query, float) else [query]
 
 
-def _flat(term, model):
+def _flat(term: Query, model: CGLSCM) -> bool:
     """True where a spread is zero, two events coincide or hardly happen: there is a kink, or rounding decides."""
     if not isinstance(term, Statistic | Probability | Quantile | Distribution):
         return False
@@ -151,24 +159,24 @@ def _flat(term, model):
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=120, deadline=None, derandomize=True)
-def test_terms_equal_the_oracle(model, seed):
+def test_terms_equal_the_oracle(model: CGLSCM, seed: int) -> None:
     query, _ = asked(model, seed, Maker.term)
     assert evaluate(query, model) == pytest.approx(oracle(query, model), rel=1e-6, abs=2e-7)
 
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_expressions_equal_the_oracle(model, seed):
+def test_expressions_equal_the_oracle(model: CGLSCM, seed: int) -> None:
     query, _ = asked(model, seed, Maker.expression)
     assert evaluate(query, model) == pytest.approx(oracle(query, model), rel=1e-4, abs=1e-5)
 
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_distributions_equal_the_oracle(model, seed):
+def test_distributions_equal_the_oracle(model: CGLSCM, seed: int) -> None:
     query, rng = asked(model, seed, Maker.distribution)
     mean, cov = conditional(query, model)
-    found = evaluate(query, model)
+    found = normal(evaluate(query, model))
     np.testing.assert_allclose(found.mean, mean, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(found.cov, cov, rtol=1e-8, atol=1e-8)
     compare(model, query, rng)
@@ -176,14 +184,14 @@ def test_distributions_equal_the_oracle(model, seed):
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=120, deadline=None, derandomize=True)
-def test_gradients_of_terms_equal_central_differences(model, seed):
+def test_gradients_of_terms_equal_central_differences(model: CGLSCM, seed: int) -> None:
     query, rng = asked(model, seed, Maker.term)
     compare(model, query, rng)
 
 
 @given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None, derandomize=True)
-def test_gradients_of_expressions_equal_central_differences(model, seed):
+def test_gradients_of_expressions_equal_central_differences(model: CGLSCM, seed: int) -> None:
     query, rng = asked(model, seed, lambda maker: maker.expression(1))
     compare(model, query, rng)
 
@@ -192,7 +200,7 @@ def test_gradients_of_expressions_equal_central_differences(model, seed):
 
 MODEL = CGLSCM.from_parameters(
     names=["x", "m", "y"],
-    T=[[0, 0.8, 0.5], [0, 0, -1.2], [0, 0, 0]],
+    T=[[0, 0.8, 0.5], [0, 0, -1.2], [0.0, 0.0, 0.0]],
     mu=[0.3, -0.2, 1.0],
     psi=[1.0, 0.7, 0.9],
     omega={("x", "y"): 0.4},
@@ -216,8 +224,9 @@ MODEL = CGLSCM.from_parameters(
         "P(y > 0, m > 0, x > 0, x + y < 2)",
     ],
 )
-def test_events_agree_with_simulated_units(text):
+def test_events_agree_with_simulated_units(text: str) -> None:
     query = parse_question(text)
+    assert isinstance(query, Probability)
     rng = np.random.default_rng(5)
     n = 400_000
     errors = MODEL.mu + rng.multivariate_normal(np.zeros(3), MODEL.omega, n)
@@ -231,22 +240,22 @@ def test_events_agree_with_simulated_units(text):
         values = sum_in_worlds(MODEL, event.of, query.case.do, errors, fresh)
         both &= (values > event.low) & (values < event.high)
     share, count = both.sum() / happened.sum(), happened.sum()
-    found = evaluate(query, MODEL)
+    found = number(evaluate(query, MODEL))
     assert abs(found - share) < 4.5 * sqrt(found * (1 - found) / count) + 1e-6
 
 
-def test_necessity_and_sufficiency_by_hand():
+def test_necessity_and_sufficiency_by_hand() -> None:
     """Given x=1, ``y_{x=0} = y - effect`` in a linear model, so y > 2 and y_{x=0} < 2 mean 2 < y < 2 + effect."""
-    effect = evaluate(parse_question("x ~> y"), MODEL)
+    effect = number(evaluate(parse_question("x ~> y"), MODEL))
     assert effect < 0
-    given_x = evaluate(parse_question("P(y | x=1)"), MODEL)
-    normal = NormalDist(given_x.mean[0], given_x.sd[0])
-    found = evaluate(parse_question("P(y_{x=0} > 1 | x=1, y < 1)"), MODEL)
-    assert found == pytest.approx((normal.cdf(1) - normal.cdf(1 + effect)) / normal.cdf(1), abs=1e-12)
+    given_x = normal(evaluate(parse_question("P(y | x=1)"), MODEL))
+    curve = NormalDist(given_x.mean[0], given_x.sd[0])
+    found = number(evaluate(parse_question("P(y_{x=0} > 1 | x=1, y < 1)"), MODEL))
+    assert found == pytest.approx((curve.cdf(1) - curve.cdf(1 + effect)) / curve.cdf(1), abs=1e-12)
     assert evaluate(parse_question("P(y_{x=0} < 1 | x=1, y > 1)"), MODEL) == 0.0
 
 
-def test_probabilities_beyond_the_bounds_are_zero_or_one():
+def test_probabilities_beyond_the_bounds_are_zero_or_one() -> None:
     sure = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], psi=[1, 0])
     assert evaluate(parse_question("P(y > 1 | do(x=1))"), sure) == 1.0
     assert evaluate(parse_question("P(y > 3 | do(x=1))"), sure) == 0.0
@@ -254,13 +263,13 @@ def test_probabilities_beyond_the_bounds_are_zero_or_one():
     assert not gradient.T.any()
 
 
-def test_far_tails_keep_their_digits():
+def test_far_tails_keep_their_digits() -> None:
     model = CGLSCM.from_parameters(names=["y"], T=[[0]])
     found = evaluate(parse_question("P(y > 20)"), model)
     assert found == pytest.approx(2.7536241186062337e-89, rel=1e-9)
 
 
-def test_scales():
+def test_scales() -> None:
     for text, scale in [
         ("Var[y]", "log"),
         ("SD[y]", "log"),
@@ -290,12 +299,12 @@ def test_scales():
         ("std(y -> x)", "no edge y -> x"),
     ],
 )
-def test_questions_that_do_not_fit_are_refused(text, words):
+def test_questions_that_do_not_fit_are_refused(text: str, words: str) -> None:
     with pytest.raises(QueryError, match=words):
         evaluate(parse_question(text), MODEL)
 
 
-def test_identities():
+def test_identities() -> None:
     """Facts that hold in every linear model."""
     assert evaluate(parse_question("E[y | do(x=1)] - E[y | do(x=0)] - (x ~> y)"), MODEL) == pytest.approx(0, abs=1e-12)
     nde = evaluate(parse_question("E[y_{x=1, m_{x=0}} - y_{x=0}]"), MODEL)
@@ -310,14 +319,14 @@ def test_identities():
     assert effect == pytest.approx(0.5 - 0.96)
     assert evaluate(parse_question("Var[y_{x=1} - y_{x=0} | x=0]"), MODEL) == 0.0
     assert evaluate(parse_question("Q(0.5, y | do(x=1))"), MODEL) == evaluate(parse_question("E[y | do(x=1)]"), MODEL)
-    assert inf > evaluate(parse_question("Q(0.975, x)"), MODEL) == pytest.approx(0.3 + 1.959963984540054)
+    assert inf > number(evaluate(parse_question("Q(0.975, x)"), MODEL)) == pytest.approx(0.3 + 1.959963984540054)
 
 
-def test_boxes_against_known_values():
+def test_boxes_against_known_values() -> None:
     """Orthants with equal correlations of one half have probability 1 / (n + 1); pairs have arcsines and tails."""
     from halftrek.queries.normal.events import box_probability
 
-    def orthant(n, r):
+    def orthant(n: int, r: float) -> float:
         root = np.linalg.cholesky(np.full((n, n), r) + (1 - r) * np.eye(n)).T
         return box_probability(np.zeros(n), root, np.full(n, -inf), np.zeros(n))
 

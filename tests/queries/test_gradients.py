@@ -75,14 +75,14 @@ def some_counterfactual(model: CGLSCM, rng: np.random.Generator) -> Counterfactu
 
 @given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_gradients_equal_central_differences(model, seed):
+def test_gradients_equal_central_differences(model: CGLSCM, seed: int) -> None:
     rng = np.random.default_rng(seed)
     compare(model, some_query(model, rng), rng)
 
 
 @given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))
 @settings(max_examples=100, deadline=None, derandomize=True)
-def test_counterfactual_gradients_equal_central_differences(model, seed):
+def test_counterfactual_gradients_equal_central_differences(model: CGLSCM, seed: int) -> None:
     rng = np.random.default_rng(seed)
     compare(model, some_counterfactual(model, rng), rng)
 
@@ -105,7 +105,7 @@ def compare(model: CGLSCM, query: Query, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(exact, slope, rtol=2e-5, atol=2e-5 * (1 + np.abs(slope).max()))
 
 
-def test_total_effect_gradient_by_hand():
+def test_total_effect_gradient_by_hand() -> None:
     model = CGLSCM.from_parameters(names=["x", "m", "y"], T=[[0, 2, 5], [0, 0, 3], [0, 0, 0]])
     (found,) = linearize(TotalEffect("x", "y"), model).values
     assert isinstance(found, Gradient)

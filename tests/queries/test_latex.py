@@ -13,7 +13,7 @@ ODD = r"a~b^c_d&e%f#g$h{i}j\k<l>m"
 SET = r"a\textasciitilde{}b\textasciicircum{}c\_d\&e\%f\#g\$h\{i\}j\textbackslash{}k\textless{}l\textgreater{}m"
 
 
-def test_names():
+def test_names() -> None:
     assert latex_name(ODD) == f"\\text{{{SET}}}"
     assert latex_name("x1") == "x_{1}"
     assert latex_name("a\nb\x1b") == "\\text{a b\\textbackslash{}x1b}"
@@ -23,7 +23,7 @@ def test_names():
     "text",
     ['"{}" ~> y', 'P("{}" | do(x=1))', 'E["{}"_{{x=1}} | x=0]', 'P("{}" > 1)', 'Corr["{}", y]', 'std("{}" -> y)'],
 )
-def test_questions(text):
+def test_questions(text: str) -> None:
     quoted = ODD.replace("\\", "\\\\")
     found = parse_question(text.format(quoted)).latex
     assert SET in found
@@ -31,5 +31,5 @@ def test_questions(text):
     assert not re.search(r"[~^&%#$]", bare)
 
 
-def test_tikz():
+def test_tikz() -> None:
     assert f"{{{SET}}}" in to_tikz(Graph([(ODD, "y")]))

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from halftrek.results.answering import answer
 from halftrek.results.workflow import fit
 from halftrek.simulation import random_model
 from halftrek.syntax import parse_question
+from tests.narrow import interval_of, number
 
 GRAPH = Graph([("x", "m"), ("m", "y")], [("x", "y")])
 MODEL = random_model(GRAPH, random_state=2)
@@ -29,13 +31,13 @@ TOO_SMALL = ["E[y] / 1e-308", "(x ~> y) / 1e-70", "E[x * 1e-320]", "Corr[1e-200 
 
 
 @pytest.mark.parametrize("text", TOO_LARGE)
-def test_too_large(text):
+def test_too_large(text: str) -> None:
     with pytest.raises(QueryError, match=r"the number \S+ in the question is too large to compute with"):
         evaluate(parse_question(text), MODEL)
 
 
 @pytest.mark.parametrize("text", TOO_SMALL)
-def test_too_small(text):
+def test_too_small(text: str) -> None:
     with pytest.raises(QueryError, match=r"the number \S+ in the question is too small to compute with"):
         evaluate(parse_question(text), MODEL)
 
@@ -44,7 +46,7 @@ def test_too_small(text):
     "text", ["P(y > 1e400)", "E[y | do(x=1e-400)]", "P(y / 1e-320 > 1)", "E[y | do(x /= 1e-320)]", "E[y | do(x=nan)]",
              "E[y | do(x=-inf)]", "10**400", "E[y]**2", "Q(0, y)", "Q(1, y)", "E[1e308 * y * 1e10]"],
 )  # fmt: skip
-def test_refused_where_it_stands(text):
+def test_refused_where_it_stands(text: str) -> None:
     with pytest.raises(QuestionSyntaxError):
         parse_question(text)
 
@@ -53,22 +55,22 @@ def test_refused_where_it_stands(text):
     "text",
     ["E[y] * 1e60 * 1e60 * 1e60", "E[y | do(x=1e60)] * 1e60 * 1e60", "Var[1e60 * y | do(x *= 1e60)] * 1e30"],
 )
-def test_too_large_together(text):
+def test_too_large_together(text: str) -> None:
     with pytest.raises(QueryError, match="the answer is too large to compute with"):
         evaluate(parse_question(text), MODEL)
 
 
 @pytest.mark.parametrize("text", ["E[y] / 1e60 / 1e60 / 1e60", "Var[1e-60 * y | do(y *= 1e-60)]"])
-def test_too_small_together(text):
+def test_too_small_together(text: str) -> None:
     with pytest.raises(QueryError, match="the answer is too small to compute with"):
         evaluate(parse_question(text), MODEL)
 
 
-def _probability(text):
-    return evaluate(parse_question(text), MODEL)
+def _probability(text: str) -> float:
+    return number(evaluate(parse_question(text), MODEL))
 
 
-def test_bounds_have_their_limit():
+def test_bounds_have_their_limit() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert _probability("P(1 < x < 1e308)") == pytest.approx(_probability("P(x > 1)"))
@@ -81,8 +83,8 @@ def test_bounds_have_their_limit():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, np.float64("nan"), "one", 1e200, -(1e-90)])
-def test_values_built_in_python(value):
-    def mean(**case):
+def test_values_built_in_python(value: Any) -> None:
+    def mean(**case: Any) -> Statistic:
         return Statistic("E", (single("y"),), Case(**case))
 
     for query in (
@@ -102,20 +104,21 @@ def test_values_built_in_python(value):
             evaluate(query, MODEL)
 
 
-def test_bounds_and_numbers_that_are_none():
+def test_bounds_and_numbers_that_are_none() -> None:
     with pytest.raises(QueryError, match="bound of an event"):
         evaluate(Statistic("E", (single("y"),), Case(events=(Event(single("x"), low=math.nan),))), MODEL)
     with pytest.raises(QueryError, match="not a finite number"):
         evaluate(Arithmetic("*", math.nan, TotalEffect("x", "y")), MODEL)
 
 
-def test_answers_of_a_fit_are_numbers():
+def test_answers_of_a_fit_are_numbers() -> None:
     """What gets past the checks has an interval too."""
     found = fit(GRAPH, MODEL.sample(500, 3))
     edges = (
         "E[1e60 * y]", "Var[1e30 * y]", "E[y | do(x=1e60)]", "E[y | do(x=1e-60)]", "P(1 < x < 1e308)", "1 / (x ~> y)",
         "P(y > 0 | x > 30)", "E[y] * 1e60 / 1e60", "Corr[1e60 * y, x]",
     )  # fmt: skip
+    answered = 0
     for text in (*TOO_LARGE, *TOO_SMALL, *edges):
         try:
             with warnings.catch_warnings():
@@ -127,4 +130,6 @@ def test_answers_of_a_fit_are_numbers():
             [got.distribution.mean, got.distribution.cov] if isinstance(got.distribution, Gaussian) else [got.value]
         )
         assert all(np.isfinite(x).all() for x in numbers), text
-        assert np.isfinite(got.interval).all() or got.notes, text
+        assert np.isfinite(interval_of(got)).all() or got.notes, text
+        answered += 1
+    assert answered >= 5

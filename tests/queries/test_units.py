@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -15,15 +17,19 @@ from hypothesis import given, settings
 import halftrek as ht
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
+from halftrek.inference.how import Interval
 from halftrek.models import CGLSCM
 from halftrek.queries import Counterfactual, Potential, evaluate
 from tests.estimation.strategies import models
 from tests.graphs.random_graphs import random_model
+from tests.narrow import some
 
 few = settings(max_examples=25, deadline=None, derandomize=True)
 
 
-def both_worlds(model, evidence, do, outcome):
+def both_worlds(
+    model: CGLSCM, evidence: Mapping[str, float], do: Mapping[str, float], outcome: str
+) -> tuple[float, float]:
     """Mean and sd of the outcome in the other world, from the dense joint normal of all errors and hidden causes."""
     p, q = len(model.names), len(model.latents)
     place = {v: i for i, v in enumerate(model.names)}
@@ -47,7 +53,7 @@ def both_worlds(model, evidence, do, outcome):
     return mean[y] + gap @ slope, np.sqrt(max(cov[y, y] - cov[on, y] @ slope, 0.0))
 
 
-def four():
+def four() -> CGLSCM:
     T = np.zeros((4, 4))
     T[0, 1], T[1, 2], T[2, 3], T[0, 3] = 0.7, 0.5, 0.4, 0.3
     names = ["x1", "x2", "x3", "x4"]
@@ -55,13 +61,13 @@ def four():
 
 
 @pytest.fixture(scope="module")
-def fitted():
+def fitted() -> ht.Fit:
     model = four()
     return ht.fit(model.graph, model.sample(500, random_state=5))
 
 
 @pytest.fixture(scope="module")
-def holes():
+def holes() -> np.ndarray:
     """Rows in which each entry is missing three times in ten."""
     rng = np.random.default_rng(8)
     values = np.asarray(four().sample(40, random_state=5))
@@ -70,7 +76,7 @@ def holes():
 
 @given(models(most=5, bows=True), st.integers(0, 2**16))
 @few
-def test_a_given_model_equals_the_dense_oracle(model, seed):
+def test_a_given_model_equals_the_dense_oracle(model: CGLSCM, seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = np.asarray(model.sample(6, random_state=seed))
     values[rng.random(values.shape) < 0.4] = np.nan
@@ -89,7 +95,7 @@ def test_a_given_model_equals_the_dense_oracle(model, seed):
 
 
 @pytest.mark.parametrize("interval", ["delta", "robust"])
-def test_each_row_equals_its_own_question(fitted, holes, interval):
+def test_each_row_equals_its_own_question(fitted: ht.Fit, holes: np.ndarray, interval: Interval) -> None:
     held, how = np.linspace(-1.0, 2.0, len(holes)), How(level=0.9, interval=interval)
     found = fitted.counterfactual(holes, {"x1": held}, ["x3", "x4"], level=0.9, interval=interval)
     assert len({tuple(np.isnan(row)) for row in holes}) > 8
@@ -105,28 +111,28 @@ def test_each_row_equals_its_own_question(fitted, holes, interval):
             assert ends == pytest.approx(sure.intervals[0], abs=1e-8)
 
 
-def test_fixed_intercepts_count(holes):
+def test_fixed_intercepts_count(holes: np.ndarray) -> None:
     model = four()
     known = ht.fit(model.graph, model.sample(200, random_state=1), intercepts={"x2": 2.0})
     found = known.counterfactual(holes[:5], {"x1": 1.0}, "x2")
-    for i, row in enumerate(holes[:5]):
+    for i, row in some(enumerate(holes[:5])):
         unit = dict(zip(model.names, row, strict=True))
         assert found["se"][i] == pytest.approx(known.counterfactual(unit, {"x1": 1.0}, "x2").se, abs=1e-10)
 
 
-def test_rows_with_missing_values_in_the_fit(holes):
+def test_rows_with_missing_values_in_the_fit(holes: np.ndarray) -> None:
     model = four()
     rng = np.random.default_rng(1)
     data = np.asarray(model.sample(300, random_state=1))
     data[rng.random(data.shape) < 0.1] = np.nan
     fit = ht.fit(model.graph, data, missing="fiml")
     found = fit.counterfactual(holes[:6], {"x1": 1.0}, "x4")
-    for i, row in enumerate(holes[:6]):
+    for i, row in some(enumerate(holes[:6])):
         unit = dict(zip(model.names, row, strict=True))
         assert found["se"][i] == pytest.approx(fit.counterfactual(unit, {"x1": 1.0}, "x4").se, rel=1e-6, abs=1e-10)
 
 
-def test_one_unit_is_an_answer(fitted):
+def test_one_unit_is_an_answer(fitted: ht.Fit) -> None:
     answer = fitted.counterfactual({"x1": 0.2, "x3": 1.0, "x2": None}, do={"x1": 1}, outcome="x3")
     same = fitted.query("P(x3_{x1=1} | x1=0.2, x3=1)")
     assert (answer.mean, answer.se, answer.variance) == (same.mean, same.se, same.variance)
@@ -138,7 +144,7 @@ def test_one_unit_is_an_answer(fitted):
     assert (exact.mean, exact.variance) == pytest.approx((mean, sd**2))
 
 
-def test_what_was_done_anyway_is_certain(fitted):
+def test_what_was_done_anyway_is_certain(fitted: ht.Fit) -> None:
     rows = np.asarray(four().sample(50, random_state=2))
     found = fitted.counterfactual(rows, {"x1": rows[:, 0]}, "x4")
     assert found["x4"] == pytest.approx(rows[:, 3])
@@ -150,7 +156,7 @@ def test_what_was_done_anyway_is_certain(fitted):
     assert raised["se"] == pytest.approx(effect.se)
 
 
-def test_changes_of_what_was_seen(fitted):
+def test_changes_of_what_was_seen(fitted: ht.Fit) -> None:
     rows = pd.DataFrame(np.asarray(four().sample(5, random_state=2)), columns=four().names)
     rows["dose"] = [1.0, 2.0, 3.0, 4.0, 5.0]
     rows["who"] = list("abcde")
@@ -162,7 +168,7 @@ def test_changes_of_what_was_seen(fitted):
     pd.testing.assert_frame_equal(less, fitted.counterfactual(rows, {"x1": "- 0.5"}, "x4"))
 
 
-def test_the_library_of_the_rows(fitted):
+def test_the_library_of_the_rows(fitted: ht.Fit) -> None:
     values = np.asarray(four().sample(6, random_state=3))
     values[1, 2] = np.nan
     frame = pd.DataFrame(values, columns=four().names, index=list("uvwxyz"))
@@ -184,7 +190,7 @@ def test_the_library_of_the_rows(fitted):
             np.testing.assert_array_equal(other, expected)
 
 
-def test_a_pattern_that_is_not_identified():
+def test_a_pattern_that_is_not_identified() -> None:
     graph = ht.graph("x -> y; x <-> y; z -> y")
     fit = ht.fit(graph, np.random.default_rng(0).normal(size=(80, 3)), names=["x", "y", "z"])
     rows = pd.DataFrame({"x": [0.0, np.nan], "y": [1.0, np.nan], "z": [0.5, 0.5]})
@@ -198,8 +204,8 @@ def test_a_pattern_that_is_not_identified():
     assert empty["z"].tolist() == pytest.approx([0.5, 0.5])
 
 
-def test_evidence_that_contradicts_itself():
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2.0], [0, 0]], psi=[1.0, 0.0])
+def test_evidence_that_contradicts_itself() -> None:
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2.0], [0.0, 0.0]], psi=[1.0, 0.0])
     good = model.counterfactual({"x": [1.0, 0.0], "y": [2.0, 0.0]}, {"x": 3.0}, "y")
     assert good["y"] == pytest.approx([6.0, 6.0])
     with pytest.raises(ht.QueryError, match="row 1 cannot occur"):
@@ -221,12 +227,14 @@ def test_evidence_that_contradicts_itself():
         ({"x1": [np.inf]}, {"x1": 1}, "x3", "infinite"),
     ],
 )
-def test_what_cannot_be_asked(fitted, rows, do, outcome, words):
+def test_what_cannot_be_asked(
+    fitted: ht.Fit, rows: dict[str, Any], do: dict[str, Any], outcome: str, words: str
+) -> None:
     with pytest.raises(ht.InputError, match=words):
         fitted.counterfactual(rows, do, outcome)
 
 
-def test_means_that_were_not_given():
+def test_means_that_were_not_given() -> None:
     model = four()
     bare = ht.fit(model.graph, cov=model.cov, n=100)
     rows = {"x1": [0.5], "x2": [0.1], "x3": [0.2], "x4": [1.0]}
@@ -235,7 +243,7 @@ def test_means_that_were_not_given():
         bare.counterfactual({"x2": [0.1]}, {"x1": 1}, "x4")
 
 
-def test_a_fit_that_did_not_converge():
+def test_a_fit_that_did_not_converge() -> None:
     graph = ht.graph("x -> m -> y; x <-> y; m -> w; w <-> x; w <-> y")
     rows = random_model(graph, 1).sample(60, random_state=0)
     short = ht.fit(graph, rows, max_iter=1, finish=False)
@@ -244,7 +252,7 @@ def test_a_fit_that_did_not_converge():
         short.counterfactual(rows[:3], {"x": 1}, "y")
 
 
-def test_a_million_units_in_a_second(fitted):
+def test_a_million_units_in_a_second(fitted: ht.Fit) -> None:
     rows = pd.DataFrame(np.asarray(four().sample(1_000_000, random_state=6)), columns=four().names)
     fitted.counterfactual(rows[:10], {"x1": 1}, "x3")
     times = []
@@ -256,17 +264,17 @@ def test_a_million_units_in_a_second(fitted):
     assert min(times) < 1.0
 
 
-def test_no_rows(fitted):
+def test_no_rows(fitted: ht.Fit) -> None:
     found = fitted.counterfactual(pd.DataFrame({"x1": np.zeros(0)}), {"x1": 1}, "x3")
     assert list(found.columns) == ["x3", "noise_sd", "se", "ci_low", "ci_high"]
     assert len(found) == 0
 
 
-def test_graph_of_the_module_is_the_one_meant():
+def test_graph_of_the_module_is_the_one_meant() -> None:
     assert four().graph == Graph([("x1", "x2"), ("x2", "x3"), ("x3", "x4"), ("x1", "x4")], [("x1", "x3")])
 
 
-def test_words_where_numbers_belong_are_refused_by_name():
+def test_words_where_numbers_belong_are_refused_by_name() -> None:
     """Of one unit as of a table."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(50, 3)), columns=["age", "dose", "y"])

@@ -7,10 +7,11 @@ import json
 import random
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import halftrek as ht
-from halftrek.data import read_moments
+from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph, edge_key
 from halftrek.simulation import random_graph, random_model
 from halftrek.syntax import format_graph
@@ -20,7 +21,7 @@ N_READ, N_WRITTEN, ROWS = 240, 150, 400
 NAMES = ("x.1", "größe", "a_b", ".x", "T", "c")  # in place of x1, x2, ... in some graphs: words that R can read
 
 
-def random_text(rng):
+def random_text(rng: random.Random) -> str:
     """A text of lavaan's with regressions, factors, covariances, variances and intercepts."""
     observed = [f"v{i}" for i in range(rng.randint(2, 6))]
     factors = ["f", "g"][: rng.choice([0, 0, 0, 1, 1, 2])]
@@ -42,11 +43,11 @@ def random_text(rng):
     return "\n".join(lines)
 
 
-def _terms(rng, names, modifiers):
+def _terms(rng: random.Random, names: Sequence[str], modifiers: Sequence[str]) -> str:
     return " + ".join(rng.choice(["", "", "", "", *modifiers]) + name for name in names)
 
 
-def random_case(seed):
+def random_case(seed: int) -> tuple[Graph, Moments]:
     """A random graph with fixed and equal coefficients, and the covariance of a sample."""
     rng = random.Random(seed)
     size = rng.randint(2, 6)
@@ -74,7 +75,7 @@ def random_case(seed):
     return graph, seen
 
 
-def main():
+def main() -> None:
     rng = random.Random(1)
     texts = [t for t in (random_text(rng) for _ in range(2 * N_READ)) if t][:N_READ]
     cases = []

@@ -103,7 +103,7 @@ def test_thirty_nodes_have_hardly_an_edge_through_a_node() -> None:
         for (u, _, v), route in layout.routes.items():
             line = curve(route)
             touched += sum(
-                (distance(line, layout.nodes[w], widths[w]) < 0).any() for w in layout.nodes if w not in (u, v)
+                bool((distance(line, layout.nodes[w], widths[w]) < 0).any()) for w in layout.nodes if w not in (u, v)
             )
     assert touched <= 6
 

@@ -8,10 +8,13 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 import halftrek as ht
 from halftrek.reporting import plot_dose_response, plot_effects, plot_paths
 from halftrek.reporting.plots.figures import new_figure
+from tests.narrow import interval_of, there
 
 mpl.use("Agg")
 
@@ -28,8 +31,16 @@ def axes() -> Any:
 
 def segments(ax: Any) -> list[tuple[float, float]]:
     """Ends of the horizontal lines, from top to bottom."""
-    lines = [line for line in ax.lines if len(set(line.get_ydata())) == 1 and len(line.get_xdata()) == 2]
-    return [tuple(line.get_xdata()) for line in sorted(lines, key=lambda line: -line.get_ydata()[0])]
+    drawn = [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in ax.lines]
+    level = [(x, y) for x, y in drawn if len(set(y)) == 1 and len(x) == 2]
+    return [(x[0], x[1]) for x, _ in sorted(level, key=lambda line: -line[1][0])]
+
+
+def rectangles(ax: Axes) -> list[Rectangle]:
+    """The bars of a picture that has nothing but bars."""
+    found = [bar for bar in ax.patches if isinstance(bar, Rectangle)]
+    assert len(found) == len(ax.patches) > 0
+    return found
 
 
 def test_a_forest_has_a_line_for_each_effect(fit: ht.Fit) -> None:
@@ -38,7 +49,7 @@ def test_a_forest_has_a_line_for_each_effect(fit: ht.Fit) -> None:
     assert plot_effects(answers, ax=ax, title="effects") is ax
     assert [t.get_text() for t in ax.get_yticklabels()] == list(answers)
     assert segments(ax) == [a.interval for a in answers.values()]
-    dots = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    dots = [np.asarray(line.get_xdata())[0] for line in ax.lines if line.get_marker() == "o"]
     assert dots == [a.value for a in answers.values()]
     assert ax.get_title() == "effects"
     labels = plot_effects(list(answers.values()), ax=axes()).get_yticklabels()
@@ -86,7 +97,7 @@ def test_paths_add_up_to_the_total() -> None:
     frame = {"path": ["x -> y", "x -> m -> y", "x -> k -> y"], "est": [0.5, 0.3, -0.2]}
     ax = axes()
     assert plot_paths(frame, ax=ax) is ax
-    bars = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
+    bars = [(bar.get_x(), bar.get_width()) for bar in rectangles(ax)]
     assert bars == [pytest.approx(b) for b in [(0.0, 0.5), (0.5, 0.3), (0.8, -0.2), (0.0, 0.6)]]
     labels = [t.get_text() for t in ax.get_yticklabels()]
     assert labels == ["x -> y\n0.5 (83%)", "x -> m -> y\n0.3 (50%)", "x -> k -> y\n−0.2 (−33%)", "total\n0.6"]
@@ -96,7 +107,7 @@ def test_paths_of_a_decomposition_of_a_fit() -> None:
     study = ht.dataset("tal_or")
     parts = ht.fit(study.graph, study.data).decompose("cond", "reaction")
     ax = plot_paths(parts, ax=axes())
-    assert sorted(bar.get_width() for bar in ax.patches) == pytest.approx(
+    assert sorted(bar.get_width() for bar in rectangles(ax)) == pytest.approx(
         sorted([*(r.est for r in parts.rows), parts.total.est])
     )
     same = plot_paths(parts.frame(), ax=axes())
@@ -109,8 +120,8 @@ def test_paths_of_a_decomposition_of_a_fit() -> None:
 def regression(rows: Any, doses: list[float]) -> list[float]:
     """Of the last column on the first, of rows that have both."""
     x, y = np.asarray(rows)[:, [0, -1]].T
-    there = ~np.isnan(x + y)
-    slope, start = np.polyfit(x[there], y[there], 1)
+    known = ~np.isnan(x + y)
+    slope, start = np.polyfit(x[known], y[known], 1)
     return [start + slope * dose for dose in doses]
 
 
@@ -124,14 +135,14 @@ def test_what_is_seen_is_of_the_rows_and_not_of_the_model(holes: bool) -> None:
     ax = plot_dose_response(fit, "x", "y", values=[-1.0, 1.0], ax=axes())
     _, seen, means = ax.lines
     expected = regression(rows, [-1.0, 1.0])
-    assert list(seen.get_ydata()) == pytest.approx(expected)
+    assert list(np.asarray(seen.get_ydata())) == pytest.approx(expected)
     model = [fit.model.joint.given({"x": dose}).marginal("y").mean[0] for dose in (-1.0, 1.0)]
     assert abs(np.diff(model)[0] - np.diff(expected)[0]) > 0.1
-    there = ~np.isnan(rows[:, 0] + rows[:, 2])
-    x, y = rows[there][:, [0, 2]].T
-    near = [y[np.abs(x - dose) < 0.1].mean() for dose in means.get_xdata()]
-    assert list(means.get_ydata()) == pytest.approx(near, abs=0.5)
-    labels = [t.get_text() for t in ax.get_legend().get_texts()]
+    known = ~np.isnan(rows[:, 0] + rows[:, 2])
+    x, y = rows[known][:, [0, 2]].T
+    near = [y[np.abs(x - dose) < 0.1].mean() for dose in np.asarray(means.get_xdata())]
+    assert list(np.asarray(means.get_ydata())) == pytest.approx(near, abs=0.5)
+    labels = [t.get_text() for t in there(ax.get_legend()).get_texts()]
     assert labels[2:] == ["as seen: regression of the rows", "as seen: means of groups of rows"]
     bare = plot_dose_response(ht.fit("x -> m -> y", ht.moments(rows[~np.isnan(rows).any(axis=1)], ["x", "m", "y"])),
                               "x", "y", ax=axes())  # fmt: skip
@@ -144,7 +155,7 @@ def test_what_is_seen_given_other_variables() -> None:
     ax = plot_dose_response(fit, "x", "y", values=[0.0, 2.0], given={"z": 1.0}, ax=axes())
     _, seen = ax.lines
     b = np.linalg.lstsq(np.stack([np.ones(500), rows[:, 1], rows[:, 0]], axis=1), rows[:, 2], rcond=None)[0]
-    assert list(seen.get_ydata()) == pytest.approx([b @ [1.0, dose, 1.0] for dose in (0.0, 2.0)])
+    assert list(np.asarray(seen.get_ydata())) == pytest.approx([b @ [1.0, dose, 1.0] for dose in (0.0, 2.0)])
 
 
 def test_where_no_row_has_both_nothing_is_seen() -> None:
@@ -159,14 +170,16 @@ def test_the_dose_response_is_the_answers_and_their_intervals(fit: ht.Fit) -> No
     ax = plot_dose_response(fit, "smoking", "cancer_risk", values=doses, level=0.9, ax=axes())
     answers = [fit.query(f"P(cancer_risk | do(smoking={x}))", level=0.9) for x in doses]
     done, seen, means = ax.lines
-    assert list(done.get_ydata()) == [a.mean for a in answers]
-    corners = {(round(float(x), 9), round(float(y), 9)) for x, y in ax.collections[0].get_paths()[0].vertices}
+    assert list(np.asarray(done.get_ydata())) == [a.mean for a in answers]
+    corners = {
+        (round(float(x), 9), round(float(y), 9)) for x, y in np.asarray(ax.collections[0].get_paths()[0].vertices)
+    }
     for x, answer in zip(doses, answers, strict=True):
-        assert {(x, round(end, 9)) for end in answer.interval} <= corners
-    assert list(seen.get_ydata()) == pytest.approx(regression(fit.rows.source, doses))
+        assert {(x, round(end, 9)) for end in interval_of(answer)} <= corners
+    assert list(np.asarray(seen.get_ydata())) == pytest.approx(regression(there(fit.rows).source, doses))
     assert means.get_linestyle() == "None"
     assert ax.get_xlabel() == "smoking"
-    assert "90% interval" in [t.get_text() for t in ax.get_legend().get_texts()]
+    assert "90% interval" in [t.get_text() for t in there(ax.get_legend()).get_texts()]
     alone = plot_dose_response(fit, "smoking", "cancer_risk", seen=False, given={}, ax=axes())
     assert len(alone.lines) == 1
     assert alone.get_xlim()[0] == pytest.approx(fit.moments.mean[0] - 2 * np.sqrt(fit.moments.cov[0, 0]))

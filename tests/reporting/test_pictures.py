@@ -8,6 +8,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.patches import StepPatch
+from numpy.typing import ArrayLike
 
 from halftrek.data import histogram_of
 from halftrek.errors import InputError, MissingExtraError, OutputError
@@ -17,13 +19,14 @@ from halftrek.models import CGLSCM, Gaussian
 from halftrek.reporting import draw_graph, plot_densities, save
 from halftrek.reporting.plots.figures import new_figure
 from halftrek.reporting.plots.graph import edge_weights
+from tests.narrow import there
 
 mpl.use("Agg")
 
 GRAPH = Graph([("x", "m"), ("m", "y")], [("x", "m")], {"U": ["x", "y"]})
 MODEL = CGLSCM.from_parameters(
     names=["x", "m", "y"],
-    T=[[0, 0.5, 0], [0, 0, -2.0], [0, 0, 0]],
+    T=[[0, 0.5, 0], [0, 0, -2.0], [0.0, 0.0, 0.0]],
     C=[[1.5, 0, 0.25]],
     latents=["U"],
     omega={("x", "m"): 0.125},
@@ -58,7 +61,7 @@ def test_graph_alone_has_names_only_and_makes_its_own_axes() -> None:
 
     ax = draw_graph(GRAPH)
     assert {text.get_text() for text in ax.texts} == {"x", "m", "y", "U"}
-    plt.close(ax.figure)
+    plt.close(there(ax.get_figure(root=True)))
 
 
 def test_names_are_shown_as_they_are_written() -> None:
@@ -84,53 +87,57 @@ def test_labels_lie_inside_their_nodes() -> None:
         ), text.get_text()
 
 
+def gaussian(names: tuple[str, ...], mean: list[float], cov: ArrayLike) -> Gaussian:
+    return Gaussian(names, np.array(mean), np.array(cov))
+
+
 def test_densities_are_normal_curves() -> None:
     ax = new_figure(5.0, 3.0).axes[0]
-    seen, done = Gaussian(("y",), [1.0], [[4.0]]), Gaussian(("y",), [0.0], [[0.25]])
+    seen, done = gaussian(("y",), [1.0], [[4.0]]), gaussian(("y",), [0.0], [[0.25]])
     assert plot_densities({"seen": seen, "done": done}, ax=ax, title="y") is ax
     for line, mean, sd in zip(ax.lines, (1.0, 0.0), (2.0, 0.5), strict=True):
-        x, height = line.get_data()
+        x, height = (np.asarray(values) for values in line.get_data())
         inside = (x > mean - 3.5 * sd) & (x < mean + 3.5 * sd)
         area = float(np.sum(height[inside]) * (x[1] - x[0]))
         assert area == pytest.approx(0.9995, abs=2e-3)
         assert np.max(height) == pytest.approx(1 / (sd * np.sqrt(2 * np.pi)), rel=1e-3)
         assert x[np.argmax(height)] == pytest.approx(mean, abs=0.03)
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["seen", "done"]
+    assert [t.get_text() for t in there(ax.get_legend()).get_texts()] == ["seen", "done"]
     assert ax.get_xlabel() == "y"
 
 
 def test_rows_are_bars() -> None:
     rows = np.random.default_rng(1).normal(size=400)
     ax = new_figure(5.0, 3.0).axes[0]
-    plot_densities({"rows": rows, "y set": Gaussian(("y",), [0.0], [[1.0]]), "bars": histogram_of(rows, "y")}, ax=ax)
+    plot_densities({"rows": rows, "y set": gaussian(("y",), [0.0], [[1.0]]), "bars": histogram_of(rows, "y")}, ax=ax)
     assert ax.get_xlabel() == "y"
-    outlines = [p for p in ax.patches if type(p).__name__ == "StepPatch"]
+    outlines = [p for p in ax.patches if isinstance(p, StepPatch)]
     assert len(outlines) == 4  # filled and drawn around, twice
     values, edges, _ = outlines[0].get_data()
     assert float((values * np.diff(edges)).sum()) == pytest.approx(1.0)
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["rows", "y set", "bars"]
+    assert [t.get_text() for t in there(ax.get_legend()).get_texts()] == ["rows", "y set", "bars"]
     assert plot_densities({"rows": rows}, ax=new_figure(5.0, 3.0).axes[0]).get_xlabel() == ""
 
 
 def test_names_and_legends_are_shown_as_they_are_written() -> None:
     figure = new_figure(4.0, 3.0)
-    plot_densities({"cost$ as $seen": Gaussian(("a_b$",), [0.0], [[1.0]])}, ax=figure.axes[0])
+    plot_densities({"cost$ as $seen": gaussian(("a_b$",), [0.0], [[1.0]])}, ax=figure.axes[0])
     figure.canvas.draw()  # dollars are no formulas
     assert figure.axes[0].get_xlabel() == "a_b$"
 
 
 def test_a_held_variable_is_a_line() -> None:
-    ax = plot_densities({"held": Gaussian(("y",), [2.0], [[0.0]])}, ax=new_figure(4.0, 3.0).axes[0])
-    assert list(ax.lines[0].get_xdata()) == [2.0, 2.0]
+    ax = plot_densities({"held": gaussian(("y",), [2.0], [[0.0]])}, ax=new_figure(4.0, 3.0).axes[0])
+    assert list(np.asarray(ax.lines[0].get_xdata())) == [2.0, 2.0]
 
 
 @pytest.mark.parametrize(
     ("densities", "words"),
     [
         ({}, "at least one"),
-        ({"both": Gaussian(("a", "b"), [0.0, 0.0], np.eye(2))}, "marginal"),
-        ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": Gaussian(("b",), [0.0], [[1.0]])}, "different variables: a, b"),
-        ({"a": Gaussian(("a",), [0.0], [[1.0]]), "b": histogram_of([1.0, 2.0], "b")}, "different variables: a, b"),
+        ({"both": gaussian(("a", "b"), [0.0, 0.0], np.eye(2))}, "marginal"),
+        ({"a": gaussian(("a",), [0.0], [[1.0]]), "b": gaussian(("b",), [0.0], [[1.0]])}, "different variables: a, b"),
+        ({"a": gaussian(("a",), [0.0], [[1.0]]), "b": histogram_of([1.0, 2.0], "b")}, "different variables: a, b"),
         ({"text": "no numbers"}, "'text' is neither a distribution nor the values of rows; give an answer"),
         ({"nothing": []}, "'nothing' is neither .* at least one"),
     ],

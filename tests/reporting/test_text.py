@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from halftrek.estimation import Fit
 from halftrek.examples import catalog, names
 from halftrek.graphs import Graph
 from halftrek.reporting import describe_answer, describe_verdict, summarize_fit
 from halftrek.reporting.records import answer_record, fit_record, graph_record, plain, to_json
+from halftrek.results.fit import Fit
 from halftrek.results.reading import identify
 from halftrek.results.workflow import fit
 

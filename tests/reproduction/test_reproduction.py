@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from halftrek.reproduction.comparisons import answer
 from halftrek.reproduction.figure import figure
 from halftrek.reproduction.printed import EXPERIMENTS, FRONT_DOOR, NAPKIN
 from halftrek.reproduction.study import _batch_answers, moments_of
+from tests.narrow import some, there
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ class TestThePaper:
     def test_estimates_follow_from_the_printed_matrices_except_one(self) -> None:
         for e in EXPERIMENTS:
             model = e.model(catalog(e.name).model)
-            for q in e.queries:
+            for q in some(e.queries):
                 mean, variance = answer(model, q)
                 assert variance == pytest.approx(q.variance, abs=2e-4)
                 if (e.name, q.cause) == ("napkin", "X1"):
@@ -62,16 +64,16 @@ class TestThePaper:
 
 
 class TestSmallRun:
-    def test_literal_and_exact_with_unit_noise_agree(self, small) -> None:
-        for e in small[0].experiments:
-            for c in e.answers:
+    def test_literal_and_exact_with_unit_noise_agree(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
+        for e in some(small[0].experiments):
+            for c in some(e.answers):
                 assert c.cgl_go == pytest.approx(c.exact_unit, abs=1e-3)
-                assert abs(c.exact - c.original) < 0.25
+                assert abs(there(c.exact) - c.original) < 0.25
             assert [c.paper for c in e.answers] == [
                 x for q in EXPERIMENTS[e.table - 1].queries for x in (q.mean, q.variance)
             ]
 
-    def test_every_parameter_of_the_appendix_is_there(self, small) -> None:
+    def test_every_parameter_of_the_appendix_is_there(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
         front, napkin = small[0].experiments
         assert len(front.parameters) == 3 + 2 + 3 + 2 + 1
         assert len(napkin.parameters) == 4 + 3 + 6 + 4 + 2
@@ -82,7 +84,9 @@ class TestSmallRun:
             assert by_name["T X1 X2"].exact == pytest.approx(by_name["B X1 X2"].exact)
         assert {c.quantity: c.paper for c in napkin.parameters}["B X1 X4"] == 0.0566
 
-    def test_starts_agree_under_the_edge_mask_and_not_under_the_papers(self, small) -> None:
+    def test_starts_agree_under_the_edge_mask_and_not_under_the_papers(
+        self, small: tuple[Reproduction, list[tuple[int, int]]]
+    ) -> None:
         napkin = small[0].experiments[1]
         for mask, agree in (("edge", True), ("ancestor", False)):
             chosen = [s for s in napkin.starts if s.mask == mask]
@@ -92,29 +96,29 @@ class TestSmallRun:
             assert (spread < 1e-3) == agree
             assert (spread > 0.02) != agree
 
-    def test_accuracy_is_that_of_the_estimates(self, small) -> None:
-        for e in small[0].experiments:
+    def test_accuracy_is_that_of_the_estimates(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
+        for e in some(small[0].experiments):
             assert len(e.accuracy) == 8
-            for a in e.accuracy:
+            for a in some(e.accuracy):
                 assert a.used == 25
                 assert a.bias == pytest.approx(a.estimates.mean() - a.truth)
                 assert a.rmse**2 == pytest.approx(np.mean((a.estimates - a.truth) ** 2))
                 assert a.efficiency == pytest.approx(a.bound**2 / a.estimates.var(ddof=1))
                 assert 0.3 < a.efficiency < 3.0
 
-    def test_progress_ends_at_its_total(self, small) -> None:
+    def test_progress_ends_at_its_total(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
         calls = small[1]
         done = [d for d, _ in calls]
         assert done == sorted(done)
         assert calls[-1] == (2 * (10 + 1 + 25), 2 * (10 + 1 + 25))
 
-    def test_text_fits_the_page_and_has_everything(self, small) -> None:
+    def test_text_fits_the_page_and_has_everything(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
         text = small[0].to_text()
         assert max(map(len, text.splitlines())) <= 100
         for piece in ("Table 1", "Table 2", "-0.9721", "-1.0529", "CGL-Go", "ancestor", "efficiency", "B X1 X4"):
             assert piece in text
 
-    def test_record_is_plain(self, small) -> None:
+    def test_record_is_plain(self, small: tuple[Reproduction, list[tuple[int, int]]]) -> None:
         record = json.loads(json.dumps(small[0].to_dict(), allow_nan=False))
         assert record["rows"] == 2_000
         napkin = record["experiments"][1]
@@ -122,7 +126,9 @@ class TestSmallRun:
         assert napkin["starts"][0]["answers"].keys() == {"E[X4 | do(X3=1)]", "E[X4 | do(X1=1)]"}
         assert "estimates" not in napkin["accuracy"][0]
 
-    def test_figure_has_a_panel_for_each_quantity(self, small, tmp_path) -> None:
+    def test_figure_has_a_panel_for_each_quantity(
+        self, small: tuple[Reproduction, list[tuple[int, int]]], tmp_path: Path
+    ) -> None:
         picture = figure(small[0])
         assert len(picture.axes) == 8
         picture.savefig(tmp_path / "reproduce.png")
@@ -141,7 +147,7 @@ def test_batch_answers_are_those_of_the_models() -> None:
     model = catalog("napkin").model
     rng = np.random.default_rng(0)
     fitted = fit_batch(model.graph, [moments_of(model, 500, rng) for _ in range(3)])
-    for query in NAPKIN.queries:
+    for query in some(NAPKIN.queries):
         together = _batch_answers(fitted.T, fitted.omega, fitted.mu, model.names, query)
         np.testing.assert_allclose(together, [answer(fitted.model(i), query) for i in range(3)], atol=1e-12)
 

@@ -11,6 +11,8 @@ from halftrek.errors import GraphError, ModelError
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model, simulate
+from halftrek.simulation.models import Noise
+from halftrek.simulation.rows import Errors
 
 seeds = st.integers(0, 10_000)
 quick = settings(deadline=None, max_examples=40, derandomize=True)
@@ -95,7 +97,7 @@ def test_impossible_graphs_are_refused(asked: dict) -> None:
 
 @quick
 @given(p=st.integers(2, 10), seed=seeds, noise=st.sampled_from(["free", "unit"]))
-def test_model_fits_its_graph_and_is_well_conditioned(p: int, seed: int, noise) -> None:
+def test_model_fits_its_graph_and_is_well_conditioned(p: int, seed: int, noise: Noise) -> None:
     g = random_graph(
         p, edge_probability=0.6, n_bidirected=p // 2, n_latents=2, latent_children=(1, 2), random_state=seed
     )
@@ -160,7 +162,7 @@ def test_noise_by_name() -> None:
 
 
 @pytest.mark.parametrize("errors", ["normal", "t5", "skewed"])
-def test_rows_have_the_moments_of_the_model(errors) -> None:
+def test_rows_have_the_moments_of_the_model(errors: Errors) -> None:
     g = Graph(directed=[("x", "m"), ("m", "y")], bidirected=[("x", "m")], latents={"U": ["x", "y"]})
     m = random_model(g, random_state=1)
     rows = simulate(m, 400_000, 2, errors=errors)
@@ -170,9 +172,9 @@ def test_rows_have_the_moments_of_the_model(errors) -> None:
 
 
 def test_shapes_of_the_errors() -> None:
-    m = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], psi=[2.0, 0.5])
+    m = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], psi=[2.0, 0.5])
 
-    def skew_and_kurtosis(errors) -> tuple[float, float]:
+    def skew_and_kurtosis(errors: Errors) -> tuple[float, float]:
         x = np.asarray(simulate(m, 400_000, 3, errors=errors))[:, 0]
         z = (x - x.mean()) / x.std()
         return float((z**3).mean()), float((z**4).mean())

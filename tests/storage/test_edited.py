@@ -78,7 +78,7 @@ def test_a_field_of_a_fit_that_is_wrong_is_named(change: Any, words: str, tmp_pa
 
 def test_untouched_files_load(tmp_path: Path) -> None:
     for value in (*fits().values(), *grouped().values(), *graphs().values()):
-        reloaded(tmp_path / "again.json", content_of(value, tmp_path / "once.json"))
+        assert type(reloaded(tmp_path / "again.json", content_of(value, tmp_path / "once.json"))) is type(value)
 
 
 def test_a_key_twice_a_number_too_large_and_a_deep_nest(tmp_path: Path) -> None:

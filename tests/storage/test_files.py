@@ -84,7 +84,7 @@ def test_rows_only_where_wanted(tmp_path: Path) -> None:
 
 def test_answers_models_and_the_rest(fit: ht.Fit, tmp_path: Path) -> None:
     general = ht.GLSCM(("x", "y"), np.array([[0.0, 2.0], [0.0, 0.0]]), np.ones((1, 2)), np.zeros(2), np.ones(2), ("U",))
-    things = [fit.query(q) for q in QUESTIONS]
+    things: list[Any] = [fit.query(q) for q in QUESTIONS]
     things += [fit.model, general, fit.graph, fit.moments, ht.identify("x -> y; x <-> y", "x -> y")]
     things += [ht.identify("w -> z -> x -> y; w <-> x; w <-> y", "P(y | do(x))"), fit.model.query("x ~> y")]
     for i, thing in enumerate(things):
@@ -258,7 +258,7 @@ def test_arrays_of_every_kind_and_size() -> None:
         encode(np.ones(2) * 1j)
 
 
-def test_a_loaded_fit_remembers_that_its_rows_were_in_clusters(tmp_path):
+def test_a_loaded_fit_remembers_that_its_rows_were_in_clusters(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = {"x": rng.normal(size=60), "y": rng.normal(size=60), "c": np.repeat(np.arange(12), 5)}
     ht.fit("x -> y", rows, cluster="c").save(tmp_path / "fit.json")

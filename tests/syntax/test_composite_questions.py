@@ -18,6 +18,7 @@ from halftrek.queries import (
     PathEffect,
     Probability,
     Quantile,
+    Query,
     Standardized,
     Statistic,
     TotalEffect,
@@ -86,7 +87,7 @@ E_do = {x: Statistic("E", (single("y"),), Case({"x": float(x)})) for x in (0, 1)
         ("(x <-> y) * (x -> y)", Arithmetic("*", ErrorCovariance("x", "y"), DirectEffect("x", "y"))),
     ],
 )
-def test_questions(text, query):
+def test_questions(text: str, query: Query) -> None:
     assert parse_question(text) == query
     assert parse_question(str(query)) == query
 
@@ -96,7 +97,7 @@ NAMES = ["x", "y", "a b", "1", "größe", "m_", "do", "E", "v.1", '"q"']
 
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_canonical_text_reads_back(seed):
+def test_canonical_text_reads_back(seed: int) -> None:
     rng = np.random.default_rng(seed)
     names = [str(v) for v in rng.permutation(NAMES)[:4]]
     maker = Maker(names, [(names[0], names[1]), (names[1], names[2])], rng, left_out=True)
@@ -104,12 +105,12 @@ def test_canonical_text_reads_back(seed):
     again = parse_question(str(query))
     if isinstance(query, Distribution) and isinstance(again, Interventional | Counterfactual):
         assert str(again).replace('"', "") == str(query).replace('"', "")  # a simpler type says the same
-        return
-    assert again == query
-    assert _balanced(query.latex)
+    else:
+        assert again == query
+        assert _balanced(query.latex)
 
 
-def _balanced(text):
+def _balanced(text: str) -> bool:
     depth = 0
     for i, c in enumerate(text):
         if c in "{}" and text[i - 1 : i] != "\\":
@@ -163,7 +164,7 @@ def _balanced(text):
         ("P(y > 1 | do(«y»=1))", "is the outcome"),
     ],
 )  # fmt: skip
-def test_the_caret_is_under_the_culprit(text, words):
+def test_the_caret_is_under_the_culprit(text: str, words: str) -> None:
     plain, start, end = marked(text)
     plain = plain.rstrip()
     with pytest.raises(QuestionSyntaxError, match=words) as caught:
@@ -187,5 +188,5 @@ def test_the_caret_is_under_the_culprit(text, words):
         ("Q(0.9, y | do(x += 1))", "Q_{0.9}\\left(y \\mid \\operatorname{do}(x \\mathrel{+}= 1)\\right)"),
     ],
 )
-def test_latex(text, latex):
+def test_latex(text: str, latex: str) -> None:
     assert parse_question(text).latex == latex

@@ -1,12 +1,15 @@
 """Errors in a graph's text point at the place."""
 
+from typing import Literal
+
 import pytest
 
 from halftrek.errors import GraphSyntaxError
 from halftrek.syntax import parse_graph
+from halftrek.syntax.graphs.notations import Syntax
 
 
-def marked(text):
+def marked(text: str) -> tuple[str, int, int]:
     """The text without its marks, and the stretch between them: ``x -> «y»``."""
     start = text.index("«")
     end = text.index("»") - 1
@@ -114,7 +117,7 @@ def marked(text):
         ("y ~ x; «2» ~ y", "begins with a variable's name"),
     ],
 )
-def test_the_caret_is_under_the_culprit(text, words):
+def test_the_caret_is_under_the_culprit(text: str, words: str) -> None:
     plain, start, end = marked(text)
     with pytest.raises(GraphSyntaxError, match=words) as caught:
         parse_graph(plain)
@@ -124,7 +127,7 @@ def test_the_caret_is_under_the_culprit(text, words):
     assert "(read as " in error.reason
 
 
-def test_the_message_shows_line_and_caret():
+def test_the_message_shows_line_and_caret() -> None:
     with pytest.raises(GraphSyntaxError) as caught:
         parse_graph("x -> y\ny -> z\nz -> x; q", "arrows")
     assert str(caught.value) == (
@@ -136,7 +139,7 @@ def test_the_message_shows_line_and_caret():
 
 @pytest.mark.parametrize("syntax", ["auto", "arrows", "lavaan", "dagitty", "dot"])
 @pytest.mark.parametrize("text", ["", " \n ", "# nothing"])
-def test_empty_text(text, syntax):
+def test_empty_text(text: str, syntax: Syntax | Literal["auto"]) -> None:
     with pytest.raises(GraphSyntaxError, match=r"empty|names no variable"):
         parse_graph(text, syntax)
 
@@ -145,12 +148,12 @@ def test_empty_text(text, syntax):
     ("text", "syntax"),
     [("y ~ x ~ z", "lavaan"), ("x - y", "arrows"), ("dag { x", "dagitty"), ("graph { x }", "dot")],
 )
-def test_the_assumed_syntax_is_named(text, syntax):
+def test_the_assumed_syntax_is_named(text: str, syntax: str) -> None:
     with pytest.raises(GraphSyntaxError, match=f"read as {syntax} syntax"):
         parse_graph(text)
 
 
-def test_a_forced_syntax_is_obeyed():
+def test_a_forced_syntax_is_obeyed() -> None:
     with pytest.raises(GraphSyntaxError, match="must begin with dag"):
         parse_graph("x -> y", "dagitty")
     with pytest.raises(GraphSyntaxError, match="one of the operators"):

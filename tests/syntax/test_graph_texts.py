@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
+from tests.narrow import wrong
 
 CASES = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_texts.json").read_text())
 
@@ -43,7 +45,7 @@ THREE = Graph(latents={"U": ["x", "y", "z"]})
         ("graph -> dag", Graph([("graph", "dag")])),
     ],
 )
-def test_arrows(text, graph):
+def test_arrows(text: str, graph: Graph) -> None:
     assert parse_graph(text) == graph
     assert parse_graph(text, "arrows") == graph
     assert parse_graph(text.replace("\n", "\r\n")) == graph
@@ -65,7 +67,7 @@ def test_arrows(text, graph):
         ("dag { U [latent] x [adjusted] y }", Graph(latents={"U": []}, observed=["x", "y"])),
     ],
 )  # fmt: skip
-def test_dagitty(text, graph):
+def test_dagitty(text: str, graph: Graph) -> None:
     assert parse_graph(text) == graph
     assert parse_graph(text, "dagitty") == graph
 
@@ -88,13 +90,13 @@ def test_dagitty(text, graph):
         ("digraph { a; \"b c\" [style=dotted] }", Graph(observed=["a", "b c"])),
     ],
 )  # fmt: skip
-def test_dot(text, graph):
+def test_dot(text: str, graph: Graph) -> None:
     assert parse_graph(text) == graph
     assert parse_graph(text, "dot") == graph
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c["case"] for c in CASES])
-def test_lavaan_models_of_the_reference_cases(case):
+def test_lavaan_models_of_the_reference_cases(case: dict[str, Any]) -> None:
     graph, told = parse_graph(case["model_syntax"]), case["graph"]
     assert set(graph.observed) == set(told["observed"])
     assert set(graph.directed) == set(map(tuple, told["directed"]))
@@ -152,7 +154,7 @@ FACTOR = {"f": ["a", "b", "c"]}
         ('"a b" ~ größe + "c"', Graph([("größe", "a b"), ("c", "a b")], [("größe", "c")])),
     ],
 )  # fmt: skip
-def test_lavaan(text, graph):
+def test_lavaan(text: str, graph: Graph) -> None:
     assert parse_graph(text) == graph
     assert parse_graph(text, "lavaan") == graph
 
@@ -174,20 +176,20 @@ def test_lavaan(text, graph):
         ('digraph "dag {" { "y ~ x" }', "dot"),
     ],
 )
-def test_detection(text, syntax):
+def test_detection(text: str, syntax: str) -> None:
     assert detect_syntax(text) == syntax
 
 
-def test_bad_arguments():
+def test_bad_arguments() -> None:
     with pytest.raises(InputError, match="no syntax 'yaml'"):
-        parse_graph("x", "yaml")
+        parse_graph("x", wrong("yaml"))
     with pytest.raises(InputError, match="no syntax 'auto'"):
-        format_graph(FRONT_DOOR, "auto")
+        format_graph(FRONT_DOOR, wrong("auto"))
     with pytest.raises(InputError, match="not int"):
-        parse_graph(3)
+        parse_graph(wrong(3))
 
 
-def codes(text):
+def codes(text: str) -> list[str]:
     return [note.code for note in parse_graph(text).notes]
 
 
@@ -210,11 +212,11 @@ def codes(text):
         ("f =~ a + b + c; f ~ 0*1", []),
     ],
 )
-def test_what_is_read_in_another_way_than_sem_reads_it_is_a_note(text, told):
+def test_what_is_read_in_another_way_than_sem_reads_it_is_a_note(text: str, told: list[str]) -> None:
     assert codes(text) == told
 
 
-def test_notes_name_what_they_speak_of():
+def test_notes_name_what_they_speak_of() -> None:
     outcomes, definitions = (
         parse_graph("y1 + y2 + y3 ~ b*x; y1 ~~ y2").notes[0],
         parse_graph("y ~ b*x; one := b; two := 2*b").notes[0],
@@ -241,5 +243,5 @@ def test_notes_name_what_they_speak_of():
         ),
     ],
 )
-def test_lavaan_corners(text, graph):
+def test_lavaan_corners(text: str, graph: Graph) -> None:
     assert parse_graph(text) == graph

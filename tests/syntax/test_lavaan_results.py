@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,23 +12,26 @@ from halftrek.syntax import format_graph, parse_graph
 from halftrek.syntax.graphs.formulas import Formula, parse_formulas
 from halftrek.syntax.graphs.lavaan_model import sorted_formulas
 from halftrek.syntax.graphs.lavaan_notes import outcomes_apart
+from tests.narrow import some
+
+Rows = list[tuple[str, str, str, float | None, str]]  # of lavaan: left, operator, right, fixed value, label
 
 STORED = json.loads((Path(__file__).parents[1] / "reference" / "lavaan_results.json").read_text())
 READ = [(text, rows) for text, rows in STORED["read"] if rows is not None]  # None: lavaan refuses the text
 
 
-def free_parameters(graph):
+def free_parameters(graph: ht.Graph) -> int:
     """Weights, error covariances and error variances; those of one label are one."""
     known = graph.coefficients.values()
     return len(graph) + len(graph.edges()) - len(known) + len({c for c in known if isinstance(c, str)})
 
 
-def lavaan_free(rows):
+def lavaan_free(rows: Rows) -> int:
     labels = [label for *_, fixed, label in rows if fixed is None]
     return labels.count("") + len(set(labels) - {""})
 
 
-def has_a_scale(factor, rows):
+def has_a_scale(factor: str, rows: Rows) -> bool:
     """lavaan counts a variance and all loadings even where nothing says how large the factor is."""
     return any(
         fixed and left == factor and (operator, right == factor) in {("=~", False), ("~~", True)}
@@ -36,7 +40,7 @@ def has_a_scale(factor, rows):
 
 
 @pytest.fixture(scope="module")
-def both():
+def both() -> list[tuple[str, Rows, ht.Graph]]:
     """Texts that lavaan reads and we read, with the two readings."""
     found = []
     for text, rows in READ:
@@ -48,8 +52,8 @@ def both():
     return found
 
 
-def test_arrows_and_covariances_are_lavaans(both):
-    for text, rows, graph in both:
+def test_arrows_and_covariances_are_lavaans(both: list[tuple[str, Rows, ht.Graph]]) -> None:
+    for text, rows, graph in some(both):
         arrows = {(a, b) for a, op, b, *_ in rows if op == "=~" and a != b} | {
             (b, a) for a, op, b, *_ in rows if op == "~"
         }
@@ -63,7 +67,7 @@ def test_arrows_and_covariances_are_lavaans(both):
         assert told.count("lavaan outcomes") == bool(added), text
 
 
-def test_free_parameters_are_lavaans(both):
+def test_free_parameters_are_lavaans(both: list[tuple[str, Rows, ht.Graph]]) -> None:
     counted = 0
     for text, rows, graph in both:
         if all(has_a_scale(factor, rows) for factor in graph.latents):
@@ -76,7 +80,7 @@ def test_free_parameters_are_lavaans(both):
 
 
 @pytest.mark.parametrize("case", STORED["written"], ids=lambda case: case["graph"].replace("\n", "; "))
-def test_what_we_write_is_the_same_model_in_sem(case):
+def test_what_we_write_is_the_same_model_in_sem(case: dict[str, Any]) -> None:
     graph = parse_graph(case["graph"], "arrows")
     text = format_graph(graph, "lavaan")
     assert text == case["text"]  # another text: run lavaan again, tests/reference/lavaan_results.py

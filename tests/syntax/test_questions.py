@@ -12,10 +12,12 @@ from halftrek.queries import (
     Interventional,
     PathEffect,
     Potential,
+    Query,
     ThroughEffect,
     TotalEffect,
 )
 from halftrek.syntax import parse_question
+from tests.narrow import wrong
 from tests.syntax.test_graph_errors import marked
 from tests.syntax.test_round_trip import NAMES
 
@@ -60,7 +62,7 @@ from tests.syntax.test_round_trip import NAMES
         ("P(1_{2=3})", Counterfactual((Potential("1", {"2": 3.0}),))),
     ],
 )
-def test_questions(text, query):
+def test_questions(text: str, query: Query) -> None:
     assert parse_question(text) == query
     assert parse_question(str(query)) == query
 
@@ -70,8 +72,8 @@ values = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 
 
 @st.composite
-def counterfactuals(draw, words):
-    def potential(least):
+def counterfactuals(draw: st.DrawFn, words: list[str]) -> Counterfactual:
+    def potential(least: int) -> Potential:
         variable = draw(st.sampled_from(words))
         others = [v for v in words if v != variable]
         held = draw(st.lists(st.sampled_from(others), unique=True, min_size=least, max_size=2))
@@ -83,7 +85,7 @@ def counterfactuals(draw, words):
 
 
 @st.composite
-def queries(draw):
+def queries(draw: st.DrawFn) -> Query:
     words = draw(names)
     kind = draw(st.integers(0, 6))
     if kind == 6:
@@ -101,7 +103,7 @@ def queries(draw):
 
 @given(queries())
 @settings(max_examples=200, deadline=None, derandomize=True)
-def test_canonical_text_reads_back(query):
+def test_canonical_text_reads_back(query: Query) -> None:
     assert parse_question(str(query)) == query
 
 
@@ -144,7 +146,7 @@ def test_canonical_text_reads_back(query):
         ("«»", "empty"),
     ],
 )  # fmt: skip
-def test_the_caret_is_under_the_culprit(text, words):
+def test_the_caret_is_under_the_culprit(text: str, words: str) -> None:
     plain, start, end = marked(text)
     plain = plain.rstrip()
     with pytest.raises(QuestionSyntaxError, match=words) as caught:
@@ -154,6 +156,6 @@ def test_the_caret_is_under_the_culprit(text, words):
     assert (error.start, error.end) == (start, end if end > start else start + 1)
 
 
-def test_only_text_is_a_question():
+def test_only_text_is_a_question() -> None:
     with pytest.raises(InputError, match="not NoneType"):
-        parse_question(None)
+        parse_question(wrong(None))

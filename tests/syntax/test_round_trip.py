@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from halftrek.errors import GraphError
 from halftrek.graphs import Graph, check_name, edge_key
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
+from halftrek.syntax.graphs.notations import Syntax
 
 SYNTAXES = ("arrows", "lavaan", "dagitty", "dot")
 AWKWARD = [
@@ -16,7 +17,7 @@ AWKWARD = [
 ]  # fmt: skip
 
 
-def is_name(text):
+def is_name(text: str) -> bool:
     try:
         check_name(text)
     except GraphError:
@@ -34,8 +35,11 @@ R_NAMES = st.one_of(
 )
 
 
+Strategy = st.SearchStrategy[str]
+
+
 @st.composite
-def marked_graphs(draw, words=NAMES, labels=LABELS):
+def marked_graphs(draw: st.DrawFn, words: Strategy = NAMES, labels: Strategy = LABELS) -> Graph:
     """Graphs with awkward names, isolated variables, hidden causes with any number of children, coefficients."""
     names = draw(st.lists(words, unique=True, min_size=1, max_size=7))
     size = draw(st.integers(1, len(names)))
@@ -52,12 +56,12 @@ def marked_graphs(draw, words=NAMES, labels=LABELS):
     return Graph(directed, bidirected, latents, bare.observed, known)
 
 
-def graphs_for(syntax):
+def graphs_for(syntax: Syntax) -> st.SearchStrategy[Graph]:
     """Graphs with names that the syntax can say: lavaan has those of R."""
     return marked_graphs(R_NAMES, R_NAMES) if syntax == "lavaan" else marked_graphs()
 
 
-def said_in(graph, syntax):
+def said_in(graph: Graph, syntax: Syntax) -> Graph:
     """What a syntax can say of the graph: lavaan has no edge for a covariance of zero."""
     if syntax != "lavaan":
         return graph
@@ -75,7 +79,7 @@ def said_in(graph, syntax):
 @pytest.mark.parametrize("syntax", SYNTAXES)
 @given(data=st.data())
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_written_and_read_back(syntax, data):
+def test_written_and_read_back(syntax: Syntax, data: st.DataObject) -> None:
     graph = data.draw(graphs_for(syntax))
     text = format_graph(graph, syntax)
     back = parse_graph(text, syntax)
@@ -94,13 +98,13 @@ NO_R = ["TRUE", "function", "_x", "x²", ".5", "...", "..1", ".", ".p1.", "x٣",
 
 
 @pytest.mark.parametrize("name", sorted(ODD_BUT_R))
-def test_lavaan_has_the_words_of_r(name):
+def test_lavaan_has_the_words_of_r(name: str) -> None:
     graph = Graph([(name, "y")], coefficients={f"{name} -> y": name})
     assert parse_graph(format_graph(graph, "lavaan")) == graph
 
 
 @pytest.mark.parametrize("name", [*(name for name in AWKWARD if name not in ODD_BUT_R), *NO_R])
-def test_lavaan_refuses_names_that_r_cannot_read(name):
+def test_lavaan_refuses_names_that_r_cannot_read(name: str) -> None:
     with pytest.raises(GraphError, match="lavaan cannot read the variable"):
         format_graph(Graph(observed=[name]), "lavaan")
     with pytest.raises(GraphError, match="lavaan cannot read the variable"):
@@ -108,12 +112,12 @@ def test_lavaan_refuses_names_that_r_cannot_read(name):
 
 
 @pytest.mark.parametrize("label", ["a b", "NA", "q(", "_x", "if"])
-def test_lavaan_refuses_labels_that_r_cannot_read(label):
+def test_lavaan_refuses_labels_that_r_cannot_read(label: str) -> None:
     with pytest.raises(GraphError, match="lavaan cannot read the label"):
         format_graph(Graph([("x", "y")], coefficients={"x -> y": label}), "lavaan")
 
 
-def test_what_is_written():
+def test_what_is_written() -> None:
     graph = Graph(
         [("x", "y"), ("z", "y")],
         [("x", "z")],
@@ -138,7 +142,7 @@ def test_what_is_written():
     ]
 
 
-def test_a_large_graph_is_no_work():
+def test_a_large_graph_is_no_work() -> None:
     names = [f"v{i}" for i in range(1500)]
     graph = Graph([(names[i // 2], names[i]) for i in range(1, 1500)], latents={"U": names[700:]}, observed=names)
     for syntax in ("arrows", "dagitty", "dot", "lavaan"):

@@ -2,6 +2,7 @@
 the square of the text's length, it took minutes or hours."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -12,11 +13,11 @@ SIZE = 200_000
 SECONDS = 10.0
 
 
-def _many(piece):
+def _many(piece: str) -> str:
     return piece * (SIZE // len(piece))
 
 
-def _counted(piece):
+def _counted(piece: str) -> str:
     return "".join(piece.replace("#", str(i)) for i in range(SIZE // (len(piece) + 4)))
 
 
@@ -62,7 +63,7 @@ QUESTIONS = {
 }
 
 
-def _taken(read, text):
+def _taken(read: Callable[[str], object], text: str) -> float:
     message = ""
     start = time.process_time()
     try:
@@ -75,16 +76,16 @@ def _taken(read, text):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_graphs(text):
+def test_graphs(text: str) -> None:
     assert _taken(parse_graph, text) < SECONDS
 
 
 @pytest.mark.parametrize("text", QUESTIONS.values(), ids=QUESTIONS.keys())
-def test_questions(text):
+def test_questions(text: str) -> None:
     assert _taken(parse_question, text) < SECONDS
 
 
-def test_long_lines_are_shown_in_part():
+def test_long_lines_are_shown_in_part() -> None:
     with pytest.raises(HalftrekError) as caught:
         parse_graph("x -> y; " * 1000 + "x => y; " + "x -> y; " * 1000)
     shown, pointer = str(caught.value).splitlines()[1:]

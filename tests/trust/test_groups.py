@@ -13,11 +13,12 @@ from halftrek.queries.gradients import linearize
 from halftrek.simulation import random_graph
 from halftrek.trust import groups as judged
 from halftrek.trust.misfit import misfit
+from tests.narrow import grouped, some, there
 
 INSTRUMENT = "z -> x -> y; x <-> y; w -> x; w -> y"
 
 
-def grouped(strengths_: list[float], rows: int = 300, direct: list[float] | None = None) -> dict[str, np.ndarray]:
+def in_groups(strengths_: list[float], rows: int = 300, direct: list[float] | None = None) -> dict[str, np.ndarray]:
     """Groups that differ in how strong the instrument z is, and in what w and z have in common."""
     rng = np.random.default_rng(4)
     g = np.repeat(np.arange(len(strengths_)), rows)
@@ -33,9 +34,9 @@ def test_strengths_of_all_groups_are_those_of_each(seed: int) -> None:
     graph = random_graph(5, n_edges=5, n_bidirected=3, random_state=rng) if seed else ht.graph(INSTRUMENT)
     tables = [rng.normal(size=(80, len(graph))) for _ in range(3)]
     data = dict(zip(graph.observed, np.concatenate(tables).T, strict=True)) | {"g": np.repeat([0, 1, 2], 80)}
-    fits = ht.fit(graph, data, by="g")
+    fits = grouped(ht.fit(graph, data, by="g"))
     pairs = [(u, v) for u in graph.observed for v in graph.descendants(u) - {u}]
-    for u, v in pairs:
+    for u, v in some(pairs):
         query = TotalEffect(u, v)
         found = as_strength(batch_ratios(fits.batch, fits.options, query)[:, 0], fits.groups.n)
         each = [strengths(fits[k], [linearize(query, fits[k].model).values[0]])[0] for k in fits.keys]
@@ -44,7 +45,7 @@ def test_strengths_of_all_groups_are_those_of_each(seed: int) -> None:
 
 
 def test_a_line_is_what_the_fit_of_its_group_says() -> None:
-    fits = ht.fit(INSTRUMENT, grouped([0.05, 0.3, 3.0, 1.0], direct=[0.0, 0.0, 0.0, 0.5]), by="g")
+    fits = grouped(ht.fit(INSTRUMENT, in_groups([0.05, 0.3, 3.0, 1.0], direct=[0.0, 0.0, 0.0, 0.5]), by="g"))
     table = fits.query("x ~> y")
     for k in range(4):
         own = fits[k].query("x ~> y")
@@ -58,9 +59,9 @@ def test_a_line_is_what_the_fit_of_its_group_says() -> None:
 
 
 def test_p_values_of_all_groups_are_those_of_each() -> None:
-    fits = ht.fit(INSTRUMENT, grouped([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g")
+    fits = grouped(ht.fit(INSTRUMENT, in_groups([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g"))
     found = judged._chances(fits, fits.fitted)
-    each = [misfit(fits[k]).p for k in fits.keys]
+    each = [there(misfit(fits[k])).p for k in fits.keys]
     told = np.array(each) < 0.3  # of statistics below their mean only that they are is found
     assert told.any()
     assert found[told] == pytest.approx(np.array(each)[told], rel=1e-4)
@@ -68,14 +69,14 @@ def test_p_values_of_all_groups_are_those_of_each() -> None:
 
 def test_beyond_the_worst_groups_there_is_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged, "LOOKS", 1)
-    table = ht.fit(INSTRUMENT, grouped([0.05, 0.1, 3.0]), by="g").query("x ~> y")
+    table = grouped(ht.fit(INSTRUMENT, in_groups([0.05, 0.1, 3.0]), by="g")).query("x ~> y")
     assert sorted(["profile" in text for text in table["note"]]) == [False, False, True]
     assert sum("hardly identified" in text for text in table["note"]) == 1
 
 
 def test_groups_with_missing_values_are_looked_at_too() -> None:
-    data = grouped([0.05, 3.0])
+    data = in_groups([0.05, 3.0])
     data["z"][::7] = np.nan
-    table = ht.fit(INSTRUMENT, data, by="g").query("x ~> y")
+    table = grouped(ht.fit(INSTRUMENT, data, by="g")).query("x ~> y")
     assert "profile" in table["note"][0]
     assert "profile" not in table["note"][1]

@@ -13,12 +13,12 @@ from halftrek.estimation.district.district import EM_SETTLED, make_problem
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.starts import regression_start
-from halftrek.estimation.fit import LOG_2PI, Fit
+from halftrek.estimation.fit import LOG_2PI, Fitted
 from halftrek.estimation.plan import Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 
 
-def likelihood_trace(fitted: Fit, *, steps: int = 200) -> list[float]:
+def likelihood_trace(fitted: Fitted, *, steps: int = 200) -> list[float]:
     """Log-likelihoods of EM alone after 1, 2, ... steps from the first start, until every district has settled."""
     if steps < 1:
         raise InputError(f"steps must be at least 1, not {steps}")

@@ -118,9 +118,6 @@ class FittedGroups(Portable):
         return f"<GroupFits of {', '.join([*counts, *([self.left_out] if self.left_out else [])])}>"
 
 
-GroupFits = FittedGroups
-
-
 def fit_groups(
     graph: Graph,
     groups: GroupMoments,

@@ -11,14 +11,14 @@ from halftrek.arrays import Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import best_mean
 from halftrek.data.missing.patterns import put_together
-from halftrek.estimation.fit import Fit, fit
-from halftrek.estimation.many.groups import GroupFits
+from halftrek.estimation.fit import Fitted, fit
+from halftrek.estimation.many.groups import FittedGroups
 
 ROUNDS = 50  # of model and means by turns; three are the rule
 SETTLED = 1e-6  # gain in log-likelihood that does not show in a test
 
 
-def pooled_fit(fits: GroupFits, data: Sequence[Moments | Patterns]) -> Fit:
+def pooled_fit(fits: FittedGroups, data: Sequence[Moments | Patterns]) -> Fitted:
     """The best model for all groups, where some rows have holes.
 
     By turns the best model given the means and the best means given the model, which hardly depend on each other.
@@ -37,7 +37,7 @@ def pooled_fit(fits: GroupFits, data: Sequence[Moments | Patterns]) -> Fit:
     return found
 
 
-def pooled_within(fits: GroupFits, rows: Ints) -> Moments:
+def pooled_within(fits: FittedGroups, rows: Ints) -> Moments:
     """The covariance within groups, pooled: what is left when every group has means of its own."""
     n = fits.groups.n[rows]
     cov = np.einsum("g,gij->ij", n / n.sum(), fits.groups.cov[rows])

@@ -19,7 +19,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.data import Moments
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import measures
@@ -57,7 +57,7 @@ class Constraint:
     note: str = ""
 
 
-def constraint_tests(fit: Fit, robust: bool | None = None) -> list[Constraint]:
+def constraint_tests(fit: Fitted, robust: bool | None = None) -> list[Constraint]:
     """Tests of everything that the graph implies and data could contradict.
 
     ``robust``: from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
@@ -86,7 +86,7 @@ def constraint_tests(fit: Fit, robust: bool | None = None) -> list[Constraint]:
     return [*rows, together, *single]
 
 
-def _by_units(fit: Fit, rows: list[Constraint], slopes: list[Floats]) -> list[Constraint]:
+def _by_units(fit: Fitted, rows: list[Constraint], slopes: list[Floats]) -> list[Constraint]:
     """The same from independent units, where there is a test; slopes are those of the estimates where they are zero."""
     some = [k for k, row in enumerate(rows) if not np.isnan(row.p)]
     if not some:
@@ -121,7 +121,7 @@ def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Co
     return Constraint("independence", text, r, "t", float(t), df, 2.0 * float(stdtr(df, -abs(t))))
 
 
-def missing_independence(fit: Fit, x: str, y: str, given: tuple[str, ...]) -> Constraint:
+def missing_independence(fit: Fitted, x: str, y: str, given: tuple[str, ...]) -> Constraint:
     """The same where values are missing: a Wald test on Fisher's scale, from the unrestricted maximum."""
     from scipy.special import ndtr
 
@@ -161,7 +161,7 @@ def ancestral(graph: Graph, independences: list[Independence]) -> Graph:
     return Graph(arrows, arcs, observed=graph.observed)
 
 
-def _other(fit: Fit, chi2: float, wider: Fit | None, df: int, by_units: bool) -> Constraint:
+def _other(fit: Fitted, chi2: float, wider: Fitted | None, df: int, by_units: bool) -> Constraint:
     """The likelihood ratio against the graph that has the same independences; None if that is no restriction."""
     from scipy.special import chdtrc
 
@@ -175,7 +175,7 @@ def _other(fit: Fit, chi2: float, wider: Fit | None, df: int, by_units: bool) ->
     return Constraint("other constraints", text, float("nan"), "chi2", statistic, float(df), p)
 
 
-def _tetrads(fit: Fit, tetrads: list[Tetrad], by_units: bool) -> list[Constraint]:
+def _tetrads(fit: Fitted, tetrads: list[Tetrad], by_units: bool) -> list[Constraint]:
     from scipy.special import ndtr
 
     rows, data = [], kind_of_data(fit)
@@ -190,7 +190,7 @@ def _tetrads(fit: Fit, tetrads: list[Tetrad], by_units: bool) -> list[Constraint
     return [row for row in rows if not np.isnan(row.p)]
 
 
-def _missing_edges(fit: Fit, independences: list[Independence], by_units: bool) -> list[Constraint]:
+def _missing_edges(fit: Fitted, independences: list[Independence], by_units: bool) -> list[Constraint]:
     """Score tests for pairs without an edge that no set separates; an arrow if data can tell it, else an arc."""
     from scipy.special import chdtrc
 
@@ -213,7 +213,7 @@ def _missing_edges(fit: Fit, independences: list[Independence], by_units: bool) 
     return list(rows.values())
 
 
-def _inseparable(fit: Fit, independences: list[Independence]) -> Edges:
+def _inseparable(fit: Fitted, independences: list[Independence]) -> Edges:
     """Arrows and arcs between pairs without an edge that no set separates, arrows first."""
     graph, names = fit.graph, fit.model.names
     apart = {frozenset((x, y)) for x, y, _ in independences}

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph, parse_edge_key
@@ -78,7 +78,9 @@ class Contradiction:
         return Note("contradicted, one of several", asdict(self) | {"others": others + more})
 
 
-def contradictions(fit: Fit, query: Query, *, level: float = 0.05, robust: bool | None = None) -> list[Contradiction]:
+def contradictions(
+    fit: Fitted, query: Query, *, level: float = 0.05, robust: bool | None = None
+) -> list[Contradiction]:
     """Restrictions behind an answer that the data reject, those that move it most first.
 
     Then those that move its standard error alone, by more than a hundredth.
@@ -91,7 +93,7 @@ def contradictions(fit: Fit, query: Query, *, level: float = 0.05, robust: bool 
 
 
 def restrictions_behind(
-    fit: Fit, query: Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
+    fit: Fitted, query: Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
 ) -> list[Contradiction]:
     """Every restriction that an answer or its interval may rest on, those whose relaxing would move it most first.
 
@@ -114,21 +116,21 @@ def restrictions_behind(
     return sorted(rows, key=lambda row: (-abs(float(f"{row.standard_errors:.6e}")), row.p_adjusted))
 
 
-def relaxed(fit: Fit, edge: str) -> Fit:
+def relaxed(fit: Fitted, edge: str) -> Fitted:
     """The same data with one more edge in the graph, as ``Contradiction.edge`` writes it."""
     first, kind, second = parse_edge_key(edge)
     wider = with_edge(fit.graph, Edge(first, kind == "->", second))
     return refit(fit, wider, noise=dict(fit.options.noise), intercepts=dict(fit.options.intercepts))
 
 
-def _widened(fit: Fit, query: Query, row: Contradiction) -> Contradiction:
+def _widened(fit: Fitted, query: Query, row: Contradiction) -> Contradiction:
     """With the standard error that the answer has once the restriction is relaxed, over the one that it has."""
     before, after = standard_errors(fit, query)[0], standard_errors(relaxed(fit, row.edge), query)[0]
     ratio = after / before
     return replace(row, widening=float(ratio[np.argmax(np.abs(np.log(ratio)))]))
 
 
-def _relaxations(fit: Fit, gradients: Sequence[Gradient], errors: Floats) -> Iterator[tuple[Relaxation, Flags]]:
+def _relaxations(fit: Fitted, gradients: Sequence[Gradient], errors: Floats) -> Iterator[tuple[Relaxation, Flags]]:
     """Absent edges that data could tell, some at a time, and which of them move the answer.
 
     Others are kept if they join variables that lie before what the answer depends on: the width may rest on those.
@@ -145,7 +147,7 @@ def _relaxations(fit: Fit, gradients: Sequence[Gradient], errors: Floats) -> Ite
             yield freed.take(kept), matters[kept]
 
 
-def _places(fit: Fit, gradients: Sequence[Gradient]) -> tuple[Flags, Flags]:
+def _places(fit: Fitted, gradients: Sequence[Gradient]) -> tuple[Flags, Flags]:
     """Variables whose equations the answers depend on, with their districts; and those with all that lies before."""
     names = fit.model.names
     touched = np.full(len(names), not kind_of_data(fit).by_district)
@@ -160,7 +162,7 @@ def _places(fit: Fit, gradients: Sequence[Gradient]) -> tuple[Flags, Flags]:
 
 
 def _rows(
-    fit: Fit, freed: Relaxation, matters: Flags, errors: Floats, words: Restrictions, by_units: bool
+    fit: Fitted, freed: Relaxation, matters: Flags, errors: Floats, words: Restrictions, by_units: bool
 ) -> Iterator[tuple[Edge, Contradiction]]:
     from scipy.special import chdtrc
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.graphs import parse_edge_key
 from halftrek.identification.recipes.recipe import Recipe
 from halftrek.identification.recipes.slopes import solve_with_slope
@@ -62,13 +62,13 @@ class Difference:
         return Note("formula differs", {**facts, "p": max(self.p, TINY)})
 
 
-def disagreement(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = False) -> Note | None:
+def disagreement(fit: Fitted, query: Query, recipe: Recipe | None, *, robust: bool = False) -> Note | None:
     """A warning if formula and whole model are further apart than chance allows in a graph that is right."""
     found = difference(fit, query, recipe, robust=robust)
     return None if found is None else found.note
 
 
-def difference(fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = False) -> Difference | None:
+def difference(fit: Fitted, query: Query, recipe: Recipe | None, *, robust: bool = False) -> Difference | None:
     """Formula and model where they are not the same number; None where they are, or where there is no formula.
 
     ``robust`` takes the spread from the rows, by cluster where they have clusters.

@@ -13,7 +13,7 @@ import numpy as np
 
 from halftrek.data import Moments
 from halftrek.data.missing.unrestricted import best_loglik
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.inference.information.base import kind_of_data
 
@@ -50,7 +50,7 @@ class Measures:
         return asdict(self)
 
 
-def measures(fit: Fit) -> Measures:
+def measures(fit: Fitted) -> Measures:
     """How well the fitted model reproduces the moments, by the likelihood of the values that were seen.
 
     nan for what needs an unrestricted maximum where none exists. Covariances of pairs that no row has both of are no
@@ -65,7 +65,7 @@ def measures(fit: Fit) -> Measures:
     return found if kind.has_unrestricted(fit) else _without_unrestricted(found)
 
 
-def counted(fit: Fit) -> tuple[int, int]:
+def counted(fit: Fitted) -> tuple[int, int]:
     """Parameters that data determine, and degrees of freedom: the moments that data have, less these."""
     kind, p = kind_of_data(fit), len(fit.graph)
     means = p if fit.moments.has_mean else 0
@@ -84,7 +84,7 @@ def _without_unrestricted(found: Measures) -> Measures:
 
 
 def _measured(
-    fit: Fit, counts: tuple[int, int], saturated: float, baseline: tuple[float, int], srmr: tuple[float, float]
+    fit: Fitted, counts: tuple[int, int], saturated: float, baseline: tuple[float, int], srmr: tuple[float, float]
 ) -> Measures:
     n, chi2 = fit.n, max(0.0, 2.0 * (saturated - fit.loglik))
     (parameters, df), (baseline_chi2, baseline_df) = counts, baseline
@@ -111,7 +111,7 @@ def _measured(
     )
 
 
-def _free_roots(fit: Fit) -> tuple[list[str], int]:
+def _free_roots(fit: Fitted) -> tuple[list[str], int]:
     """Exogenous variables that the model lets covary, and how many of their pairs it does."""
     roots = [v for v in fit.model.names if not fit.graph.parents(v)]
     linked = {frozenset(e) for e in fit.graph.bidirected}
@@ -148,7 +148,7 @@ def rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _srmr(fit: Fit, moments: Moments) -> tuple[float, float]:
+def _srmr(fit: Fitted, moments: Moments) -> tuple[float, float]:
     """Root mean square of standardised residuals: with the means, if there are any, and without."""
     S = moments.cov
     scale = np.sqrt(np.diag(S))

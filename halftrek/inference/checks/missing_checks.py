@@ -14,7 +14,7 @@ import numpy as np
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
@@ -37,7 +37,7 @@ from halftrek.inference.information.robust import contributions, mean_squares
 from halftrek.queries.gradients import Gradient
 
 
-def known_pairs(fit: Fit) -> Flags:
+def known_pairs(fit: Fitted) -> Flags:
     """Pairs whose covariance is determined without a model: some row has both; none where there is no maximum."""
     patterns = patterns_behind(fit)
     found = np.full((len(patterns.names), len(patterns.names)), patterns.unrestricted.converged)
@@ -47,7 +47,7 @@ def known_pairs(fit: Fit) -> Flags:
     return found
 
 
-def residual_errors(fit: Fit) -> Floats:
+def residual_errors(fit: Fitted) -> Floats:
     """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist."""
     patterns = patterns_behind(fit)
     errors = np.full((len(patterns.names), len(patterns.names)), np.nan)
@@ -61,7 +61,7 @@ def residual_errors(fit: Fit) -> Floats:
     return errors
 
 
-def residual_scores(fit: Fit, i: Ints, j: Ints) -> RowScores:
+def residual_scores(fit: Fitted, i: Ints, j: Ints) -> RowScores:
     """What each row adds to unrestricted less implied covariances of these pairs."""
     moved, known = residual_moves(fit), saturated_information(patterns_behind(fit))
     assert moved is not None  # else no pair has an error
@@ -70,7 +70,7 @@ def residual_scores(fit: Fit, i: Ints, j: Ints) -> RowScores:
     return scores_along(fit, known.space, known.theta, moved[[place[pair] for pair in zip(i, j, strict=True)]])
 
 
-def residual_moves(fit: Fit) -> Floats | None:
+def residual_moves(fit: Fitted) -> Floats | None:
     """How scores of the free moments move unrestricted less implied ones; None where these do not exist.
 
     With d the derivatives of the implied moments, A the information about moments at the implied ones and G the inverse
@@ -91,7 +91,7 @@ def residual_moves(fit: Fit) -> Floats | None:
         return None
 
 
-def freed(fit: Fit, kind: Kind | None, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
+def freed(fit: Fitted, kind: Kind | None, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
     """Each edge freed alone: score and efficient information per row; nan where data do not determine such an edge.
 
     The expected information is that of lavaan, and right only if values are missing completely at random: where that
@@ -177,7 +177,7 @@ def partial_residuals(moments: Moments, at: list[int]) -> tuple[float, Floats, F
     return float(u @ R @ v), u / sd, v / sd
 
 
-def missing_scaling(fit: Fit, test: RobustTest, df: int) -> float:
+def missing_scaling(fit: Fitted, test: RobustTest, df: int) -> float:
     """What the likelihood ratio is divided by in a scaled test, from the observed information of either model."""
     if test == "satorra-bentler":
         raise InputError('with missing values the scaled test is robust_test="yuan-bentler", or fit missing="drop"')
@@ -188,7 +188,7 @@ def missing_scaling(fit: Fit, test: RobustTest, df: int) -> float:
     return (spread[0] - spread[1]) / df
 
 
-def complete_ratio(fit: Fit) -> tuple[float, float] | None:
+def complete_ratio(fit: Fitted) -> tuple[float, float] | None:
     """n times the discrepancy of complete rows, and its mean under the model; None where it does not exist.
 
     With missing values a likelihood ratio counts a misfit for less than complete rows would, so that an index from it

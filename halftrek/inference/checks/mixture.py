@@ -18,7 +18,7 @@ import numpy as np
 from halftrek.arrays import Floats, Ints
 from halftrek.data import Moments
 from halftrek.errors import DataError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.space import Space, make_space
@@ -54,7 +54,7 @@ class Mixture:
         return float(fdtrc(self.freedom, self.freedom * (self.units - 1.0), ratio / self.mean))
 
 
-def mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
+def mixture(fit: Fitted, larger: Fitted | None = None) -> Mixture | None:
     """The mixture for a fit inside a larger one (None: against the unrestricted model).
 
     None where nothing is tested, and where the rows do not determine the moments without a model.
@@ -83,7 +83,7 @@ def _square(weights: Floats, units: float) -> float:
     return biased * k**2 / ((k - 1.0) * (k + 2.0))
 
 
-def _spread(fit: Fit, rows: RowForms) -> tuple[Floats, float]:
+def _spread(fit: Fitted, rows: RowForms) -> tuple[Floats, float]:
     """Covariance, times the number of rows, of the mean of these forms over independent units."""
     total, units = np.zeros((len(rows), len(rows))), 0.0
     for values, weights in contributions(fit, [rows]):
@@ -98,7 +98,7 @@ def _basis(directions: Floats, rank: int) -> Floats:
     return np.asarray(np.linalg.svd(directions[:, size > 0.0] / size[size > 0.0], full_matrices=False)[0][:, :rank])
 
 
-def _moved(larger: Fit, fit: Fit) -> Fit:
+def _moved(larger: Fitted, fit: Fitted) -> Fitted:
     """The larger model where it has the moments of the smaller one."""
     model, held = fit.model, larger.options
     moments = Moments(model.names, fit.n, np.array(model.mean), np.array(model.cov))
@@ -114,7 +114,7 @@ class Coordinates(Protocol):
     @property
     def rows(self) -> RowForms: ...
 
-    def directions(self, fit: Fit) -> Floats: ...
+    def directions(self, fit: Fitted) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class Squares:
     gap: Floats | None
 
     @staticmethod
-    def of(fit: Fit) -> Squares:
+    def of(fit: Fitted) -> Squares:
         """Where the fit's implied covariance is the unit matrix."""
         gap = fit.moments.mean - fit.model.mean if fit.options.intercepts else None
         return Squares(np.linalg.inv(np.linalg.cholesky(fit.model.cov)), gap)
@@ -156,7 +156,7 @@ class Squares:
         products = moved[:, i] * moved[:, j] - (self.white @ cov @ self.white.T + np.outer(gap, gap))[i, j]
         return np.concatenate([products * unit, *([] if self.gap is None else [y])], axis=1)
 
-    def directions(self, fit: Fit) -> Floats:
+    def directions(self, fit: Fitted) -> Floats:
         """Derivatives of the implied moments."""
         space = make_space(fit.graph, fit.model.names, fit.options)
         dmean, dcov = space.jacobian(space.vector(fit.model))
@@ -183,7 +183,7 @@ class Observed:
     rows: RowForms
 
     @staticmethod
-    def of(fit: Fit) -> Observed | None:
+    def of(fit: Fitted) -> Observed | None:
         """Without the covariances of pairs that no row has both of; None where the rows do not determine the others."""
         patterns = patterns_behind(fit)
         known, names = saturated_information(patterns), patterns.names
@@ -203,7 +203,7 @@ class Observed:
         along[:, kept] = np.linalg.inv(root)
         return Observed(known.space, root, kept, scores_along(fit, known.space, known.theta, along))
 
-    def directions(self, fit: Fit) -> Floats:
+    def directions(self, fit: Fitted) -> Floats:
         """Derivatives of the implied moments."""
         space = make_space(fit.graph, fit.model.names, fit.options)
         return np.asarray(self.root.T @ moved_moments(self.space, space, space.vector(fit.model))[self.kept])

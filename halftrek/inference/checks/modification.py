@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from halftrek.arrays import Flags
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.graphs import Graph
 from halftrek.inference.checks.relaxation import relaxations
 from halftrek.inference.checks.scores import Edge, Edges, Relaxation
@@ -54,7 +54,7 @@ class Modification:
     test: Test = "score"
 
 
-def modifications(fit: Fit, kind: Kind | None = None, robust: bool | None = None) -> list[Modification]:
+def modifications(fit: Fitted, kind: Kind | None = None, robust: bool | None = None) -> list[Modification]:
     """Every absent edge that keeps the graph acyclic and that data could tell, largest index first.
 
     ``robust``: from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
@@ -81,7 +81,7 @@ def _ends(row: Modification) -> tuple[str, str]:
     return (row.rhs, row.lhs) if row.op == "~" else (row.lhs, row.rhs)
 
 
-def _rows(fit: Fit, freed: Relaxation, kind: Kind | None, by_units: bool, doubtful: bool) -> Iterator[Modification]:
+def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, doubtful: bool) -> Iterator[Modification]:
     from scipy.special import chdtrc
 
     if not len(freed.edges):
@@ -106,7 +106,7 @@ def _rows(fit: Fit, freed: Relaxation, kind: Kind | None, by_units: bool, doubtf
         yield Modification(str(edge), lhs, op, rhs, float(mi[k]), epc, scaled, float(p[k]), test)
 
 
-def _undetermined(fit: Fit, edge: Edge) -> bool:
+def _undetermined(fit: Fitted, edge: Edge) -> bool:
     """True if the weight of a new edge would not be determined, or only at special values of the other parameters."""
     unknown = undetermined_parameters(with_edge(fit.graph, edge), fit.options)
     if edge.arrow:
@@ -122,7 +122,7 @@ def with_edge(graph: Graph, edge: Edge) -> Graph:
     return Graph(arrows, arcs, graph.latents, graph.observed, graph.coefficients)
 
 
-def absent_edges(fit: Fit) -> tuple[Flags, Flags]:
+def absent_edges(fit: Fitted) -> tuple[Flags, Flags]:
     """Which directed edges could be added without a cycle, and which bidirected ones are not there."""
     graph, names = fit.graph, fit.model.names
     at = {v: i for i, v in enumerate(names)}

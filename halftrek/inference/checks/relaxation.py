@@ -18,7 +18,7 @@ import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space
 from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Relaxation, Relaxer
 from halftrek.inference.information.base import kind_of_data
@@ -31,7 +31,7 @@ NUMBERS = 4_000_000  # entries of edges that are held at a time
 
 
 def relaxations(
-    fit: Fit, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
+    fit: Fitted, edges: Edges, gradients: Sequence[Gradient] = (), kind: Kind | None = None
 ) -> Iterator[Relaxation]:
     """Each edge freed alone, at the fitted parameters; some edges at a time. ``kind`` is for missing values."""
     data = kind_of_data(fit)
@@ -40,19 +40,19 @@ def relaxations(
         yield freed(some, gradients)
 
 
-def relaxation(fit: Fit, edges: Edges, gradients: Sequence[Gradient] = ()) -> Relaxation:
+def relaxation(fit: Fitted, edges: Edges, gradients: Sequence[Gradient] = ()) -> Relaxation:
     """Some edges, all at a time."""
     return kind_of_data(fit).relaxer(fit, None)(edges, gradients)
 
 
-def district_relaxer(fit: Fit, kind: Kind | None) -> Relaxer:
+def district_relaxer(fit: Fitted, kind: Kind | None) -> Relaxer:
     """What frees edges where moments are complete."""
     if kind == "observed":
         raise InputError("the observed information is for modification indices with missing values; leave it out")
     return partial(_freed, fit, tangent(fit))
 
 
-def _freed(fit: Fit, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
+def _freed(fit: Fitted, base: Tangent, edges: Edges, gradients: Sequence[Gradient]) -> Relaxation:
     X, weight = _entries(base, edges)
     inside, slopes = _answers(fit, base, gradients, edges)
     full = np.where(edges.arrow, np.diag(base.cov)[edges.first], np.diag(base.K)[edges.first]) + weight**2
@@ -95,7 +95,7 @@ def _crossed(base: Tangent, part: Part, X: Floats, weight: Floats, at: Ints) -> 
     return part.sum_up(part.X[:, at] * X[:, part.at].T + shared * base.K[np.ix_(part.at, at)])
 
 
-def _answers(fit: Fit, base: Tangent, gradients: Sequence[Gradient], edges: Edges) -> tuple[Floats, Floats]:
+def _answers(fit: Fitted, base: Tangent, gradients: Sequence[Gradient], edges: Edges) -> tuple[Floats, Floats]:
     """Derivatives of answers (one a line) in the free parameters of the space, and in each edge."""
     space = make_space(fit.graph, fit.model.names, fit.options)
     inside, own = np.zeros((len(gradients), space.size)), np.zeros((len(gradients), len(edges)))

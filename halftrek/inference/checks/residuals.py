@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
@@ -51,7 +51,7 @@ class Residual:
     test: Literal["z", "robust t"] = "z"
 
 
-def explained(fit: Fit) -> list[Explained]:
+def explained(fit: Fitted) -> list[Explained]:
     """R² of every variable that has a cause: ``1 - error variance / variance`` of the fitted model.
 
     Hidden causes with loadings of their own explain; what a hidden cause of two variables, or a bidirected edge, adds
@@ -76,12 +76,12 @@ def explained(fit: Fit) -> list[Explained]:
     return rows
 
 
-def _unclear(fit: Fit) -> list[DistrictInformation]:
+def _unclear(fit: Fitted) -> list[DistrictInformation]:
     """Districts with directions that data do not determine."""
     return [d for d in district_information(fit) if information_rank(d.matrix) < len(d.matrix)]
 
 
-def _determined(fit: Fit, j: int, block: DistrictInformation) -> bool:
+def _determined(fit: Fitted, j: int, block: DistrictInformation) -> bool:
     """Does R² use only such directions of a district's parameters as data determine?"""
     error = float(error_variances(fit)[j])
     model, p = fit.model, len(fit.model.names)
@@ -99,7 +99,7 @@ def _determined(fit: Fit, j: int, block: DistrictInformation) -> bool:
     return not np.isnan(block.spread(change))
 
 
-def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
+def residuals(fit: Fitted, robust: bool | None = None) -> list[Residual]:
     """Residual correlations, largest misfit first.
 
     Correlations are compared each on its own scale (lavaan's "cor.bollen"); z is of the covariances (lavaan's
@@ -131,7 +131,7 @@ def residuals(fit: Fit, robust: bool | None = None) -> list[Residual]:
     return sorted(rows, key=lambda r: -abs(r.residual) if r.residual == r.residual else 0.0)
 
 
-def _unit_errors(fit: Fit, S: Floats, restricted: Flags) -> tuple[Floats, float]:
+def _unit_errors(fit: Fitted, S: Floats, restricted: Flags) -> tuple[Floats, float]:
     """Standard errors of residual covariances from independent units, and how many of these less one."""
     i, j = np.nonzero(np.triu(restricted))
     errors = np.full_like(S, np.nan)
@@ -142,7 +142,7 @@ def _unit_errors(fit: Fit, S: Floats, restricted: Flags) -> tuple[Floats, float]
     return errors, units - 1.0
 
 
-def district_scores(fit: Fit, i: Ints, j: Ints) -> Forms:
+def district_scores(fit: Fitted, i: Ints, j: Ints) -> Forms:
     """What each row adds to the residual covariances of these pairs, where moments are complete."""
     directions, H = _followed(tangent(fit))
     p = len(fit.model.names)
@@ -158,7 +158,7 @@ def _size(S: Floats) -> Floats:
     return np.asarray(np.outer(np.diag(S), np.diag(S)) + S**2)
 
 
-def district_errors(fit: Fit) -> Floats:
+def district_errors(fit: Fitted) -> Floats:
     """Standard errors of residual covariances; nan if they need too much room, or if means count."""
     base, S = tangent(fit), fit.moments.cov
     size = sum(len(part.information) for part in base.parts) * len(S) ** 2

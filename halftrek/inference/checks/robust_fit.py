@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
@@ -63,7 +63,7 @@ class RobustMeasures:
         return asdict(self)
 
 
-def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures | None = None) -> RobustMeasures:
+def robust_measures(fit: Fitted, test: RobustTest = "yuan-bentler", plain: Measures | None = None) -> RobustMeasures:
     """The scaled test of a fit, and the indices that follow from it; some more passes over the rows."""
     rows_needed(fit, "robust=True in measures()", "leave it out")
     plain = measures(fit) if plain is None else plain
@@ -94,7 +94,7 @@ def robust_measures(fit: Fit, test: RobustTest = "yuan-bentler", plain: Measures
     )
 
 
-def measures_by_units(fit: Fit) -> tuple[Measures, float]:
+def measures_by_units(fit: Fitted) -> tuple[Measures, float]:
     """Test and indices for rows in clusters, or that are not normal, under the usual names; and how many units.
 
     The statistic is scaled by the mean of its mixture (Satorra and Bentler's factor), and its p-value is the mixture's.
@@ -121,7 +121,7 @@ def measures_by_units(fit: Fit) -> tuple[Measures, float]:
     return scaled, spread.units
 
 
-def usual_measures(fit: Fit) -> tuple[Measures, str]:
+def usual_measures(fit: Fitted) -> tuple[Measures, str]:
     """Test and indices that suit the rows, and which they are: for rows in clusters, or with sampling weights."""
     if not counts_units(fit, None, "measures()"):
         return measures(fit), NORMAL_THEORY
@@ -145,7 +145,7 @@ class _Indices:
     high: float = float("nan")
 
 
-def _indices(fit: Fit, baseline: Fit, plain: Measures, c: float, b: float) -> _Indices:
+def _indices(fit: Fitted, baseline: Fitted, plain: Measures, c: float, b: float) -> _Indices:
     """From ratios and their means under the models: those of the likelihood, or of what complete rows would have."""
     df, base_df, n = plain.df, plain.baseline_df, plain.n
     found = kind_of_data(fit).as_complete(fit, plain.chi2, c * df)
@@ -164,7 +164,7 @@ def _indices(fit: Fit, baseline: Fit, plain: Measures, c: float, b: float) -> _I
     )
 
 
-def ratio_mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
+def ratio_mixture(fit: Fitted, larger: Fitted | None = None) -> Mixture | None:
     """The mixture that the likelihood ratio of a fit against a larger one (None: the unrestricted) follows.
 
     Of very many moments only its mean is found, from the scaling factors of both models.
@@ -181,7 +181,7 @@ def ratio_mixture(fit: Fit, larger: Fit | None = None) -> Mixture | None:
     return Mixture(df, mean, mean**2 / df, count_units(fit)) if df > 0 and mean > 0.0 else None
 
 
-def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
+def scaling_factor(fit: Fitted, test: RobustTest, df: int) -> float | None:
     """The number that the likelihood-ratio statistic is divided by; None without degrees of freedom."""
     if not df:
         return None
@@ -189,7 +189,7 @@ def scaling_factor(fit: Fit, test: RobustTest, df: int) -> float | None:
     return factor if factor > 0.0 else None
 
 
-def district_scaling(fit: Fit, test: RobustTest, df: int) -> float:
+def district_scaling(fit: Fitted, test: RobustTest, df: int) -> float:
     """The same where moments are complete, whatever its sign."""
     expected = test == "satorra-bentler"
     means, covariances = _unrestricted(fit, fit.model.cov if expected else fit.moments.cov)
@@ -198,7 +198,7 @@ def district_scaling(fit: Fit, test: RobustTest, df: int) -> float:
     return (means + covariances - free - restricted) / df
 
 
-def _model_forms(fit: Fit, expected: bool) -> list[Forms]:
+def _model_forms(fit: Fitted, expected: bool) -> list[Forms]:
     """Scores of each district along directions in which the information is the unit matrix."""
     forms = []
     for block in district_information(fit, "expected" if expected else "observed"):
@@ -210,7 +210,7 @@ def _model_forms(fit: Fit, expected: bool) -> list[Forms]:
     return forms
 
 
-def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
+def _unrestricted(fit: Fitted, cov: Floats) -> tuple[float, float]:
     """``tr(I^-1 J)`` of the normal distribution without restrictions: of its means, and of its covariances."""
     white = np.linalg.inv(np.linalg.cholesky(cov))
     about = white @ fit.moments.cov @ white.T
@@ -232,7 +232,7 @@ def _unrestricted(fit: Fit, cov: Floats) -> tuple[float, float]:
     return means / fit.n, covariances / fit.n
 
 
-def _baseline(fit: Fit) -> Fit:
+def _baseline(fit: Fitted) -> Fitted:
     """The fit of the baseline model to the same rows: no edges but the covariances among exogenous variables."""
     graph = fit.graph
     roots = {v for v in graph.observed if not graph.parents(v)}

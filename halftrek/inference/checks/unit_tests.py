@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.information.robust import cluster_correction, unit_squares
 
@@ -52,7 +52,7 @@ class UnitTests:
         return np.asarray(2.0 * stdtr(self.df, -np.abs(self.t)))
 
 
-def unit_tests(fit: Fit, values: Floats, forms: RowForms) -> UnitTests:
+def unit_tests(fit: Fitted, values: Floats, forms: RowForms) -> UnitTests:
     """Are these numbers zero? ``forms`` are what each row adds to them, with mean zero over the rows."""
     (squares,), units = unit_squares(fit, [forms])
     with np.errstate(divide="ignore", invalid="ignore"):

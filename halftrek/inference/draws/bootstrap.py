@@ -13,7 +13,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import InputError
-from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation import BatchFit, Fitted, fit_batch
 from halftrek.estimation.many.batch import joined
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
@@ -30,13 +30,13 @@ from halftrek.queries.gradients import linearize
 
 Kind = Literal["bootstrap", "parametric", "jackknife"]
 Key = tuple[Kind, int, int]
-Maker = Callable[[Fit, Kind, int, int, Progress | None], "Replicates"]  # how many, and from which seed
+Maker = Callable[[Fitted, Kind, int, int, Progress | None], "Replicates"]  # how many, and from which seed
 
 AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
 KEPT = 4  # sets of replicates that are kept for each fit
 MANY_FAILED = 0.1  # share of failed replicates from which on intervals are in doubt
 
-_kept: WeakKeyDictionary[Fit, dict[Key, Replicates]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Fitted, dict[Key, Replicates]] = WeakKeyDictionary()
 _keeping = Lock()
 
 
@@ -76,7 +76,7 @@ class Spread:
 
 
 def replicates_of(
-    fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None = None
+    fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None = None
 ) -> Replicates:
     """Fits of data sets like the one of ``fit``; kept with it, so that a second question costs little."""
     key = (kind, 0, 0) if kind == "jackknife" else (kind, replicates, random_state)
@@ -91,13 +91,13 @@ def replicates_of(
     return found
 
 
-def _made(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+def _made(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     if fit.method != "em":
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
     return kind_of_data(fit).replicates(fit, kind, replicates, random_state, progress)
 
 
-def together(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+def together(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     """Replicates of complete moments, all in one array program."""
     drawn = _drawn(fit, kind, replicates, random_state, progress)
     replicates = len(drawn.n)
@@ -122,7 +122,7 @@ def together(fit: Fit, kind: Kind, replicates: int, random_state: int, progress:
     return Replicates(joined(parts), replicates, kind)
 
 
-def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
+def _drawn(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
     rng = np.random.default_rng(random_state)
     match kind:
         case "bootstrap":
@@ -133,7 +133,7 @@ def _drawn(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: P
             return leave_clusters_out(fit)
 
 
-def one_by_one(fit: Fit, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+def one_by_one(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     """Replicates of rows with missing values, each from where the fit of all data ended."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     models, values = [], []
@@ -157,7 +157,7 @@ def one_by_one(fit: Fit, kind: Kind, replicates: int, random_state: int, progres
 
 
 def bootstrap_spread(
-    fit: Fit,
+    fit: Fitted,
     query: Query,
     found: tuple[Floats, Floats],
     *,
@@ -188,7 +188,7 @@ def bootstrap_spread(
     return Spread(errors[:k], limits[:k]), Spread(errors[k:], limits[k:]), notes
 
 
-def acceleration(fit: Fit, query: Query, kind: Kind) -> Floats:
+def acceleration(fit: Fitted, query: Query, kind: Kind) -> Floats:
     """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
     found = linearize(query, fit.model)
     scores = kind_of_data(fit).row_scores(fit, (*found.values, *found.variances))

@@ -15,7 +15,7 @@ from halftrek.arrays import Floats
 from halftrek.data import Patterns, RowBlock
 from halftrek.data.missing.gather import grouped
 from halftrek.errors import DataError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.inference.draws.resample import NUMBERS, Products, draw_counts, in_chunks, product
 from halftrek.inference.information.robust import cluster_correction, clusters_with_rows, is_clustered, rows_needed
@@ -27,7 +27,7 @@ Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
 
 
 def draw_patterns(
-    fit: Fit, kind: Literal["bootstrap", "parametric", "jackknife"], replicates: int, random_state: int
+    fit: Fitted, kind: Literal["bootstrap", "parametric", "jackknife"], replicates: int, random_state: int
 ) -> Iterator[Patterns]:
     """Replicates of a fit whose rows lack values, one after the other."""
     patterns = patterns_behind(fit)
@@ -60,7 +60,7 @@ def _data_set(like: Patterns, n: Floats, mean: Floats, cov: Floats) -> Patterns:
 # -- rows drawn again ------------------------------------------------------------------------------
 
 
-def _from_rows(fit: Fit, like: Patterns, replicates: int, counts: Counter) -> Iterator[Patterns]:
+def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) -> Iterator[Patterns]:
     mean, variance = like.available
     products = Products(mean, np.sqrt(variance))
     place = {observed.tobytes(): k for k, observed in enumerate(like.observed)}
@@ -82,7 +82,7 @@ def _from_rows(fit: Fit, like: Patterns, replicates: int, counts: Counter) -> It
         yield _data_set(like, n, np.where(like.observed, drawn.mean, 0.0), np.where(both, drawn.cov, 0.0))
 
 
-def _seen_rows(fit: Fit, like: Patterns, width: int) -> Iterator[RowBlock]:
+def _seen_rows(fit: Fitted, like: Patterns, width: int) -> Iterator[RowBlock]:
     """The rows that have a value, in chunks; an error at the end if they are not those of the fit."""
     total, sums, seen = 0.0, np.zeros(len(like.names)), np.zeros(len(like.names))
     blocks = rows_needed(fit, 'interval="bootstrap"').blocks()
@@ -106,7 +106,7 @@ def _seen_rows(fit: Fit, like: Patterns, width: int) -> Iterator[RowBlock]:
         raise DataError("the rows are no longer those that the model was fitted to; fit again")
 
 
-def _row_by_row(fit: Fit, like: Patterns, replicates: int, rng: np.random.Generator) -> Counter:
+def _row_by_row(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Counter:
     """How often each row of a chunk is drawn: how many draws fall into it is binomial, given what is left.
 
     Weights that count rows make a row likely to be drawn; sampling weights come with a row that was drawn.
@@ -127,7 +127,7 @@ def _row_by_row(fit: Fit, like: Patterns, replicates: int, rng: np.random.Genera
     return counts
 
 
-def _by_cluster(fit: Fit, replicates: int, rng: np.random.Generator) -> Counter:
+def _by_cluster(fit: Fitted, replicates: int, rng: np.random.Generator) -> Counter:
     """How often each row is drawn, times its weight, where whole clusters are."""
     clusters = clusters_with_rows(fit)
     times = np.concatenate(
@@ -136,7 +136,7 @@ def _by_cluster(fit: Fit, replicates: int, rng: np.random.Generator) -> Counter:
     return _whole_clusters(clusters, times)
 
 
-def _all_but_one(fit: Fit, replicates: int) -> Counter:
+def _all_but_one(fit: Fitted, replicates: int) -> Counter:
     """Every row once, times its weight, but for those of one cluster in each replicate."""
     return _whole_clusters(clusters_with_rows(fit), 1.0 - np.eye(replicates))
 
@@ -160,7 +160,7 @@ def _whole_clusters(clusters: Sequence[int], times: Floats) -> Counter:
 # -- rows drawn from the model -----------------------------------------------------------------------
 
 
-def _from_model(fit: Fit, like: Patterns, replicates: int, rng: np.random.Generator) -> Iterator[Patterns]:
+def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Iterator[Patterns]:
     """Normal rows that lack the same values, by their moments: Wishart covariances, or rows where these are few."""
     p, K = len(like.names), len(like)
     root = np.linalg.cholesky(fit.model.cov)

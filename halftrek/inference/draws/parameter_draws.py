@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import BatchFit, Fit
+from halftrek.estimation import BatchFit, Fitted
 from halftrek.estimation.space import make_space
 from halftrek.inference.draws.bootstrap import Replicates
 from halftrek.inference.evidence.evidence import two_sided
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halftrek.inference.tables.parameters import Parameter
 
 
-def draws_of_parameters(rows: list[Parameter], drawn: Replicates, fit: Fit, how: How) -> list[Parameter]:
+def draws_of_parameters(rows: list[Parameter], drawn: Replicates, fit: Fitted, how: How) -> list[Parameter]:
     """Each row with its error and interval over replicates; what is fixed or undetermined stays as it is."""
     batch = drawn.batch
     inside = _error_covariances(fit, batch)
@@ -40,7 +40,7 @@ def draws_of_parameters(rows: list[Parameter], drawn: Replicates, fit: Fit, how:
     return found
 
 
-def _error_covariances(fit: Fit, batch: BatchFit) -> Floats:
+def _error_covariances(fit: Fitted, batch: BatchFit) -> Floats:
     """Covariances of errors beside the hidden causes that have loadings of their own."""
     explicit = list(make_space(fit.graph, fit.model.names, fit.options).latents)
     C = batch.C[:, explicit]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from halftrek.arrays import Codes, Floats
 from halftrek.data import RowBlock
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.information.robust import cluster_correction, rows_needed, sums_by
 
 Progress = Callable[[int, int], None]
@@ -36,7 +36,7 @@ class Drawn:
     n: Floats
 
 
-def draw_rows(fit: Fit, replicates: int, rng: np.random.Generator, progress: Progress | None = None) -> Drawn:
+def draw_rows(fit: Fitted, replicates: int, rng: np.random.Generator, progress: Progress | None = None) -> Drawn:
     """Replicates by drawing as many rows as there are, with replacement; clusters are drawn whole.
 
     A row with a sampling weight is as likely to be drawn as any other, and brings its weight along.
@@ -73,7 +73,7 @@ def _weighted(values: Floats, weights: Floats | None, *, sampling: bool) -> tupl
     return (values * weights[:, None], None) if sampling and weights is not None else (values, weights)
 
 
-def leave_clusters_out(fit: Fit) -> Drawn:
+def leave_clusters_out(fit: Fitted) -> Drawn:
     """One data set for each cluster: all rows but its own."""
     rows = rows_needed(fit, 'interval="jackknife"')
     if rows.cluster is None:
@@ -84,7 +84,7 @@ def leave_clusters_out(fit: Fit) -> Drawn:
     return products.moments(units.sum(axis=0) - units)
 
 
-def draw_model(fit: Fit, replicates: int, rng: np.random.Generator) -> Drawn:
+def draw_model(fit: Fitted, replicates: int, rng: np.random.Generator) -> Drawn:
     """Replicates from the fitted model: Wishart covariances (by Bartlett's decomposition) and normal means."""
     n, p = fit.n, len(fit.model.names)
     if n <= p:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.plan import Task, make_plan
 from halftrek.graphs import Graph
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, variables_used
@@ -25,7 +25,7 @@ NAMED = 8  # variables that are named; the others are counted
 
 
 def formula_notes(
-    fit: Fit, query: Query, recipe: Recipe | None, *, robust: bool = False, rejected: bool = False
+    fit: Fitted, query: Query, recipe: Recipe | None, *, robust: bool = False, rejected: bool = False
 ) -> tuple[Note, ...]:
     """Why formula and estimate differ, and that chance explains it, or a warning where it does not.
 
@@ -45,7 +45,7 @@ def formula_notes(
     return (why, Note("formula by chance", {"gap": gap, "error": found.error})) if found.error > 0.0 else (why,)
 
 
-def _why(fit: Fit, found: Difference, recipe: Recipe) -> Note:
+def _why(fit: Fitted, found: Difference, recipe: Recipe) -> Note:
     """What the estimate uses beyond the formula."""
     facts: dict[str, Any] = {"what": str(found.effect), "formula": found.formula, "model": found.model}
     facts["used"] = _named(variables_used(recipe))
@@ -64,7 +64,7 @@ def _why(fit: Fit, found: Difference, recipe: Recipe) -> Note:
     return Note("formula beside likelihood", {**facts, "variables": _named([*members, *causes])})
 
 
-def tasks_of(fit: Fit, effect: Effect) -> list[Task]:
+def tasks_of(fit: Fitted, effect: Effect) -> list[Task]:
     """The districts (or several that share a label) whose likelihood an effect depends on."""
     (gradient,), place = linearize(effect, fit.model).values, {v: i for i, v in enumerate(fit.model.names)}
     used = {place[v] for u, v in fit.graph.directed if gradient.T[place[u], place[v]]}
@@ -73,7 +73,7 @@ def tasks_of(fit: Fit, effect: Effect) -> list[Task]:
     return [task for task in plan.every_task if used & set(task.variables)]
 
 
-def liml_instruments(fit: Fit, effect: Effect, tasks: list[Task]) -> tuple[str, ...]:
+def liml_instruments(fit: Fitted, effect: Effect, tasks: list[Task]) -> tuple[str, ...]:
     """All instruments, if the estimate of a single equation is LIML with them; else none."""
     graph, names = fit.graph, fit.model.names
     if not isinstance(effect, DirectEffect | TotalEffect) or len(tasks) != 1 or not kind_of_data(fit).by_district:

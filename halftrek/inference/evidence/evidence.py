@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import complete_information, evaluate
 from halftrek.estimation.plan import Plan, make_plan
@@ -89,12 +89,12 @@ class Support:
         return replace(self, variance=self.variance[places], rows=self.rows[places])
 
 
-def support(fit: Fit, gradients: Sequence[Gradient]) -> Support:
+def support(fit: Fitted, gradients: Sequence[Gradient]) -> Support:
     """What numbers with these gradients rest on."""
     return kind_of_data(fit).support(fit, gradients, None)
 
 
-def district_support(fit: Fit, gradients: Sequence[Gradient], information: Kind) -> Support:
+def district_support(fit: Fitted, gradients: Sequence[Gradient], information: Kind) -> Support:
     """The same where moments are complete."""
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
     parts = district_variances(fit, gradients, information)
@@ -156,7 +156,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 MORE = 2.0  # how much more than the rows that have a whole equation the others must tell to be counted
 
 
-def seen_support(fit: Fit, pulled: Floats) -> Support:
+def seen_support(fit: Fitted, pulled: Floats) -> Support:
     """Where values are missing: the rows that have every variable of the district's equations.
 
     Where other rows tell clearly more (no row may have them all, and still a model be known from pairs), as many rows
@@ -183,7 +183,7 @@ def seen_support(fit: Fit, pulled: Floats) -> Support:
     return Support(variance, rows, np.array(list(sizes.values()), dtype=float))
 
 
-def _around(fit: Fit, variables: tuple[int, ...]) -> set[str]:
+def _around(fit: Fitted, variables: tuple[int, ...]) -> set[str]:
     """The variables of a district and of its equations."""
     inside = [fit.model.names[j] for j in variables]
     return {*inside, *(u for v in inside for u in fit.graph.parents(v))}
@@ -206,7 +206,7 @@ def _variances(known: PatternInformation, matrix: Floats, pulled: Floats) -> Flo
 
 
 @kept
-def information_if_complete(fit: Fit) -> Floats:
+def information_if_complete(fit: Fitted) -> Floats:
     """The expected information per row, had no value been missing, in the parameters of the whole model."""
     known = pattern_information(fit, "expected")
     point = evaluate(known.space, patterns_behind(fit), known.theta)

@@ -16,7 +16,7 @@ import numpy as np
 
 from halftrek.data.kinds import Kind, Shape, shapes
 from halftrek.errors import QueryError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.graphs import Graph, quoted
 from halftrek.inference.evidence.rows_behind import codings
@@ -57,7 +57,7 @@ class Part:
     changed: bool = False  # something is held, seen, or selected, so that spreads are not those of the rows
 
 
-def few_valued(fit: Fit, query: Query, result: float | Gaussian | None = None) -> tuple[Note, ...]:
+def few_valued(fit: Fitted, query: Query, result: float | Gaussian | None = None) -> tuple[Note, ...]:
     """What to know of an answer because some variables are not continuous: warnings, and notes on what it means.
 
     With ``result`` also whether a probability has left the range from 0 to 1.
@@ -77,25 +77,25 @@ def few_valued(fit: Fit, query: Query, result: float | Gaussian | None = None) -
     return (*found, *_outside(query, result, known), *_alone(fit, query))
 
 
-def probabilities(fit: Fit) -> dict[str, Note]:
+def probabilities(fit: Fitted) -> dict[str, Note]:
     """The outcomes of two values, each with a word on what effects on it are, for tables."""
     return {v: _probability(v, k) for v, k in _known(fit).items() if k.shape == "two values" and fit.graph.parents(v)}
 
 
-def takes_normal(fit: Fit, query: Query) -> bool:
+def takes_normal(fit: Fitted, query: Query) -> bool:
     """Whether the outcomes of a question may be shown as normally distributed: all of them are continuous."""
     known = _known(fit)
     return not any(part.outcomes & known.keys() for part in parts_of(query))
 
 
-def kind_notes(fit: Fit) -> tuple[Note, ...]:
+def kind_notes(fit: Fitted) -> tuple[Note, ...]:
     """Which variables with causes are not continuous, for a summary of the fit."""
     known = {v: one for v, one in _known(fit).items() if fit.graph.parents(v)}
     texts = [_what(v, known[v]) for v in fit.graph.observed if v in known]
     return (note("not continuous", variables="; ".join(texts)),) if texts else ()
 
 
-def refuse_few_valued(fit: Fit, query: Query) -> None:
+def refuse_few_valued(fit: Fitted, query: Query) -> None:
     """Raise QueryError where a normal distribution stands in the way of a better question.
 
     The probability that a 0/1 variable exceeds a bound is its mean, and it has no quantiles worth the name.
@@ -109,7 +109,7 @@ def refuse_few_valued(fit: Fit, query: Query) -> None:
                 raise QueryError(_instead(leaf, v, known[v].kind))
 
 
-def robust_outcomes(fit: Fit, query: Query | None = None) -> tuple[str, ...]:
+def robust_outcomes(fit: Fitted, query: Query | None = None) -> tuple[str, ...]:
     """Variables of two values whose equations an answer rests on; without a query all that have causes.
 
     Their spread moves with their mean, so that they need robust errors.
@@ -149,7 +149,7 @@ class _Known:
 
 
 @kept
-def _known(fit: Fit) -> Mapping[str, _Known]:
+def _known(fit: Fitted) -> Mapping[str, _Known]:
     data = data_of(fit)
     if data.kinds is None:
         return {}
@@ -167,7 +167,7 @@ def _what(variable: str, known: _Known) -> str:
 # -- findings ------------------------------------------------------------------------------------
 
 
-def _about_outcome(fit: Fit, part: Part, variable: str, known: _Known) -> Iterator[Note]:
+def _about_outcome(fit: Fitted, part: Part, variable: str, known: _Known) -> Iterator[Note]:
     if known.shape == "two values" and fit.graph.parents(variable):
         yield _probability(variable, known)
     what = _what(variable, known)
@@ -202,7 +202,7 @@ def _outside(query: Query, result: float | Gaussian | None, known: Mapping[str, 
     return found
 
 
-def _alone(fit: Fit, query: Query) -> Iterator[Note]:
+def _alone(fit: Fitted, query: Query) -> Iterator[Note]:
     """An indicator that is set to 1 while others of its column stay as they are, though only one of them can be 1."""
     match query:
         case Interventional(_, do, _):

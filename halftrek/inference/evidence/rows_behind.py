@@ -9,29 +9,29 @@ from halftrek.data.categories import Categories, Category, indicators_of
 from halftrek.data.kinds import Coding
 from halftrek.data.sources.sending import Spent
 from halftrek.data.weights import Counted, Sampled
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.notes import Note, note
 
 
-def has_rows(fit: Fit) -> bool:
+def has_rows(fit: Fitted) -> bool:
     """Whether the rows can be read again, which a robust interval needs."""
     return fit.rows is not None and not isinstance(fit.rows.source, Spent)
 
 
-def sampled(fit: Fit) -> Sampled | None:
+def sampled(fit: Fitted) -> Sampled | None:
     """The sampling weights of the rows, if they have some."""
     weighting = data_of(fit).weighting
     return weighting if isinstance(weighting, Sampled) else None
 
 
-def codings(fit: Fit) -> dict[str, Coding]:
+def codings(fit: Fitted) -> dict[str, Coding]:
     """The variables that were texts, and how they became numbers."""
     data = data_of(fit)
     return {v: k.coding for v, k in zip(data.names, data.kinds or (), strict=False) if k.coding is not None}
 
 
-def categories_behind(fit: Fit) -> Categories:
+def categories_behind(fit: Fitted) -> Categories:
     """The columns of categories that the fit's indicators stand for."""
     if fit.rows is not None:
         return fit.rows.categories
@@ -42,7 +42,7 @@ def categories_behind(fit: Fit) -> Categories:
     return tuple(Category(column, reference, tuple(told)) for (column, reference), told in levels.items())
 
 
-def in_numbers(fit: Fit, values: Mapping[str, Any]) -> dict[str, Any]:
+def in_numbers(fit: Fitted, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of one unit with texts as the fit read them: 1 for "yes", all indicators for a level of a category."""
     by_column = {c.column: c for c in categories_behind(fit)}
     known = codings(fit)
@@ -60,7 +60,7 @@ def in_numbers(fit: Fit, values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def coding_notes(fit: Fit, variables: Container[str] | None = None) -> tuple[Note, ...]:
+def coding_notes(fit: Fitted, variables: Container[str] | None = None) -> tuple[Note, ...]:
     """How texts became numbers, for all variables or for some."""
     found = []
     for v, coding in codings(fit).items():
@@ -71,7 +71,7 @@ def coding_notes(fit: Fit, variables: Container[str] | None = None) -> tuple[Not
     return tuple(found)
 
 
-def data_notes(fit: Fit) -> tuple[Note, ...]:
+def data_notes(fit: Fitted) -> tuple[Note, ...]:
     """What to know of the data themselves: how texts were read, what weights count."""
     found = list(coding_notes(fit))
     weighting = data_of(fit).weighting

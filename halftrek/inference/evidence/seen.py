@@ -10,7 +10,7 @@ from halftrek import estimation
 from halftrek.data import Moments, RowReader
 from halftrek.data.weights import Sampled
 from halftrek.errors import HalftrekError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.graphs import Graph
 from halftrek.inference.information.base import kind_of_data
 from halftrek.models import Gaussian
@@ -18,12 +18,12 @@ from halftrek.notes import Note
 from halftrek.queries import Query, evaluate, variables_of
 
 
-def seen_moments(fit: Fit, names: Sequence[str]) -> Moments:
+def seen_moments(fit: Fitted, names: Sequence[str]) -> Moments:
     """The moments of the rows that have all of these variables; no model has filled in any of their values."""
     return kind_of_data(fit).seen_moments(fit, names)
 
 
-def seen_rows(fit: Fit, like: Moments) -> RowReader | None:
+def seen_rows(fit: Fitted, like: Moments) -> RowReader | None:
     """The rows behind such moments, if the fit has rows."""
     if fit.rows is None:
         return None
@@ -31,7 +31,7 @@ def seen_rows(fit: Fit, like: Moments) -> RowReader | None:
     return replace(found, sampling=like.weighting.mean) if isinstance(like.weighting, Sampled) else found
 
 
-def seen_fit(fit: Fit, names: Sequence[str]) -> Fit:
+def seen_fit(fit: Fitted, names: Sequence[str]) -> Fitted:
     """Each of the variables regressed on all before it: a model that says what the rows say and nothing more."""
     moments = seen_moments(fit, names)
     found = estimation.fit(Graph(list(combinations(names, 2)), observed=names), moments)
@@ -41,7 +41,7 @@ def seen_fit(fit: Fit, names: Sequence[str]) -> Fit:
     )  # fmt: skip
 
 
-def seen_note(fit: Fit, query: Query, result: float | Gaussian) -> Note | None:
+def seen_note(fit: Fitted, query: Query, result: float | Gaussian) -> Note | None:
     """What the rows alone say to a question about no intervention, if the model says something else."""
     try:
         alone = evaluate(query, seen_fit(fit, sorted(variables_of(query))).model)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.delta import with_intercepts
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
@@ -24,12 +24,12 @@ from halftrek.queries.gradients import Gradient
 SHARE = 0.01  # of an answer's variance that a district has to have to count
 
 
-def strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+def strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
     """For each number with these gradients the strength of the weakest district that it rests on."""
     return kind_of_data(fit).strengths(fit, gradients) if len(gradients) else np.zeros(0)
 
 
-def district_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+def district_strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
     """The same where moments are complete."""
     touched = np.zeros(len(fit.model.names), dtype=bool)
     for g in gradients:
@@ -46,7 +46,7 @@ def district_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
     return as_strength(np.where(counts, ratio, 1.0).max(axis=0), fit.n)
 
 
-def _of_block(fit: Fit, block: DistrictInformation, gradients: Sequence[Gradient]) -> tuple[Floats, Floats]:
+def _of_block(fit: Fitted, block: DistrictInformation, gradients: Sequence[Gradient]) -> tuple[Floats, Floats]:
     """What a district adds to each variance, and by how much estimating its error covariances makes it larger."""
     pulled = np.array([block.pull(*with_intercepts(fit, g)) for g in gradients])
     link = block.state.problem.link
@@ -59,7 +59,7 @@ def _of_block(fit: Fit, block: DistrictInformation, gradients: Sequence[Gradient
     return np.nan_to_num(full), ratios(full, alone)
 
 
-def whole_strengths(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+def whole_strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
     """The same where values are missing, over all parameters at once."""
     known = pattern_information(fit, "expected")
     space = known.space

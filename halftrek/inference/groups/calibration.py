@@ -15,9 +15,9 @@ import numpy as np
 
 from halftrek.arrays import Floats, Ints
 from halftrek.data import Moments, Patterns
-from halftrek.estimation import BatchFit, Fit, fit_batch
+from halftrek.estimation import BatchFit, Fitted, fit_batch
 from halftrek.estimation.data_kind import data_of
-from halftrek.estimation.many.groups import GroupFits, placed
+from halftrek.estimation.many.groups import FittedGroups, placed
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.status import Status
@@ -79,7 +79,7 @@ class Redrawn:
         return found
 
 
-def redraw(fits: GroupFits, sample: Sample, seed: int, *, alike: CGLSCM | None = None) -> Redrawn:
+def redraw(fits: FittedGroups, sample: Sample, seed: int, *, alike: CGLSCM | None = None) -> Redrawn:
     """Draw the data of all groups from their models, or all from one, and fit them, so often that there are many."""
     groups = len(sample.n)
     times = -(-(HOLED_DRAWN if sample.holed else DRAWN) // groups)
@@ -107,7 +107,7 @@ def redraw(fits: GroupFits, sample: Sample, seed: int, *, alike: CGLSCM | None =
     return Redrawn(Sample(found.take(good), n[good], kept), mean[good], cov[good], group[good], time[good])
 
 
-def _fitted(fits: GroupFits, cov: Floats, mean: Floats, n: Floats) -> BatchFit:
+def _fitted(fits: FittedGroups, cov: Floats, mean: Floats, n: Floats) -> BatchFit:
     return fit_batch(
         fits.graph, cov=cov, mean=mean, n=n, noise=dict(fits.options.noise),
         intercepts=dict(fits.options.intercepts), starts=fits.starts, max_iter=fits.max_iter,
@@ -125,8 +125,8 @@ def _written(batch: BatchFit, rows: Ints, some: BatchFit) -> BatchFit:
 
 
 def _holed(
-    fits: GroupFits, sample: Sample, i: int, times: int, seed: int, alike: CGLSCM | None
-) -> Iterator[Fit | None]:
+    fits: FittedGroups, sample: Sample, i: int, times: int, seed: int, alike: CGLSCM | None
+) -> Iterator[Fitted | None]:
     """Fits to rows drawn from the model of a group (or from another), with the holes of that group."""
     source = sample.holed[i] if alike is None else replace(sample.holed[i], model=alike)
     plan = make_plan(fits.graph, source.model.names, fits.options)
@@ -138,7 +138,7 @@ def _holed(
         model, loglik = end
         moments = Moments(model.names, patterns.total, model.mean, model.cov)
         status = Status("converged", "")
-        yield Fit(fits.graph, moments, model, loglik, status, options=fits.options, patterns=patterns)
+        yield Fitted(fits.graph, moments, model, loglik, status, options=fits.options, patterns=patterns)
 
 
 def draw_moments(cov: Floats, mean: Floats, n: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
-from halftrek.estimation import Fit
-from halftrek.estimation.many.groups import GroupFits
+from halftrek.estimation import Fitted
+from halftrek.estimation.many.groups import FittedGroups
 from halftrek.inference.groups.batch import BatchInformation, batch_information
 from halftrek.inference.groups.estimates import Sample
 from halftrek.inference.information.incomplete import pattern_information
@@ -37,13 +37,13 @@ class Part:
         return replace(self, told=self.told & told)
 
 
-def coefficients_of_all(fits: GroupFits, sample: Sample, values: Floats) -> list[Part]:
+def coefficients_of_all(fits: FittedGroups, sample: Sample, values: Floats) -> list[Part]:
     """The coefficients of each district, or of all where values are missing; ``values`` stand where T does."""
     parts = [_coefficients(block, fits, values, sample.n) for block in batch_information(sample.batch, fits.options)]
     return [_with_holes(parts, sample.holed)] if sample.holed else parts
 
 
-def _with_holes(parts: list[Part], holed: Mapping[int, Fit]) -> Part:
+def _with_holes(parts: list[Part], holed: Mapping[int, Fitted]) -> Part:
     """All coefficients together: where values are missing those of different districts vary together."""
     names = [name for part in parts for name in part.names]
     values, told = (np.concatenate([getattr(part, x) for part in parts], axis=1) for x in ("values", "told"))
@@ -61,7 +61,7 @@ def _with_holes(parts: list[Part], holed: Mapping[int, Fit]) -> Part:
     return Part(names, values, np.where(told[:, :, None] & told[:, None, :], spread, 0.0), told)
 
 
-def _coefficients(block: BatchInformation, fits: GroupFits, T: Floats, n: Floats) -> Part:
+def _coefficients(block: BatchInformation, fits: FittedGroups, T: Floats, n: Floats) -> Part:
     """A district's coefficients, one for each label, with covariances."""
     task, shape, m = block.task, block.task.shape, block.task.shape.slots
     own, link = block.scale[:, m:], block.state.problem.link

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import BatchFit, Fit
-from halftrek.estimation.many.groups import GroupFits
+from halftrek.estimation import BatchFit, Fitted
+from halftrek.estimation.many.groups import FittedGroups
 from halftrek.estimation.options import Options
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.groups.batch import BatchEstimate, batch_estimate
@@ -26,7 +26,7 @@ class Sample:
 
     batch: BatchFit
     n: Floats
-    holed: Mapping[int, Fit]
+    holed: Mapping[int, Fitted]
 
     @property
     def complete(self) -> Ints:
@@ -34,7 +34,7 @@ class Sample:
         return np.array([i for i in range(len(self.n)) if i not in self.holed], dtype=np.intp)
 
 
-def sample_of(fits: GroupFits, rows: Ints) -> Sample:
+def sample_of(fits: FittedGroups, rows: Ints) -> Sample:
     """Some of the groups."""
     place = {int(row): i for i, row in enumerate(rows)} if fits.holed else {}
     holed = {place[i]: fit for i, fit in fits.holed.items() if i in place}

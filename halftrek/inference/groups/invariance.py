@@ -10,9 +10,9 @@ import numpy as np
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError
-from halftrek.estimation import Fit, fit_batch
+from halftrek.estimation import Fitted, fit_batch
 from halftrek.estimation import fit as fit_model
-from halftrek.estimation.many.groups import GroupFits
+from halftrek.estimation.many.groups import FittedGroups
 from halftrek.estimation.many.pooling import pooled_fit, pooled_within
 from halftrek.identification import identify
 from halftrek.inference.groups.calibration import Drawn, redraw, summed
@@ -44,7 +44,7 @@ class Invariance:
     note: str = ""
 
 
-def invariance_tests(fits: GroupFits, *, calibrate: bool = True, random_state: int = 0) -> list[Invariance]:
+def invariance_tests(fits: FittedGroups, *, calibrate: bool = True, random_state: int = 0) -> list[Invariance]:
     """Everything equal (means are each group's own), all coefficients equal, and each coefficient."""
     rows = usable_groups(fits)
     tests = [] if fits.options.intercepts else [_all_equal(fits, rows, calibrate, random_state)]
@@ -73,7 +73,7 @@ def invariance_tests(fits: GroupFits, *, calibrate: bool = True, random_state: i
     return [*tests, *each] if len(names) > 1 else [*tests, each[0]]
 
 
-def usable_groups(fits: GroupFits) -> Ints:
+def usable_groups(fits: FittedGroups) -> Ints:
     """Groups whose fit reached a maximum; there must be two."""
     rows = np.flatnonzero(fits.batch.converged)
     if len(rows) < 2:
@@ -82,7 +82,7 @@ def usable_groups(fits: GroupFits) -> Ints:
 
 
 def equal_answers(
-    fits: GroupFits, query: Query, what: list[str], *, calibrate: bool = True, random_state: int = 0
+    fits: FittedGroups, query: Query, what: list[str], *, calibrate: bool = True, random_state: int = 0
 ) -> list[Invariance]:
     """Cochran's Q of the answers to a question, one test for each outcome in ``what``."""
     rows = usable_groups(fits)
@@ -135,7 +135,7 @@ def equal_vectors(values: Floats, spread: Floats, told: Flags) -> tuple[float, f
     return float(np.einsum("ga,gab,gb->", gap, precision, gap)), float(told.sum() - told.shape[1])
 
 
-def _all_equal(fits: GroupFits, rows: Ints, calibrate: bool, random_state: int) -> Invariance:
+def _all_equal(fits: FittedGroups, rows: Ints, calibrate: bool, random_state: int) -> Invariance:
     sample = sample_of(fits, rows)
     if sample.holed:
         pooled = pooled_fit(fits, [fits.groups[int(i)] for i in rows])
@@ -158,7 +158,7 @@ def _all_equal(fits: GroupFits, rows: Ints, calibrate: bool, random_state: int) 
     )
 
 
-def _draw_all_equal(fits: GroupFits, sample: Sample, pooled: Fit, rank: int, random_state: int) -> Drawn:
+def _draw_all_equal(fits: FittedGroups, sample: Sample, pooled: Fitted, rank: int, random_state: int) -> Drawn:
     """The likelihood ratio in data of groups that are alike."""
     again = redraw(fits, sample, random_state, alike=pooled.model)
     times = list(again.times())
@@ -180,14 +180,14 @@ def _draw_all_equal(fits: GroupFits, sample: Sample, pooled: Fit, rank: int, ran
     return Drawn(float(2.0 * (apart - together)[told].sum()), float((size - 1.0)[told].sum() * rank))
 
 
-def _pooled_loglik(fits: GroupFits, data: list[Moments | Patterns]) -> float:
+def _pooled_loglik(fits: FittedGroups, data: list[Moments | Patterns]) -> float:
     try:
         return pooled_fit(fits, data).loglik
     except DataError:  # drawn data that no model can be fitted to
         return float("nan")
 
 
-def _asked(fits: GroupFits, part: Part) -> list[str]:
+def _asked(fits: FittedGroups, part: Part) -> list[str]:
     """Coefficients that every group tells, and those that some do not although the graph determines them."""
     return [
         name
@@ -233,18 +233,18 @@ def _joined(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def _unfitted(fits: GroupFits, rows: Ints) -> str:
+def _unfitted(fits: FittedGroups, rows: Ints) -> str:
     out = np.setdiff1d(np.arange(len(fits)), rows)
     return f"left out, for their fits reached no maximum: {_groups(fits, out)}" if len(out) else ""
 
 
-def _untold(fits: GroupFits, rows: Ints, told: Flags) -> str:
+def _untold(fits: FittedGroups, rows: Ints, told: Flags) -> str:
     out = rows[~told]
     lacking = f"left out, for their data do not determine it: {_groups(fits, out)}" if len(out) else ""
     return _joined(lacking, _unfitted(fits, rows))
 
 
-def _partly_told(fits: GroupFits, rows: Ints, names: list[str], told: Flags) -> str:
+def _partly_told(fits: FittedGroups, rows: Ints, names: list[str], told: Flags) -> str:
     """Of all coefficients together: which are not compared at all, and which groups count with some of theirs only."""
     count = told.sum(axis=0)
     never = [name for name, k in zip(names, count, strict=True) if k < 2]
@@ -256,7 +256,7 @@ def _partly_told(fits: GroupFits, rows: Ints, names: list[str], told: Flags) -> 
     )
 
 
-def _groups(fits: GroupFits, places: Ints) -> str:
+def _groups(fits: FittedGroups, places: Ints) -> str:
     shown = ", ".join(str(fits.keys[i]) for i in places[:SHOWN])
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return f"{len(places)} group{'s' if len(places) > 1 else ''} ({shown}{more})"

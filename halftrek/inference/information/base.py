@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns, RowBlock, RowReader
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
@@ -47,52 +47,52 @@ class DataKind:
 
     # -- the rows: how they are used, in words for users; as many complete rows have as many values; rows having all of
     # some variables, and their moments, into which no model has filled any value; those that the fit has used
-    sentence: Callable[[Fit], str]
-    rows: Callable[[Fit], float]
-    rows_having: Callable[[Fit, Collection[str]], float]
-    seen_moments: Callable[[Fit, Sequence[str]], Moments]
-    blocks: Callable[[Fit, RowReader], Iterator[RowBlock]]
+    sentence: Callable[[Fitted], str]
+    rows: Callable[[Fitted], float]
+    rows_having: Callable[[Fitted, Collection[str]], float]
+    seen_moments: Callable[[Fitted, Sequence[str]], Moments]
+    blocks: Callable[[Fitted, RowReader], Iterator[RowBlock]]
 
     # -- without a model: the best mean and covariance, whether there are such, and errors of them; pairs whose
     # covariance is determined, and how many no row has both of; the standard error of a number with a symmetric
     # derivative in the covariance, and what rows add to several such; the test of an independence
-    unrestricted: Callable[[Fit], Moments]
-    has_unrestricted: Callable[[Fit], bool]
-    has_errors: Callable[[Fit], bool]
-    known_pairs: Callable[[Fit], Flags]
-    pairs_apart: Callable[[Fit], int]
-    covariance_error: Callable[[Fit, Floats], float]
-    covariance_scores: Callable[[Fit, Floats], Scores]
-    independence: Callable[[Fit, str, str, tuple[str, ...]], Constraint]
+    unrestricted: Callable[[Fitted], Moments]
+    has_unrestricted: Callable[[Fitted], bool]
+    has_errors: Callable[[Fitted], bool]
+    known_pairs: Callable[[Fitted], Flags]
+    pairs_apart: Callable[[Fitted], int]
+    covariance_error: Callable[[Fitted, Floats], float]
+    covariance_scores: Callable[[Fitted, Floats], Scores]
+    independence: Callable[[Fitted, str, str, tuple[str, ...]], Constraint]
 
     # -- the parameters: how many data determine (free means count where districts are not separate); of numbers with
     # some gradients the asymptotic variances times n, how they vary together, what they rest on, how strong the
     # information about them is, and how a row times n moves them; a table of all; the likelihood around the fit
-    determined: Callable[[Fit], int]
-    variances: Callable[[Fit, Sequence[Gradient], Kind | None], Floats]
-    columns: Callable[[Fit, list[Slopes], Kind | None, float], Columns]
-    support: Callable[[Fit, Sequence[Gradient], Kind | None], Support]
-    strengths: Callable[[Fit, Sequence[Gradient]], Floats]
-    row_scores: Callable[[Fit, tuple[Gradient, ...]], Scores]
-    parameters: Callable[[Fit, How], ParameterRows]
-    landscape: Callable[[Fit, Target, bool], Landscape]
+    determined: Callable[[Fitted], int]
+    variances: Callable[[Fitted, Sequence[Gradient], Kind | None], Floats]
+    columns: Callable[[Fitted, list[Slopes], Kind | None, float], Columns]
+    support: Callable[[Fitted, Sequence[Gradient], Kind | None], Support]
+    strengths: Callable[[Fitted, Sequence[Gradient]], Floats]
+    row_scores: Callable[[Fitted, tuple[Gradient, ...]], Scores]
+    parameters: Callable[[Fitted, How], ParameterRows]
+    landscape: Callable[[Fitted, Target, bool], Landscape]
 
     # -- checks: what frees missing edges; errors of unrestricted less implied covariances, and what rows add to some of
     # them; coordinates of the moments in which their information is the unit matrix; what a likelihood ratio is divided
     # by; that ratio and its mean under the model, had no value been missing
-    relaxer: Callable[[Fit, Kind | None], Relaxer]
-    residual_errors: Callable[[Fit], Floats]
-    residual_scores: Callable[[Fit, Ints, Ints], RowForms]
-    coordinates: Callable[[Fit], Coordinates | None]
-    scaling: Callable[[Fit, RobustTest, int], float]
-    as_complete: Callable[[Fit, float, float], tuple[float, float] | None]
+    relaxer: Callable[[Fitted, Kind | None], Relaxer]
+    residual_errors: Callable[[Fitted], Floats]
+    residual_scores: Callable[[Fitted, Ints, Ints], RowForms]
+    coordinates: Callable[[Fitted], Coordinates | None]
+    scaling: Callable[[Fitted, RobustTest, int], float]
+    as_complete: Callable[[Fitted, float, float], tuple[float, float] | None]
 
     # -- data sets drawn like this one, and their fits
     replicates: Maker
 
 
 @kept
-def kind_of_data(fit: Fit) -> DataKind:
+def kind_of_data(fit: Fitted) -> DataKind:
     """The kind of the data behind a fit: the one place that knows which kinds there are."""
     from halftrek.inference.information.complete import COMPLETE
     from halftrek.inference.information.missing import MISSING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.checks import well_posed
 from halftrek.inference.checks import constraints, mixture, relaxation, residuals, robust_fit
 from halftrek.inference.delta import gradient_variances
@@ -20,12 +20,12 @@ from halftrek.inference.information.influence import Forms, influence
 from halftrek.inference.tables.parameters import district_parameters
 
 
-def _covariance_error(fit: Fit, slope: Floats) -> float:
+def _covariance_error(fit: Fitted, slope: Floats) -> float:
     inside = slope @ fit.moments.cov
     return float(np.sqrt(2.0 * np.trace(inside @ inside) / fit.n))
 
 
-def _covariance_scores(_: Fit, slopes: Floats) -> Forms:
+def _covariance_scores(_: Fitted, slopes: Floats) -> Forms:
     at = np.flatnonzero(slopes.any(axis=(0, 1)))
     return Forms(at, np.zeros((len(slopes), len(at))), slopes[:, at[:, None], at])
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from halftrek.arrays import Flags, Floats
 from halftrek.data import Moments
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
@@ -28,7 +28,7 @@ POINTS = (1, 2)  # seeds of random points
 CLEAR = 1e-6  # share of the largest eigenvalue from which on there is no doubt that a direction carries information
 
 
-def district_dimension(fit: Fit) -> int:
+def district_dimension(fit: Fitted) -> int:
     """How many parameters complete moments determine, free means not counted."""
     plain, others = _plain_covariances(fit)
     spectra = [scaled_spectrum(block.matrix) for block in district_information(fit, touching=others)]
@@ -39,7 +39,7 @@ def district_dimension(fit: Fit) -> int:
     return max(plain + sum(map(_rank, spectra)), random_rank(fit.graph, fit.options))
 
 
-def _plain_covariances(fit: Fit) -> tuple[int, Flags]:
+def _plain_covariances(fit: Fitted) -> tuple[int, Flags]:
     """How many covariances belong to variables without causes that all covary, and which variables are others.
 
     Data determine each of them, whatever it is; the information of hundreds of variables would not fit into memory.
@@ -55,7 +55,7 @@ def _plain_covariances(fit: Fit) -> tuple[int, Flags]:
     return count, others
 
 
-def whole_dimension(fit: Fit) -> int:
+def whole_dimension(fit: Fitted) -> int:
     """How many parameters rows with missing values determine, means among them."""
     patterns = patterns_behind(fit)
     own = pattern_information(fit, "expected")
@@ -78,11 +78,11 @@ def random_rank(graph: Graph, options: Options) -> int:
     return max(sum(information_rank(block.matrix) for block in district_information(one)) for one in fits)
 
 
-def random_fit(graph: Graph, options: Options, seed: int) -> Fit:
+def random_fit(graph: Graph, options: Options, seed: int) -> Fitted:
     """A fit whose parameters are random and whose moments are its own."""
     model = random_model(graph, noise=dict(options.noise), random_state=seed)
     moments = Moments(model.names, 1000.0, np.array(model.mean), np.array(model.cov))
-    return Fit(graph, moments, model, 0.0, Status("converged", ""), options=options)
+    return Fitted(graph, moments, model, 0.0, Status("converged", ""), options=options)
 
 
 def information_rank(matrix: Floats) -> int:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import State, directions, evaluate, gradient, hessian
 from halftrek.estimation.district.district import make_problem
 from halftrek.estimation.district.loadings import split_covariances
@@ -152,7 +152,7 @@ class DistrictLandscape(Landscape):
         return True
 
 
-def district_landscape(fit: Fit, target: Target, *, explicit: bool = False) -> DistrictLandscape:
+def district_landscape(fit: Fitted, target: Target, *, explicit: bool = False) -> DistrictLandscape:
     """The landscape of a target; ``explicit``: hidden causes of two children get loadings of their own."""
     behind = variables_behind(fit, target)
     held = bool(fit.options.intercepts)

@@ -17,7 +17,7 @@ import numpy as np
 from halftrek.arrays import Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.gather import grouped
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.options import Options
@@ -66,7 +66,7 @@ class PatternInformation:
 
 
 @kept
-def pattern_information(fit: Fit, kind: Kind = "observed") -> PatternInformation:
+def pattern_information(fit: Fitted, kind: Kind = "observed") -> PatternInformation:
     """The information at the fitted parameters, given which values were observed."""
     space = make_space(fit.graph, fit.model.names, fit.options)
     return information_at(space, patterns_behind(fit), space.vector(fit.model), kind)
@@ -134,19 +134,19 @@ class RowScores:
             yield float(n) / self.patterns.total, Forms(at, linear, square)
 
 
-def row_scores(fit: Fit, gradients: tuple[Gradient, ...]) -> RowScores:
+def row_scores(fit: Fitted, gradients: tuple[Gradient, ...]) -> RowScores:
     """How rows move numbers with these gradients; nan for those that the data do not determine."""
     known = pattern_information(fit, "observed")
     return scores_of(fit, known, [known.pull(g) for g in gradients])
 
 
-def parameter_scores(fit: Fit) -> RowScores:
+def parameter_scores(fit: Fitted) -> RowScores:
     """How rows move each free parameter."""
     known = pattern_information(fit, "observed")
     return scores_of(fit, known, np.eye(known.space.size))
 
 
-def unit_scores(fit: Fit) -> RowScores:
+def unit_scores(fit: Fitted) -> RowScores:
     """Scores along directions in which the observed information is the unit matrix."""
     known = pattern_information(fit, "observed")
     values, vectors = np.linalg.eigh(known.determined.T @ known.matrix @ known.determined)
@@ -155,12 +155,12 @@ def unit_scores(fit: Fit) -> RowScores:
     return scores_along(fit, known.space, known.theta, along.T)
 
 
-def scores_of(fit: Fit, known: PatternInformation, pulled: Iterable[Floats]) -> RowScores:
+def scores_of(fit: Fitted, known: PatternInformation, pulled: Iterable[Floats]) -> RowScores:
     """How rows move numbers with these gradients in the parameters that the information is about."""
     return scores_along(fit, known.space, known.theta, np.stack([known.direction(g) for g in pulled]))
 
 
-def scores_along(fit: Fit, space: Space, theta: Floats, along: Floats) -> RowScores:
+def scores_along(fit: Fitted, space: Space, theta: Floats, along: Floats) -> RowScores:
     """Derivatives of a row's log-likelihood along directions of a space, one a line."""
     dmean, dcov = space.jacobian(theta)
     mean, cov = space.moments(theta)
@@ -168,7 +168,7 @@ def scores_along(fit: Fit, space: Space, theta: Floats, along: Floats) -> RowSco
     return RowScores(patterns_behind(fit), mean - fit.moments.mean, cov, along @ dmean, moved)
 
 
-def parameter_errors(fit: Fit, kind: Kind = "observed") -> Floats:
+def parameter_errors(fit: Fitted, kind: Kind = "observed") -> Floats:
     """Standard errors of the free parameters, in the order of the space."""
     known = pattern_information(fit, kind)
     return np.array([np.sqrt(known.spread(probe) / fit.n) for probe in np.eye(known.space.size)])

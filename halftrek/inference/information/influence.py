@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import directions, fisher
 from halftrek.estimation.plan import PAD, make_plan
 from halftrek.inference.checks.scores import RowForms
@@ -80,7 +80,7 @@ def forms_covariance(parts: Sequence[Forms], cov: Floats) -> Floats:
     return np.asarray(linear @ cov @ linear.T + 2.0 * square.reshape(len(square), -1) @ turned.T)
 
 
-def influence(fit: Fit, gradients: tuple[Gradient, ...]) -> Forms:
+def influence(fit: Fitted, gradients: tuple[Gradient, ...]) -> Forms:
     """How a row, times n, moves numbers with these gradients; nan where data do not determine them."""
     p = len(fit.model.names)
     linear, square = np.zeros((len(gradients), p)), np.zeros((len(gradients), p, p))
@@ -115,7 +115,7 @@ def informed(block: DistrictInformation) -> tuple[Floats, Floats]:
     return vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
 
 
-def score_forms(fit: Fit, block: DistrictInformation, along: Floats, mean: Floats | None = None) -> Forms:
+def score_forms(fit: Fitted, block: DistrictInformation, along: Floats, mean: Floats | None = None) -> Forms:
     """Half the gradient of F at one row, along directions of the district's free parameters (one a line).
 
     The row is moved from the mean of the data to ``mean`` first, if one is given.
@@ -140,7 +140,7 @@ def score_forms(fit: Fit, block: DistrictInformation, along: Floats, mean: Float
     return Forms(at, 2.0 * constant @ square @ L, L.T @ square @ L)
 
 
-def _sources(fit: Fit, block: DistrictInformation, mean: Floats) -> tuple[Floats, Floats]:
+def _sources(fit: Fitted, block: DistrictInformation, mean: Floats) -> tuple[Floats, Floats]:
     """Slots and members of a district as ``L (x - mean) + constant``."""
     task, names = block.task, fit.model.names
     p = len(names)

@@ -15,7 +15,7 @@ import numpy as np
 
 from halftrek.arrays import Flags, Floats
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import State, directions, evaluate, fisher, hessian
 from halftrek.estimation.district.district import make_problem
 from halftrek.estimation.district.em import parameters_of
@@ -88,7 +88,7 @@ class DistrictInformation:
 
 
 def district_information(
-    fit: Fit, kind: Kind = "expected", *, touching: Flags | None = None
+    fit: Fitted, kind: Kind = "expected", *, touching: Flags | None = None
 ) -> Iterator[DistrictInformation]:
     """The information of every district (or of those with a variable in ``touching``) at the fitted parameters."""
     refuse_missing(fit)
@@ -116,7 +116,7 @@ def solved(matrix: Floats, determined: Floats, flat: Floats, pulled: Floats) -> 
     return np.asarray(determined @ np.linalg.solve(inner, along))
 
 
-def refuse_missing(fit: Fit) -> None:
+def refuse_missing(fit: Fitted) -> None:
     """Raise InputError if districts are not separate: moments are then expected ones, which promise too much."""
     if not kind_of_data(fit).by_district:
         raise InputError('this is not available with missing values; fit complete rows with missing="drop"')

@@ -17,7 +17,7 @@ import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.errors import ModelError, QueryError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import State
 from halftrek.estimation.missing.incomplete import Point as Seen
 from halftrek.graphs import Graph
@@ -175,7 +175,7 @@ class Landscape(ABC):
         return np.asarray(found > 1e-12 * found.max(initial=0.0))
 
 
-def variables_behind(fit: Fit, target: Target) -> list[int]:
+def variables_behind(fit: Fitted, target: Target) -> list[int]:
     """Places of the variables that a target names, and of all their causes."""
     causes = fit.graph.ancestors(variables_of(target.query))
     return [i for i, v in enumerate(fit.model.names) if v in causes]

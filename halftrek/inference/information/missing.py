@@ -11,7 +11,7 @@ from halftrek.arrays import Floats
 from halftrek.data import Moments
 from halftrek.data.weights import Counted, Sampled
 from halftrek.errors import DataError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.inference.checks import constraints, missing_checks, mixture
 from halftrek.inference.draws.bootstrap import one_by_one
@@ -35,12 +35,12 @@ from halftrek.inference.tables.parameters import whole_parameters
 from halftrek.queries.gradients import Gradient
 
 
-def _rows_having(fit: Fit, variables: Collection[str]) -> float:
+def _rows_having(fit: Fitted, variables: Collection[str]) -> float:
     patterns = patterns_behind(fit)
     return float(patterns.n @ patterns.observed[:, [patterns.names.index(v) for v in variables]].all(axis=1))
 
 
-def _seen_moments(fit: Fit, names: Sequence[str]) -> Moments:
+def _seen_moments(fit: Fitted, names: Sequence[str]) -> Moments:
     found = patterns_behind(fit).select(names)
     if isinstance(found, Moments):
         return found
@@ -57,23 +57,23 @@ def _seen_moments(fit: Fit, names: Sequence[str]) -> Moments:
     return Moments(found.names, n, found.mean[k], found.cov[k], kinds=found.kinds, weighting=weighting)
 
 
-def _covariance_error(fit: Fit, slope: Floats) -> float:
+def _covariance_error(fit: Fitted, slope: Floats) -> float:
     known = saturated_information(patterns_behind(fit))
     return float("nan") if known is None else covariance_error(known, slope, fit.n)
 
 
-def _covariance_scores(fit: Fit, slopes: Floats) -> RowScores:
+def _covariance_scores(fit: Fitted, slopes: Floats) -> RowScores:
     known = saturated_information(patterns_behind(fit))
     assert known is not None  # asked for only where the rows determine the covariances
     return scores_of(fit, known, [covariance_slope(known, slope) for slope in slopes])
 
 
-def _variances(fit: Fit, gradients: Sequence[Gradient], kind: Kind | None) -> Floats:
+def _variances(fit: Fitted, gradients: Sequence[Gradient], kind: Kind | None) -> Floats:
     known = pattern_information(fit, kind or "observed")
     return np.array([known.spread(known.pull(g)) for g in gradients])
 
 
-def _support(fit: Fit, gradients: Sequence[Gradient], _: Kind | None) -> Support:
+def _support(fit: Fitted, gradients: Sequence[Gradient], _: Kind | None) -> Support:
     known = pattern_information(fit, "expected")
     return seen_support(fit, np.array([known.pull(g) for g in gradients]).reshape(len(gradients), known.space.size))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.data import Patterns
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space, make_space
@@ -80,7 +80,7 @@ class MissingLandscape(Landscape):
         return bool(np.isfinite(point.value))
 
 
-def missing_landscape(fit: Fit, target: Target) -> MissingLandscape:
+def missing_landscape(fit: Fitted, target: Target) -> MissingLandscape:
     """The landscape of a target where values are missing."""
     patterns, behind = patterns_behind(fit), variables_behind(fit, target)
     names = fit.model.names

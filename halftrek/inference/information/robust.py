@@ -14,7 +14,7 @@ import numpy as np
 from halftrek.arrays import Codes, Floats
 from halftrek.data import RowReader
 from halftrek.errors import DataError, InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
@@ -27,32 +27,32 @@ from halftrek.queries.gradients import Gradient, linearize
 NUMBERS = 4_000_000  # products of columns that are held at a time
 
 
-def robust_errors(fit: Fit, query: Query) -> tuple[Floats, Floats]:
+def robust_errors(fit: Fitted, query: Query) -> tuple[Floats, Floats]:
     """Sandwich standard errors of an answer's values and of its variances; nan where data do not determine them."""
     found = linearize(query, fit.model)
     errors = gradient_errors(fit, (*found.values, *found.variances))
     return errors[: len(found.values)], errors[len(found.values) :]
 
 
-def gradient_errors(fit: Fit, gradients: Sequence[Gradient]) -> Floats:
+def gradient_errors(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
     """Sandwich standard errors of numbers with these gradients."""
     rows_needed(fit, 'interval="robust"')
     (spread,) = mean_squares(fit, [kind_of_data(fit).row_scores(fit, tuple(gradients))])
     return np.sqrt(spread / fit.n)
 
 
-def is_clustered(fit: Fit) -> bool:
+def is_clustered(fit: Fitted) -> bool:
     """True if the rows are in clusters."""
     return fit.clusters_left_out or (fit.rows is not None and fit.rows.cluster is not None)
 
 
-def count_clusters(fit: Fit) -> int:
+def count_clusters(fit: Fitted) -> int:
     """Number of clusters that have rows with values."""
     return len(clusters_with_rows(fit))
 
 
 @kept
-def clusters_with_rows(fit: Fit) -> tuple[int, ...]:
+def clusters_with_rows(fit: Fitted) -> tuple[int, ...]:
     """The numbers of the clusters that have rows with values (all values, where the fit left the others out)."""
     clusters: set[int] = set()
     for block in kind_of_data(fit).blocks(fit, rows_needed(fit, "errors by cluster")):
@@ -61,7 +61,7 @@ def clusters_with_rows(fit: Fit) -> tuple[int, ...]:
     return tuple(sorted(clusters))
 
 
-def counts_units(fit: Fit, robust: bool | None, what: str) -> bool:
+def counts_units(fit: Fitted, robust: bool | None, what: str) -> bool:
     """Are tests made from independent units (rows, or clusters)? Left out: if rows are in clusters, or have weights.
 
     Weights are sampling weights here. Asked for, they need the rows, for which an error says why. A fit whose clusters
@@ -78,7 +78,9 @@ def counts_units(fit: Fit, robust: bool | None, what: str) -> bool:
     return robust
 
 
-def rows_needed(fit: Fit, what: str, otherwise: str = 'ask for interval="delta" or interval="parametric"') -> RowReader:
+def rows_needed(
+    fit: Fitted, what: str, otherwise: str = 'ask for interval="delta" or interval="parametric"'
+) -> RowReader:
     """The fit's rows, or an error that says why they are needed, and what does ``otherwise``."""
     if fit.rows is None:
         why = "this fit was made from moments: fit a table or a file"
@@ -89,7 +91,7 @@ def rows_needed(fit: Fit, what: str, otherwise: str = 'ask for interval="delta" 
     return fit.rows
 
 
-def contributions(fit: Fit, forms: Sequence[RowForms]) -> Iterator[tuple[Floats, Floats | None]]:
+def contributions(fit: Fitted, forms: Sequence[RowForms]) -> Iterator[tuple[Floats, Floats | None]]:
     """What each independent unit adds to each form (all forms side by side), block by block, with weights.
 
     A unit is a row, or a cluster if the fit has them; weights count units that are alike and are None where all are
@@ -127,7 +129,7 @@ def sums_by(codes: Codes, values: Floats, into: Floats) -> Floats:
     return into
 
 
-def mean_squares(fit: Fit, forms: Sequence[RowForms]) -> list[Floats]:
+def mean_squares(fit: Fitted, forms: Sequence[RowForms]) -> list[Floats]:
     """For each set of forms the sum of squares over units, divided by the number of rows.
 
     Of G clusters the sum is multiplied by G/(G-1), as is usual.
@@ -138,7 +140,7 @@ def mean_squares(fit: Fit, forms: Sequence[RowForms]) -> list[Floats]:
     return squares
 
 
-def unit_squares(fit: Fit, forms: Sequence[RowForms]) -> tuple[list[Floats], float]:
+def unit_squares(fit: Fitted, forms: Sequence[RowForms]) -> tuple[list[Floats], float]:
     """For each set of forms the sum of squares over units, divided by the number of rows; and how many units."""
     total, units = np.zeros(sum(map(len, forms))), 0.0
     for values, weights in contributions(fit, forms):
@@ -147,7 +149,7 @@ def unit_squares(fit: Fit, forms: Sequence[RowForms]) -> tuple[list[Floats], flo
     return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1]), units
 
 
-def count_units(fit: Fit) -> float:
+def count_units(fit: Fitted) -> float:
     """How many independent units there are: clusters, or rows (the sum of their weights)."""
     nothing = Forms(np.zeros(1, dtype=np.intp), np.zeros((1, 1)), np.zeros((1, 1, 1)))
     return unit_squares(fit, [nothing])[1]

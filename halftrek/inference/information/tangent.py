@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.information.information import FLAT, refuse_missing
@@ -67,14 +67,14 @@ class Tangent:
     parts: tuple[Part, ...]
 
 
-def error_variances(fit: Fit) -> Floats:
+def error_variances(fit: Fitted) -> Floats:
     """Variances of the errors, without hidden causes that have loadings."""
     space = make_space(fit.graph, fit.model.names, fit.options)
     explicit = fit.model.C[list(space.latents)]
     return np.asarray(np.diag(fit.model.omega - explicit.T @ explicit))
 
 
-def tangent(fit: Fit) -> Tangent:
+def tangent(fit: Fitted) -> Tangent:
     """The tangent space of a fit at its estimates."""
     refuse_missing(fit)
     model = fit.model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.evidence.rows_behind import has_rows
 from halftrek.inference.how import How, Interval
 from halftrek.inference.information.robust import is_clustered
@@ -64,28 +64,28 @@ class IntervalKind(ABC):
     for_misfit = False  # the width does not rely on the model's being right
 
     @abstractmethod
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+    def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
         """Standard errors and reach of numbers with these gradients."""
 
     @abstractmethod
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+    def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
         """The same of many numbers at once, with how they vary together."""
 
-    def replicates(self, fit: Fit, how: How) -> Replicates | None:  # noqa: ARG002 (as all of its kind are called)
+    def replicates(self, fit: Fitted, how: How) -> Replicates | None:  # noqa: ARG002 (as all of its kind are called)
         """Fits of other data sets that tables take their numbers from; None where gradients do."""
         return None
 
-    def estimate(self, fit: Fit, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
+    def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
         """The uncertainty of one answer."""
         found = linearize(query, fit.model)
         spread = self.spread(fit, (*found.values, *found.variances), how)
         return normal_estimate(values, variances, spread, how, scale=scale_of(query), clustered=self.counts(fit))
 
-    def counts_rows(self, fit: Fit) -> bool:
+    def counts_rows(self, fit: Fitted) -> bool:
         """True if the rows are looked at one by one, with their weights and however they spread."""
         return self.counts_clusters and has_rows(fit)
 
-    def counts(self, fit: Fit) -> bool:
+    def counts(self, fit: Fitted) -> bool:
         """True if clusters are what is taken for independent."""
         return self.counts_clusters and is_clustered(fit)
 

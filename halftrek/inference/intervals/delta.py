@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.factor import Factor, Pieces, expected_factor, student_factor
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
@@ -24,11 +24,11 @@ class Delta(IntervalKind):
         'light tails; interval="robust" does without.'
     )
 
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+    def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
         errors = np.sqrt(kind_of_data(fit).variances(fit, gradients, how.information) / fit.n)
         return Spread(errors, how.quantile * errors)
 
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+    def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
         return expected_factor(fit, slopes, how)
 
 
@@ -39,7 +39,7 @@ class Student(IntervalKind):
     words = "normal theory for few rows: residual degrees of freedom and Student's t in each equation"
     rests_on = "Intervals are from normal theory: with few rows they hold for errors that are close to normal."
 
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+    def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
         data = kind_of_data(fit)
         rests = data.support(fit, gradients, "observed")
         errors, growth = np.sqrt(rests.variance.sum(axis=1)), rests.growth()
@@ -50,5 +50,5 @@ class Student(IntervalKind):
             reach = np.where(grown == 0.0, 0.0, grown * rests.quantiles(how.level))
         return Spread(grown, reach, growth**2)
 
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+    def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
         return student_factor(fit, slopes, how)

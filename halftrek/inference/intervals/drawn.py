@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.draws.bootstrap import Kind, Replicates, about_failures, bootstrap_spread, replicates_of
 from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.factor import Factor, Pieces
@@ -25,13 +25,13 @@ class _Drawn(IntervalKind):
 
     draws: Kind
 
-    def replicates(self, fit: Fit, how: How) -> Replicates:
+    def replicates(self, fit: Fitted, how: How) -> Replicates:
         return replicates_of(fit, self.draws, how.replicates, how.random_state, how.progress)
 
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:  # noqa: ARG002
+    def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:  # noqa: ARG002
         return self._refuse()
 
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:  # noqa: ARG002
+    def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:  # noqa: ARG002
         return self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -39,7 +39,7 @@ class _Drawn(IntervalKind):
             f"interval={self.name!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
         )
 
-    def estimate(self, fit: Fit, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
+    def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
         of_values, of_variances, notes = bootstrap_spread(
             fit, query, (values, variances), kind=self.draws, level=how.level, replicates=how.replicates, ends=how.ends,
             random_state=how.random_state, progress=how.progress,
@@ -90,7 +90,7 @@ class Jackknife(_Drawn):
     counts_clusters = True
     for_misfit = True
 
-    def estimate(self, fit: Fit, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
+    def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
         drawn = self.replicates(fit, how)
         both = np.concatenate(values_of(drawn.batch, query), axis=1)
         good = np.isfinite(both).all(axis=1)

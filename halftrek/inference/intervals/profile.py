@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import support
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.factor import Factor, Pieces, expected_factor
@@ -31,19 +31,19 @@ class ProfileLikelihood(IntervalKind):
     in_tables = False
     counts_clusters = True
 
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+    def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
         return Delta().spread(fit, gradients, how)
 
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+    def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
         return expected_factor(fit, slopes, how)
 
-    def estimate(self, fit: Fit, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
+    def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
         found = super().estimate(fit, query, values, variances, how)
         cuts = self._cuts(fit, query, how)
         of_values, of_variances, notes = profile_intervals(fit, query, (len(values), len(variances)), cuts)
         return replace(found, intervals=of_values, variance_intervals=of_variances, notes=tuple(notes))
 
-    def _cuts(self, fit: Fit, query: Query, how: How) -> Floats:
+    def _cuts(self, fit: Fitted, query: Query, how: How) -> Floats:
         """The deviance up to which a value is kept, for each value and variance.
 
         In a regression with k parameters the t interval is the set with deviance below ``n log(1 + t²/(n - k))``; of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import Support, student_quantile, support
 from halftrek.inference.factor import Factor, Pieces, Slopes, moment_factor, row_factor
 from halftrek.inference.how import How
@@ -27,11 +27,11 @@ class Robust(IntervalKind):
     counts_clusters = True
     for_misfit = True
 
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+    def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
         errors = gradient_errors(fit, gradients)
         return Spread(errors, errors * row_quantiles(fit, support(fit, gradients), how))
 
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+    def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
         pieces = [slopes] if isinstance(slopes, Slopes) else list(slopes)
         spread, open_parts = row_factor(fit, pieces)
         return Factor.with_quantile(spread, _of_pieces(fit, pieces, how), open_parts)
@@ -47,12 +47,12 @@ class Sandwich(IntervalKind):
     )
     for_misfit = True
 
-    def spread(self, fit: Fit, gradients: Sequence[Gradient], how: How) -> Spread:
+    def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
         variances = influence(fit, tuple(gradients)).normal_moments(fit.moments.cov)[0]
         errors = np.sqrt(variances / fit.n)
         return Spread(errors, errors * few_rows_quantiles(support(fit, gradients), how))
 
-    def factor(self, fit: Fit, slopes: Pieces, how: How) -> Factor:
+    def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
         pieces = [slopes] if isinstance(slopes, Slopes) else list(slopes)
         spread, open_parts = moment_factor(fit, pieces)
         return Factor.with_quantile(spread, _of_pieces(fit, pieces, how), open_parts)
@@ -64,7 +64,7 @@ def few_rows_quantiles(rests: Support, how: How) -> Floats:
     return np.where(rests.plenty(how.level), how.quantile, wide)
 
 
-def row_quantiles(fit: Fit, rests: Support, how: How) -> Floats:
+def row_quantiles(fit: Fitted, rests: Support, how: How) -> Floats:
     """The same where rows may be in clusters: then also those of t with G - 1 degrees of freedom."""
     found = few_rows_quantiles(rests, how)
     if not is_clustered(fit) or fit.rows is None:
@@ -72,6 +72,6 @@ def row_quantiles(fit: Fit, rests: Support, how: How) -> Floats:
     return np.maximum(found, student_quantile(how.level, np.array(count_clusters(fit) - 1.0)))
 
 
-def _of_pieces(fit: Fit, pieces: Sequence[Slopes], how: How) -> Floats:
+def _of_pieces(fit: Fitted, pieces: Sequence[Slopes], how: How) -> Floats:
     size = len(fit.model.names)
     return np.concatenate([row_quantiles(fit, support(fit, tuple(piece.single(size))), how) for piece in pieces])

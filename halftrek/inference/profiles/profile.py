@@ -13,7 +13,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import ConvergenceError, InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.landscape import Target
 from halftrek.inference.profiles.walk import (
@@ -63,7 +63,7 @@ class Ends:
 
 
 def profile_intervals(
-    fit: Fit, query: Query, sizes: tuple[int, int], cuts: Floats
+    fit: Fitted, query: Query, sizes: tuple[int, int], cuts: Floats
 ) -> tuple[Floats, Floats, list[Note]]:
     """Intervals of an answer's values and variances (so many of each) from the likelihood, and notes.
 
@@ -75,7 +75,7 @@ def profile_intervals(
     return both[0], both[1], list(dict.fromkeys(n for e in (*found, *spread) for n in e.notes))
 
 
-def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
+def profile_ends(fit: Fitted, target: Target, cut: float) -> Ends:
     """The ends of the interval of one number."""
     for explicit in (False, True):
         land = kind_of_data(fit).landscape(fit, target, explicit)
@@ -92,7 +92,7 @@ def profile_ends(fit: Fit, target: Target, cut: float) -> Ends:
     return _described(target, walk, low, high, cut)
 
 
-def higher_start(fit: Fit, query: Query, count: int) -> dict[tuple[str, str], float] | None:
+def higher_start(fit: Fitted, query: Query, count: int) -> dict[tuple[str, str], float] | None:
     """Coefficients where the profile of one of so many values sees a higher likelihood than the fit's, if it does."""
     cut = NormalDist().inv_cdf(0.975) ** 2
     for k in range(count):
@@ -144,7 +144,7 @@ def _gap(walk: Walk, low: End, high: End, cut: float) -> tuple[float, float] | N
     return None
 
 
-def profile_curve(fit: Fit, query: Query, *, points: int = 41, level: float = 0.95) -> Profile:
+def profile_curve(fit: Fitted, query: Query, *, points: int = 41, level: float = 0.95) -> Profile:
     """The deviance at evenly spaced values around the interval, for a picture."""
     if points < 3:
         raise InputError(f"points must be at least 3, not {points}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.districts import district_landscape
 from halftrek.inference.information.landscape import Landscape, Point, Target
@@ -45,7 +45,7 @@ class Curvature:
         return note("no parabola", low=self.low, high=self.high, nominal=self.nominal)
 
 
-def curvature(fit: Fit, query: Query, k: int, ends: Floats, nominal: float) -> Curvature | None:
+def curvature(fit: Fitted, query: Query, k: int, ends: Floats, nominal: float) -> Curvature | None:
     """The deviance at the ends of the k-th value's interval; None where there is nothing to look at.
 
     Fits whose districts are not separate, and answers with very many parameters, are not looked at.

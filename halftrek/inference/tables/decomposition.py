@@ -11,7 +11,7 @@ import numpy as np
 from halftrek import upward
 from halftrek.arrays import Floats
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.frames import as_frame
 from halftrek.graphs import Graph, quoted
 from halftrek.inference.evidence.few_valued import few_valued
@@ -62,7 +62,7 @@ class Decomposition(Portable):
         return upward.decomposition(self)
 
 
-def decompose(fit: Fit, cause: str, effect: str, how: How, *, most: int = 20) -> Decomposition:
+def decompose(fit: Fitted, cause: str, effect: str, how: How, *, most: int = 20) -> Decomposition:
     """The total effect along each directed path; of more than ``most`` paths the largest, and the rest in one row.
 
     A path with an edge that the graph does not determine has no number of its own; such paths are given together
@@ -125,7 +125,7 @@ def largest_paths(graph: Graph, cause: str, effect: str, size: dict[tuple[str, s
     return found
 
 
-def _listed(fit: Fit, cause: str, effect: str, how: How, count: int, most: int) -> list[Path]:
+def _listed(fit: Fitted, cause: str, effect: str, how: How, count: int, most: int) -> list[Path]:
     """All paths, shortest first; of too many, the largest of those whose edges are known."""
     graph = fit.graph
     if count <= most:

@@ -12,7 +12,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import InputError, QueryError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
 from halftrek.graphs import Graph, did_you_mean, quoted
 from halftrek.inference.draws.bootstrap import Replicates, about_failures
@@ -85,7 +85,7 @@ class Measured:
         return float(self.tests[i, 0]), float(self.tests[i, 1])
 
 
-def effect_rows(fit: Fit, how: How, *, kind: Kind = "all", budget: float = BUDGET) -> list[Effect]:
+def effect_rows(fit: Fitted, how: How, *, kind: Kind = "all", budget: float = BUDGET) -> list[Effect]:
     """Effects between all pairs with a directed path, causes in causal order; direct, indirect, total of each pair."""
     if kind not in get_args(Kind):
         raise InputError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
@@ -102,7 +102,7 @@ def columns_of(rows: Sequence[Any], kind: type) -> dict[str, list[Any]]:
 
 
 def measure(
-    fit: Fit, effects: Sequence[PathSum], how: How, *, budget: float = BUDGET, together: bool = True
+    fit: Fitted, effects: Sequence[PathSum], how: How, *, budget: float = BUDGET, together: bool = True
 ) -> Measured:
     """Values and errors of the effects that the graph determines, nan for the others.
 
@@ -158,7 +158,7 @@ def ends_of(value: float, reach: float, draws: Floats | None, how: How) -> tuple
     return float(low), float(high)
 
 
-def _draws(fit: Fit, found: Replicates, effects: Sequence[PathSum], open_: Floats, how: How) -> Floats:
+def _draws(fit: Fitted, found: Replicates, effects: Sequence[PathSum], open_: Floats, how: How) -> Floats:
     """The effects in replicates, zero where not identified."""
     if how.ends != "percentile":
         raise InputError(f"ends={how.ends!r} is for single questions, see fit.query; here it is 'percentile'")
@@ -214,7 +214,7 @@ def _gradients(weights: Weights, effects: Sequence[PathSum], open_: Floats) -> I
         )
 
 
-def _cautions(fit: Fit, effect: PathSum, error: float, method: str) -> list[Note]:
+def _cautions(fit: Fitted, effect: PathSum, error: float, method: str) -> list[Note]:
     """What to know before trusting a number."""
     if method == ABSENT:
         return [note("no path")]

@@ -12,7 +12,7 @@ import numpy as np
 from halftrek import upward
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.frames import as_frame
 from halftrek.graphs import Graph, quoted
 from halftrek.inference.evidence.evidence import two_sided
@@ -138,7 +138,7 @@ class Mediation(Portable):
         return Route("proportion", "indirect / total", share.value, share.se, z, p, *share.interval)
 
 
-def mediate(fit: Fit, cause: str, effect: str, how: How, *, mediators: Sequence[str] | None = None) -> Mediation:
+def mediate(fit: Fitted, cause: str, effect: str, how: How, *, mediators: Sequence[str] | None = None) -> Mediation:
     """Split the total effect into what visits the mediators (left out: every variable in between) and the rest."""
     graph = fit.graph
     check_ends(graph, cause, effect)

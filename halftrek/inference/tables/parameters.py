@@ -11,7 +11,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import InputError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import make_space
@@ -74,7 +74,7 @@ class Reach:
 ParameterRows = tuple[list[Parameter], Floats, list[Reach], bool]
 
 
-def parameter_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[str, Any]:
+def parameter_columns(fit: Fitted, how: How | None = None, **options: Any) -> dict[str, Any]:
     """Coefficients, loadings, error covariances, variances and intercepts, in this order: a sequence for each field.
 
     ``how`` says what intervals are made of, or its fields are given one by one; by default what suits the rows.
@@ -88,14 +88,14 @@ def parameter_columns(fit: Fit, how: How | None = None, **options: Any) -> dict[
     return {name: [getattr(row, name) for row in rows] for name in FIELDS}
 
 
-def parameter_rows(fit: Fit, how: How | None = None, **options: Any) -> list[Parameter]:
+def parameter_rows(fit: Fitted, how: How | None = None, **options: Any) -> list[Parameter]:
     """The same, a value for each parameter."""
     found = parameter_columns(fit, how, **options)
     columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]
     return [Parameter(*row) for row in zip(*columns, strict=True)]
 
 
-def _plain_columns(fit: Fit, how: How) -> dict[str, Any] | None:
+def _plain_columns(fit: Fitted, how: How) -> dict[str, Any] | None:
     """All columns at once, where every district is plain and rows are plenty; otherwise None."""
     if how.interval is None and not rows_are_plenty(fit, how.level):
         return None
@@ -118,7 +118,7 @@ def _plain_columns(fit: Fit, how: How) -> dict[str, Any] | None:
     return dict(zip(FIELDS, (*places.sides, *numbers, notes), strict=True))
 
 
-def _rows(fit: Fit, how: How) -> list[Parameter]:
+def _rows(fit: Fitted, how: How) -> list[Parameter]:
     """Row by row, for any model and any kind of interval."""
     kind = kind_of(how)
     if not kind.in_tables:
@@ -136,7 +136,7 @@ def _rows(fit: Fit, how: How) -> list[Parameter]:
     return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
 
 
-def district_parameters(fit: Fit, how: How) -> ParameterRows:
+def district_parameters(fit: Fitted, how: How) -> ParameterRows:
     """Where moments are complete: district by district."""
     kind = kind_of(how)
     blocks = list(district_information(fit, how.information or "expected" if kind.name == "delta" else "observed"))
@@ -160,7 +160,7 @@ def district_parameters(fit: Fit, how: How) -> ParameterRows:
     return rows, intercepts * np.sqrt([reach.lift for reach in each]), each, doubtful
 
 
-def rows_are_plenty(fit: Fit, level: float) -> bool:
+def rows_are_plenty(fit: Fitted, level: float) -> bool:
     """True if an interval for large samples is right for every parameter."""
     if not kind_of_data(fit).by_district:
         return False  # it takes a closer look
@@ -168,16 +168,16 @@ def rows_are_plenty(fit: Fit, level: float) -> bool:
     return bool(one_equation(fit.n, most).plenty(level)[0])
 
 
-def _is_few(fit: Fit, block: DistrictInformation, how: How) -> bool:
+def _is_few(fit: Fitted, block: DistrictInformation, how: How) -> bool:
     return how.interval == "t" or (how.interval is None and not _rests_on(fit, block).plenty(how.level)[0])
 
 
-def _rests_on(fit: Fit, block: DistrictInformation) -> Support:
+def _rests_on(fit: Fitted, block: DistrictInformation) -> Support:
     sizes = equation_sizes(make_plan(fit.graph, fit.model.names, fit.options))
     return one_equation(fit.n, sizes[block.task.variables])
 
 
-def _block_reach(fit: Fit, block: DistrictInformation, how: How, *, few: bool) -> Reach:
+def _block_reach(fit: Fitted, block: DistrictInformation, how: How, *, few: bool) -> Reach:
     """How far intervals of a district's parameters reach."""
     rests = _rests_on(fit, block)
     if few:
@@ -209,7 +209,7 @@ def _unknown(row: Parameter) -> Parameter:
     return _row(row.lhs, row.op, row.rhs, nan, nan, nan, Reach(1.0))
 
 
-def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
+def _by_information(fit: Fitted, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
     """Standard errors of the parameters of each district, on the scale of correlations, and of the intercepts."""
     spread = [block.spreads(_probes(block)) for block in blocks]
     home = {v: block for block in blocks for v in block.task.variables}
@@ -217,7 +217,7 @@ def _by_information(fit: Fit, blocks: list[DistrictInformation]) -> tuple[list[F
     return [np.sqrt(s / fit.n) for s in spread], np.sqrt(np.array(intercepts) / fit.n)
 
 
-def _by_sandwich(fit: Fit, blocks: list[DistrictInformation], *, from_rows: bool) -> tuple[list[Floats], Floats]:
+def _by_sandwich(fit: Fitted, blocks: list[DistrictInformation], *, from_rows: bool) -> tuple[list[Floats], Floats]:
     """The same from one pass over the rows, or from moments alone, whatever the model says of them."""
     if from_rows:
         rows_needed(fit, 'interval="robust"')
@@ -228,7 +228,7 @@ def _by_sandwich(fit: Fit, blocks: list[DistrictInformation], *, from_rows: bool
     return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
 
 
-def _forms(fit: Fit, blocks: list[DistrictInformation]) -> list[Forms]:
+def _forms(fit: Fitted, blocks: list[DistrictInformation]) -> list[Forms]:
     """How rows move the parameters of each district, and then each intercept."""
     forms = []
     for block in blocks:
@@ -237,7 +237,7 @@ def _forms(fit: Fit, blocks: list[DistrictInformation]) -> list[Forms]:
     return forms + [influence(fit, (_slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
 
 
-def whole_parameters(fit: Fit, how: How) -> ParameterRows:
+def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
     """Where values are missing: all parameters at once."""
     model, names = fit.model, fit.model.names
     space = make_space(fit.graph, names, fit.options)
@@ -277,7 +277,7 @@ def _probes(block: DistrictInformation) -> Floats:
     return np.eye(block.task.shape.parameters) if link is None else link[0]
 
 
-def _intercept_variance(fit: Fit, j: int, block: DistrictInformation) -> float:
+def _intercept_variance(fit: Fitted, j: int, block: DistrictInformation) -> float:
     """Asymptotic variance (times n) of one intercept, ``m_j - sum of T_uj m_u``; only its own equation counts."""
     task, shape, model = block.task, block.task.shape, fit.model
     member = task.variables.index(j)
@@ -296,7 +296,7 @@ def _intercept_variance(fit: Fit, j: int, block: DistrictInformation) -> float:
     return found + float(weights @ model.cov[np.ix_(near, near)] @ weights)
 
 
-def _slope_of_intercept(fit: Fit, j: int) -> Gradient:
+def _slope_of_intercept(fit: Fitted, j: int) -> Gradient:
     p = len(fit.model.names)
     T, mean = np.zeros((p, p)), -fit.model.T[:, j].copy()
     mean[j] += 1.0
@@ -312,12 +312,12 @@ def _edge(row: Parameter) -> tuple[str, ...]:
     return (f"{row.lhs} <-> {row.rhs}", f"{row.rhs} <-> {row.lhs}")
 
 
-def _equal(fit: Fit, row: Parameter) -> str:
+def _equal(fit: Fitted, row: Parameter) -> str:
     label = next((fit.graph.coefficients[e] for e in _edge(row) if e in fit.graph.coefficients), None)
     return f"label {label}" if isinstance(label, str) else ""
 
 
-def _fixed_rows(fit: Fit) -> list[Parameter]:
+def _fixed_rows(fit: Fitted) -> list[Parameter]:
     """Coefficients and error covariances that were held at a value."""
     rows = []
     for key, value in fit.graph.coefficients.items():
@@ -328,7 +328,7 @@ def _fixed_rows(fit: Fit) -> list[Parameter]:
     return rows
 
 
-def _district_rows(fit: Fit, block: DistrictInformation, errors: Floats, reach: Reach) -> list[Parameter]:
+def _district_rows(fit: Fitted, block: DistrictInformation, errors: Floats, reach: Reach) -> list[Parameter]:
     task, shape, at = block.task, block.task.shape, block.task.shape.at
     names, model, m = fit.model.names, fit.model, block.task.shape.slots
     own = block.scale[m:]
@@ -361,7 +361,7 @@ def _district_rows(fit: Fit, block: DistrictInformation, errors: Floats, reach: 
     return rows
 
 
-def _intercept(fit: Fit, j: int, error: float, reach: Reach) -> Parameter:
+def _intercept(fit: Fitted, j: int, error: float, reach: Reach) -> Parameter:
     model = fit.model
     name, value = model.names[j], float(model.mu[j])
     std = value / float(np.sqrt(model.cov[j, j]))

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.plain import FIRM, is_plain, plain_information
@@ -82,7 +82,7 @@ def _columns(pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
     return found[:, 0].copy(), found[:, 1].copy()
 
 
-def plain_parameters(fit: Fit) -> tuple[Places, Floats, Floats, Floats] | None:
+def plain_parameters(fit: Fitted) -> tuple[Places, Floats, Floats, Floats] | None:
     """Places, estimates, standard errors by expected information, and standardized estimates.
 
     None if some district is not plain, or near singular: then it takes a closer look.

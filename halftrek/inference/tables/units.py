@@ -13,7 +13,7 @@ import numpy as np
 from halftrek.arrays import Floats, Ints
 from halftrek.data.sources.tables import Table
 from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
-from halftrek.estimation import Fit
+from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
@@ -76,7 +76,7 @@ def exact_units(model: CGLSCM, table: Table, held: Mapping[str, Floats], outcome
 
 
 def estimated_units(
-    fit: Fit,
+    fit: Fitted,
     table: Table,
     held: Mapping[str, Floats],
     outcomes: Sequence[str],
@@ -237,13 +237,13 @@ def _refuse_impossible(found: UnitMap, evidence: Floats, part: Places) -> None:
         )
 
 
-def _warn_of_trouble(fit: Fit, variables: set[str]) -> None:
+def _warn_of_trouble(fit: Fitted, variables: set[str]) -> None:
     """A table has no place for what to know before trusting it."""
     involved = fit.graph.ancestors(variables)
     for trouble in troubles(fit.status, fit.districts, involved):
         warnings.warn(str(trouble), stacklevel=5)
 
 
-def _warn_without_means(fit: Fit, gradients: list[list[Gradient]]) -> None:
+def _warn_without_means(fit: Fitted, gradients: list[list[Gradient]]) -> None:
     if not fit.moments.has_mean and any(line[0].mean.any() for line in gradients):
         warnings.warn(str(note("no means, rows")), stacklevel=5)

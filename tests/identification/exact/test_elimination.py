@@ -1,14 +1,16 @@
 """The complete decision: polynomials modulo a prime, counts of values, and both real models where there are two."""
 
 import json
+from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 
 from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, real_values, solve
-from halftrek.identification.clock import start_clock
+from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.exact.elimination import count_values
 from halftrek.identification.numbers import polynomials as poly
 from halftrek.identification.numbers.algebra import algebra
@@ -18,6 +20,7 @@ from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional
 from tests.identification.local.test_jacobian import REFERENCE
 from tests.identification.samples import random_model
 from tests.identification.test_identify import truth
+from tests.narrow import there
 
 FIELD = PrimeField()
 P = FIELD.p
@@ -25,53 +28,51 @@ TWO_VALUES = Graph([("a", "b"), ("b", "c"), ("b", "d")], [("a", "b"), ("a", "c")
 RANK_TRICK = Graph([("2", "4"), ("3", "4")], latents={"U": ["1", "2", "3", "4"]})
 
 
-def later():
+def later() -> Clock:
     return start_clock(20.0)
 
 
-def test_roots_are_counted_without_repetition():
+def test_roots_are_counted_without_repetition() -> None:
     square = [9, P - 6, 1]  # (x - 3)^2
     assert poly.distinct_roots(P, square) == 1
     assert poly.distinct_roots(P, [2, P - 3, 1]) == 2  # (x - 1)(x - 2)
     assert poly.value_at(P, square, 3) == 0
 
 
-def test_a_system_with_four_points():
+def test_a_system_with_four_points() -> None:
     """x^2 = 1 and y^2 = 4: x takes two values, x + y four, x^2 one."""
     system = [{(0, 0): 1, (): P - 1}, {(1, 1): 1, (): P - 4}]
-    found = algebra(FIELD, system, clock=later())
+    found = there(algebra(FIELD, system, clock=later()))
     assert found.size == 4
-    counts = [
-        poly.distinct_roots(P, found.equation_of(found.element(f)))
-        for f in ({(0,): 1}, {(0,): 1, (1,): 1}, {(0, 0): 1}, {(0, 1): 1})
-    ]
+    functions: list[dict[tuple[int, ...], int]] = [{(0,): 1}, {(0,): 1, (1,): 1}, {(0, 0): 1}, {(0, 1): 1}]
+    counts = [poly.distinct_roots(P, found.equation_of(found.element(f))) for f in functions]
     assert counts == [2, 4, 1, 2]
 
 
-def test_infinitely_many_solutions_have_no_algebra_but_one_variable_may_be_found():
+def test_infinitely_many_solutions_have_no_algebra_but_one_variable_may_be_found() -> None:
     """x y = x and x^2 = x + 0 z: y is free where x = 0; x is 0 or 1."""
     system = [{(0, 1): 1, (0,): P - 1}, {(0, 0): 1, (0,): P - 1}]
     assert algebra(FIELD, system, clock=later()) is None
     assert poly.univariate(FIELD, system, 0, clock=later()) == [0, P - 1, 1]
 
 
-def test_linear_equations_are_used_up_first():
+def test_linear_equations_are_used_up_first() -> None:
     system = [{(0,): 1, (1,): 1, (): P - 3}, {(0,): 1, (1,): P - 1, (): P - 1}]
-    assert poly.value_at(P, poly.univariate(FIELD, system, 0, clock=later()), 2) == 0
+    assert poly.value_at(P, there(poly.univariate(FIELD, system, 0, clock=later())), 2) == 0
 
 
-def test_two_values_and_the_two_models_behind_them():
+def test_two_values_and_the_two_models_behind_them() -> None:
     verdict = identify(TWO_VALUES, DirectEffect("a", "b"))
     assert (verdict.status, verdict.degree, verdict.identified) == ("finite", 2, False)
-    first, second = verdict.witness.models
+    first, second = there(verdict.witness).models
     assert np.abs(first.cov - second.cov).max() < 1e-10
-    assert [truth(m, verdict.query) for m in (first, second)] == pytest.approx(verdict.witness.answers)
+    assert [truth(m, verdict.query) for m in (first, second)] == pytest.approx(there(verdict.witness).answers)
     branches = real_values(TWO_VALUES, DirectEffect("a", "b"), first.cov)
-    assert [b[0] for b in branches] == pytest.approx(sorted(verdict.witness.answers))
+    assert [b[0] for b in branches] == pytest.approx(sorted(there(verdict.witness).answers))
     assert "2 values" in str(verdict)
 
 
-def test_branches_do_not_depend_on_units():
+def test_branches_do_not_depend_on_units() -> None:
     model = random_model(TWO_VALUES, np.random.default_rng(1))
     unit = dict(zip(model.names, 10.0 ** np.random.default_rng(2).uniform(-12.0, 14.0, len(model.names)), strict=True))
     scale = np.array(list(unit.values()))
@@ -81,34 +82,34 @@ def test_branches_do_not_depend_on_units():
     assert [v[0] * unit["a"] / unit["b"] for v in other] == pytest.approx([v[0] for v in plain], rel=1e-6)
 
 
-def test_an_identified_answer_has_one_branch():
+def test_an_identified_answer_has_one_branch() -> None:
     model = random_model(RANK_TRICK, np.random.default_rng(3))
     (value,) = real_values(RANK_TRICK, DirectEffect("2", "4"), model.cov)
     assert value[0] == pytest.approx(truth(model, DirectEffect("2", "4")), abs=1e-5)
 
 
-def test_what_published_criteria_for_latent_factors_leave_open():
+def test_what_published_criteria_for_latent_factors_leave_open() -> None:
     verdict = identify(RANK_TRICK, DirectEffect("2", "4"))
     assert (verdict.status, verdict.degree) == ("identified", 1)
 
 
-def named_graphs():
-    for case in json.loads((REFERENCE / "linear_named.json").read_text())["items"]:
-        if not case.get("cyclic"):
-            yield pytest.param(case, id=case["id"])
+NAMED = [c for c in json.loads((REFERENCE / "linear_named.json").read_text())["items"] if not c.get("cyclic")]
 
 
-@pytest.mark.parametrize("case", list(named_graphs()))
-def test_named_graphs(case):
+@pytest.mark.parametrize("case", NAMED, ids=[case["id"] for case in NAMED])
+def test_named_graphs(case: dict[str, Any]) -> None:
     graph = Graph(case["directed"], case["bidirected"], observed=case["nodes"])
-    degrees = {"identified": lambda _: 1, "not identified": lambda _: 0, "finite": lambda v: v.degree}
-    for verdict in identify_all(graph):
+    verdicts = identify_all(graph)
+    assert verdicts
+    for verdict in verdicts:
+        assert isinstance(verdict.query, DirectEffect | TotalEffect)
         kind = "edge" if isinstance(verdict.query, DirectEffect) else "total_effect"
         expected = case["truth"][kind][f"{verdict.query.cause}->{verdict.query.effect}"]
-        assert degrees[verdict.status](verdict) == expected, verdict
+        degrees = {"identified": 1, "not identified": 0, "finite": verdict.degree}
+        assert degrees[verdict.status] == expected, verdict
 
 
-def four_node_sample():
+def four_node_sample() -> Iterator[Graph]:
     """Every 97th of the 4096 labelled graphs."""
     pairs = list(combinations(["v0", "v1", "v2", "v3"], 2))
     for code in range(0, 4096, 97):
@@ -117,7 +118,7 @@ def four_node_sample():
         yield Graph(directed, bidirected, observed=["v0", "v1", "v2", "v3"])
 
 
-def test_criteria_and_elimination_from_scratch_agree():
+def test_criteria_and_elimination_from_scratch_agree() -> None:
     compared = 0
     for graph in four_node_sample():
         study = Study(graph)
@@ -131,7 +132,7 @@ def test_criteria_and_elimination_from_scratch_agree():
     assert compared > 100
 
 
-def test_other_questions_are_counted_too():
+def test_other_questions_are_counted_too() -> None:
     study = Study(TWO_VALUES)
     for query, values in (
         (PathEffect(("a", "b", "c")), 2),
@@ -140,16 +141,16 @@ def test_other_questions_are_counted_too():
         (Interventional(("c",), {"b": None}, {"a": None}), 2),
         (Interventional(("c",), {"a": None, "b": None}), 2),
     ):
-        assert count_values(study, query, frozenset(), budget=20.0).values == values
+        assert there(count_values(study, query, frozenset(), budget=20.0)).values == values
 
 
-def test_a_conditional_answer_may_be_identified_where_the_joint_one_is_not():
+def test_a_conditional_answer_may_be_identified_where_the_joint_one_is_not() -> None:
     graph = Graph([("x", "m"), ("m", "y")], [("x", "m")])
     assert identify(graph, Interventional(("y",), {"x": None})).status == "not identified"
     assert identify(graph, Interventional(("y",), {"x": None}, {"m": None})).identified
 
 
-def test_too_small_a_budget_is_said():
+def test_too_small_a_budget_is_said() -> None:
     arcs = [("0", "1"), ("0", "2"), ("0", "3"), ("0", "4"), ("1", "3"), ("2", "4")]
     graph = Graph([("0", "1"), ("1", "2"), ("2", "3"), ("3", "4")], arcs)
     verdict = identify(graph, TotalEffect("0", "4"), budget=0.0)
@@ -158,14 +159,14 @@ def test_too_small_a_budget_is_said():
     assert every_effect(graph)[0] == DirectEffect("0", "1")
 
 
-def beyond_half_treks():
+def beyond_half_treks() -> Iterator[tuple[Graph, bool]]:
     cases = json.loads((REFERENCE / "linear_n5_beyond_half_trek.json").read_text())["graphs"]
     for case in cases:
         directed, bidirected = ([tuple(e) for e in case[kind]] for kind in ("directed", "bidirected"))
         yield Graph(directed, bidirected, observed=list("01234")), case["beyond_criteria"]
 
 
-def test_the_fourteen_graphs_that_no_graphical_criterion_decides():
+def test_the_fourteen_graphs_that_no_graphical_criterion_decides() -> None:
     hard = [graph for graph, beyond in beyond_half_treks() if beyond]
     assert len(hard) == 14
     for graph in hard:
@@ -173,15 +174,16 @@ def test_the_fourteen_graphs_that_no_graphical_criterion_decides():
         assert {(v.status, v.method) for v in verdicts} == {("identified", "elimination")}
 
 
-def test_graphs_beyond_half_treks_that_have_a_recipe():
+def test_graphs_beyond_half_treks_that_have_a_recipe() -> None:
     some = [graph for graph, beyond in beyond_half_treks() if not beyond][::8]
+    assert len(some) == 14
     for graph in some:
         for verdict in identify_all(graph, [DirectEffect(u, v) for u, v in graph.directed]):
             assert verdict.identified
             assert verdict.recipe is not None
 
 
-def effect_of(case, edges):
+def effect_of(case: dict[str, Any], edges: list[dict[str, Any]]) -> float:
     names = case["observed"]
     T = np.zeros((len(names),) * 2)
     for e in edges:
@@ -191,7 +193,7 @@ def effect_of(case, edges):
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_synthetic_models(number):
+def test_synthetic_models(number: int) -> None:
     case = json.loads((REFERENCE / "identification_synthetic.json").read_text())["cases"][number]
     graph = Graph(case["directed"], case["bidirected"], case["latents"], case["observed"])
     query = TotalEffect(*case["query"])
@@ -199,13 +201,13 @@ def test_synthetic_models(number):
     assert verdict.identified == case["identified"]
     true = effect_of(case, case["edges"])
     if verdict.identified:
-        assert solve(verdict.recipe, case["covariance"], case["observed"]) == pytest.approx(true, rel=1e-8)
+        assert solve(there(verdict.recipe), case["covariance"], case["observed"]) == pytest.approx(true, rel=1e-8)
     else:
         found = [v[0] for v in real_values(graph, query, case["covariance"], case["observed"])]
         assert found == pytest.approx(sorted([true, effect_of(case, case["witness_edges"])]), rel=1e-6)
 
 
-def test_somebody_may_watch_the_time_pass():
+def test_somebody_may_watch_the_time_pass() -> None:
     seen = []
     verdict = identify(TWO_VALUES, DirectEffect("b", "c"), progress=lambda spent, budget: seen.append((spent, budget)))
     assert verdict.status == "finite"
@@ -214,7 +216,7 @@ def test_somebody_may_watch_the_time_pass():
     assert seen == sorted(seen)
 
 
-def test_a_clock_runs_out_and_is_halved():
+def test_a_clock_runs_out_and_is_halved() -> None:
     clock = start_clock(100.0)
     assert not clock.over()
     assert 49.0 < clock.half().left() <= 50.0

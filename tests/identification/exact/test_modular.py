@@ -9,19 +9,19 @@ from halftrek.identification.numbers.modular import PRIMES, PrimeField
 
 
 @pytest.fixture(params=PRIMES)
-def field(request):
+def field(request: pytest.FixtureRequest) -> PrimeField:
     return PrimeField(request.param)
 
 
-def is_prime(n):
+def is_prime(n: int) -> bool:
     return n > 1 and all(n % k for k in range(2, int(n**0.5) + 1))
 
 
-def test_the_moduli_are_primes_just_below_two_to_the_31():
+def test_the_moduli_are_primes_just_below_two_to_the_31() -> None:
     assert all(is_prime(p) and p < 2**31 for p in PRIMES)
 
 
-def test_products_of_large_residues_are_exact(field):
+def test_products_of_large_residues_are_exact(field: PrimeField) -> None:
     rng = np.random.default_rng(0)
     a = rng.integers(field.p - 10, field.p, (7, 300), dtype=np.int64)
     b = rng.integers(field.p - 10, field.p, (300, 5), dtype=np.int64)
@@ -30,7 +30,7 @@ def test_products_of_large_residues_are_exact(field):
     assert field.mul(a, a).tolist() == [[int(x) ** 2 % field.p for x in row] for row in a]
 
 
-def test_a_matrix_times_its_inverse_is_the_identity(field):
+def test_a_matrix_times_its_inverse_is_the_identity(field: PrimeField) -> None:
     matrix = field.random((9, 9), np.random.default_rng(1))
     inverse = field.inverse(matrix)
     assert inverse is not None
@@ -38,7 +38,7 @@ def test_a_matrix_times_its_inverse_is_the_identity(field):
     assert field.inverse(np.zeros((2, 2), dtype=np.int64)) is None
 
 
-def test_rank_and_null_space_of_a_product(field):
+def test_rank_and_null_space_of_a_product(field: PrimeField) -> None:
     rng = np.random.default_rng(2)
     matrix = field.matmul(field.random((8, 3), rng), field.random((3, 10), rng))
     null = field.null_space(matrix)
@@ -48,7 +48,7 @@ def test_rank_and_null_space_of_a_product(field):
     assert not field.matmul(matrix, null).any()
 
 
-def test_reduced_rows_have_unit_pivots_and_span_the_same_space(field):
+def test_reduced_rows_have_unit_pivots_and_span_the_same_space(field: PrimeField) -> None:
     rng = np.random.default_rng(3)
     matrix = field.random((4, 6), rng)
     matrix[2] = field.reduce(matrix[0] + matrix[1])
@@ -57,13 +57,14 @@ def test_reduced_rows_have_unit_pivots_and_span_the_same_space(field):
     assert field.rank(np.vstack([matrix, reduced])) == 3
 
 
-def test_fractions_and_floats_have_their_residue(field):
+def test_fractions_and_floats_have_their_residue(field: PrimeField) -> None:
     assert field.number(Fraction(1, 3)) * 3 % field.p == 1
     assert field.number(-0.5) * 2 % field.p == field.p - 1
 
 
-def slow_rref(field, matrix, columns):
-    work, pivots = [[int(x) % field.p for x in row] for row in matrix], []
+def slow_rref(field: PrimeField, matrix: np.ndarray, columns: int) -> tuple[list[list[int]], list[int]]:
+    work = [[int(x) % field.p for x in row] for row in matrix]
+    pivots: list[int] = []
     for column in range(columns):
         rank = len(pivots)
         found = [i for i in range(rank, len(work)) if work[i][column]]
@@ -78,7 +79,7 @@ def slow_rref(field, matrix, columns):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (7, 4), (19, 21), (20, 21), (40, 12), (3, 0), (0, 4)])
-def test_small_and_large_matrices_are_reduced_alike(field, shape):
+def test_small_and_large_matrices_are_reduced_alike(field: PrimeField, shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(sum(shape))
     matrix = field.random(shape, rng) * rng.integers(0, 2, shape)
     if len(matrix) > 2:
@@ -94,7 +95,7 @@ def test_small_and_large_matrices_are_reduced_alike(field, shape):
 
 
 @pytest.mark.parametrize("size", [1, 4, 10, 11, 25])
-def test_total_effects_and_covariances_of_few_and_many_variables(field, size):
+def test_total_effects_and_covariances_of_few_and_many_variables(field: PrimeField, size: int) -> None:
     rng = np.random.default_rng(size)
     weights = np.triu(field.random((size, size), rng) * rng.integers(0, 2, (size, size)), 1)
     omega = field.random((size, size), rng)
@@ -105,7 +106,7 @@ def test_total_effects_and_covariances_of_few_and_many_variables(field, size):
     assert (field.covariance(weights, omega) == field.matmul(total.T, field.matmul(omega, total))).all()
 
 
-def test_draws_do_not_depend_on_how_many_are_made(field):
+def test_draws_do_not_depend_on_how_many_are_made(field: PrimeField) -> None:
     for count in (1, 7, 511, 512, 513, 2000):
         drawn = field.drawn(count, 31)
         assert (drawn == field.random(count, np.random.default_rng(31))).all()

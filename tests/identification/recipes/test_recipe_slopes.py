@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 from halftrek.identification import identify, solve
-from halftrek.identification.recipes.recipe import LinearStep
+from halftrek.identification.recipes.recipe import LinearStep, Recipe
 from halftrek.identification.recipes.recipe_slopes import slopes_of
-from halftrek.queries import DirectEffect, TotalEffect
+from halftrek.models import CGLSCM
+from halftrek.queries import DirectEffect, Query, TotalEffect
 from halftrek.simulation import random_graph, random_model
 
 STEP = 1e-6
 
 
-def formulas(count: int):
+def formulas(count: int) -> Iterator[tuple[int, Recipe, CGLSCM]]:
     """Recipes that divide by more than a variance, in random graphs with arcs, each with a model."""
     found, seed = 0, 0
     while found < count:
         seed += 1
         graph = random_graph(5, n_edges=5, n_bidirected=3, random_state=seed)
         order = graph.topological_order
-        for query in (TotalEffect(order[0], order[-1]), *(DirectEffect(*e) for e in graph.directed)):
+        queries: list[Query] = [TotalEffect(order[0], order[-1]), *(DirectEffect(*e) for e in graph.directed)]
+        for query in queries:
             verdict = identify(graph, query, budget=0.2, witness=False)
             if verdict.recipe is None or len(verdict.recipe.outputs) != 1:
                 continue
@@ -31,7 +35,7 @@ def formulas(count: int):
             yield seed, verdict.recipe, random_model(graph, random_state=seed)
 
 
-def test_slopes_are_finite_differences():
+def test_slopes_are_finite_differences() -> None:
     several = 0
     for seed, recipe, model in formulas(40):
         sloped = slopes_of(recipe, model.cov, model.names)
@@ -49,7 +53,7 @@ def test_slopes_are_finite_differences():
     assert several >= 10  # formulas that feed on earlier ones are among them
 
 
-def test_the_slope_of_a_determinant_is_a_finite_difference():
+def test_the_slope_of_a_determinant_is_a_finite_difference() -> None:
     looked = 0
     for seed, recipe, model in formulas(40):
         for step in recipe.steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 from halftrek.graphs import Graph
 from halftrek.identification import identify, solve
@@ -18,8 +18,9 @@ from halftrek.identification.recipes.recipe import (
     variables_used,
 )
 from halftrek.identification.recipes.slopes import solve_with_slope
-from halftrek.queries import ErrorCovariance, TotalEffect
+from halftrek.queries import ErrorCovariance, Query, TotalEffect
 from tests.identification.samples import graphs, random_model
+from tests.narrow import number, there
 
 
 def differences(recipe: Recipe, sigma: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
@@ -33,13 +34,13 @@ def differences(recipe: Recipe, sigma: np.ndarray, names: tuple[str, ...]) -> np
                 moved = sigma.copy()
                 moved[i, j] += way
                 moved[j, i] = moved[i, j]
-                ends.append(solve(recipe, moved, names))
+                ends.append(number(solve(recipe, moved, names)))
             slope[i, j] = slope[j, i] = (ends[0] - ends[1]) / (2.0 * step) * (1.0 if i == j else 0.5)
     return slope
 
 
 def check(recipe: Recipe, sigma: np.ndarray, names: tuple[str, ...]) -> None:
-    value, slope = solve_with_slope(recipe, sigma, names)
+    value, slope = there(solve_with_slope(recipe, sigma, names))
     assert value == pytest.approx(solve(recipe, sigma, names), rel=1e-9, abs=1e-12)
     expected = differences(recipe, sigma, names)
     assert np.allclose(slope, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
@@ -52,11 +53,15 @@ def test_slopes_are_limits_of_differences(graph: Graph) -> None:
     model = random_model(graph, np.random.default_rng(1))
     sigma = np.cov(model.sample(200, random_state=2).T, bias=True)
     pairs = [(u, v) for u in graph.observed for v in graph.descendants(u) if u != v]
-    queries = [*(TotalEffect(u, v) for u, v in pairs), *(ErrorCovariance(u, v) for u, v in graph.bidirected)]
-    for query in queries[:6]:
-        recipe = identify(graph, query, budget=0.05, witness=False).recipe
-        if recipe is not None and variables_used(recipe):
-            check(recipe, sigma, graph.observed)
+    queries: list[Query] = [
+        *(TotalEffect(u, v) for u, v in pairs),
+        *(ErrorCovariance(u, v) for u, v in graph.bidirected),
+    ]
+    recipes = [identify(graph, query, budget=0.05, witness=False).recipe for query in queries[:6]]
+    used = [recipe for recipe in recipes if recipe is not None and variables_used(recipe)]
+    assume(used)
+    for recipe in used:
+        check(recipe, sigma, graph.observed)
 
 
 def test_every_kind_of_step_is_swept_through() -> None:

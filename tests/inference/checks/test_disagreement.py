@@ -10,7 +10,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.data import Moments
-from halftrek.estimation import Fit, fit
+from halftrek.estimation import Fitted, fit
 from halftrek.identification import Verdict, identify, solve
 from halftrek.identification.recipes.recipe import Recipe
 from halftrek.inference.checks.disagreement import Difference, difference, disagreement
@@ -18,6 +18,7 @@ from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.information.influence import Forms, forms_covariance
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.simulation import random_graph, random_model
+from tests.narrow import number, se_of, there
 
 TWO_TOOLS = ht.graph("z1 -> x; z2 -> x; x -> y; x <-> y")
 LONG_WAY = ht.graph("c -> x -> m -> y; c -> y; a -> x; a <-> m")
@@ -30,13 +31,13 @@ def rows_of(graph: ht.Graph, n: int, seed: int = 1) -> ht.model.Rows:
 
 @cache
 def recipe_of(graph: ht.Graph, query: Query) -> Recipe:
-    return identify(graph, query, witness=False).recipe
+    return there(identify(graph, query, witness=False).recipe)
 
 
-def gap(fitted: Fit, query: Query) -> float:
+def gap(fitted: Fitted, query: Query) -> float:
     """Formula less model."""
     seen = fitted.moments if fitted.patterns is None else fitted.patterns.unrestricted.moments
-    return solve(recipe_of(fitted.graph, query), seen.cov, seen.names) - evaluate(query, fitted.model)
+    return number(solve(recipe_of(fitted.graph, query), seen.cov, seen.names)) - number(evaluate(query, fitted.model))
 
 
 @pytest.mark.parametrize("graph", [TWO_TOOLS, LONG_WAY], ids=["instruments", "back door"])
@@ -55,7 +56,7 @@ def test_the_error_is_that_of_fits_to_moved_covariances(graph: ht.Graph) -> None
                 moved[j, i] = moved[i, j]
                 ends.append(gap(fit(graph, Moments(seen.names, n, seen.mean, moved)), EFFECT))
             D[i, j] = D[j, i] = (ends[0] - ends[1]) / (2.0 * step) * (1.0 if i == j else 0.5)
-    found = difference(fit(graph, seen), EFFECT, recipe_of(graph, EFFECT))
+    found = there(difference(fit(graph, seen), EFFECT, recipe_of(graph, EFFECT)))
     assert found.free == n - len(S)
     assert found.error == pytest.approx(np.sqrt(2.0 * np.trace(D @ S @ D @ S) / found.free), rel=1e-3)
 
@@ -79,8 +80,8 @@ def test_the_robust_error_is_that_of_rows_that_count_less(clustered: bool) -> No
         rows = rows + np.repeat(rng.normal(size=(30, 4)), 4, axis=0)
     names = TWO_TOOLS.observed
     fitted = ht.fit(TWO_TOOLS, rows, names=names, cluster=groups if clustered else None)
-    found = difference(fitted, EFFECT, recipe_of(TWO_TOOLS, EFFECT), robust=True)
-    plain = difference(fitted, EFFECT, recipe_of(TWO_TOOLS, EFFECT))
+    found = there(difference(fitted, EFFECT, recipe_of(TWO_TOOLS, EFFECT), robust=True))
+    plain = there(difference(fitted, EFFECT, recipe_of(TWO_TOOLS, EFFECT)))
     expected = weighed_down(TWO_TOOLS, rows, groups) * np.sqrt(30 / 29 if clustered else 120 / 116)
     assert found.error == pytest.approx(expected, rel=0.005)
     assert found.free == (29.0 if clustered else 116.0)
@@ -99,13 +100,13 @@ def test_missing_values_count() -> None:
     assert fitted.patterns is not None
     found, plain = (difference(fitted, EFFECT, recipe, robust=robust) for robust in (True, False))
     groups = np.arange(len(rows)) // 8
-    grouped = difference(ht.fit(TWO_TOOLS, rows, names=names, cluster=groups), EFFECT, recipe, robust=True)
+    grouped = there(difference(ht.fit(TWO_TOOLS, rows, names=names, cluster=groups), EFFECT, recipe, robust=True))
     assert grouped.error == pytest.approx(weighed_down(TWO_TOOLS, rows, groups) * np.sqrt(20 / 19), rel=0.005)
     best = fitted.patterns.unrestricted.moments
-    assert found.formula == pytest.approx(ht.solve(recipe, best.cov, best.names))
-    assert plain.error == pytest.approx(found.error, rel=0.25)
-    whole = difference(ht.fit(TWO_TOOLS, np.asarray(rows_of(TWO_TOOLS, 160)), names=names), EFFECT, recipe)
-    assert plain.error > 1.05 * whole.error
+    assert there(found).formula == pytest.approx(ht.solve(recipe, best.cov, best.names))
+    assert there(plain).error == pytest.approx(there(found).error, rel=0.25)
+    whole = there(difference(ht.fit(TWO_TOOLS, np.asarray(rows_of(TWO_TOOLS, 160)), names=names), EFFECT, recipe))
+    assert there(plain).error > 1.05 * whole.error
 
 
 def test_forms_about_different_variables_covary() -> None:
@@ -191,8 +192,8 @@ def test_formulas_that_are_far_off_by_chance_are_no_contradiction(
     graph = drawn(seed)
     fitted = ht.fit(graph, random_model(graph, random_state=seed).sample(300, random_state=1000 * seed + sample))
     answer = fitted.effect(cause, effect, interval="delta")
-    found = difference(fitted, TotalEffect(cause, effect), answer.verdict.recipe)
-    assert abs(found.formula - found.model) > 6.0 * answer.se
+    found = there(difference(fitted, TotalEffect(cause, effect), there(answer.verdict).recipe))
+    assert abs(found.formula - found.model) > 6.0 * se_of(answer)
     assert found.note is None
     assert not any("contradict" in warning for warning in answer.warnings)
 
@@ -229,7 +230,7 @@ def test_the_warning_comes_with_the_answer() -> None:
         ("formula differs", "doubt"),
         ("formula beside LIML", "aside"),
     ]
-    facts = disagreement(fitted, DirectEffect("x", "y"), recipe_of(believed, DirectEffect("x", "y"))).facts
+    facts = there(disagreement(fitted, DirectEffect("x", "y"), recipe_of(believed, DirectEffect("x", "y")))).facts
     assert 0.0 < facts["p"] < 0.001
     assert facts["model"] == fitted.effect("x", "y").value
 

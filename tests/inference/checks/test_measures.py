@@ -44,7 +44,7 @@ SAME = {
 @pytest.mark.parametrize(
     "name", ["s03_admg_bowfree", "s05_frontdoor_saturated", "s14_kerchoff_recursive", "s17_mediation_simple"]
 )
-def test_measures_equal_lavaan(name):
+def test_measures_equal_lavaan(name: str) -> None:
     case = load(name)
     found = measures(fit(case["graph"], moments_of(case))).to_dict()
     for ours, theirs in SAME.items():
@@ -54,15 +54,15 @@ def test_measures_equal_lavaan(name):
             assert found[ours] == pytest.approx(expected, abs=1e-4), ours
 
 
-def test_degrees_of_freedom_count_the_rank_not_the_parameters():
+def test_degrees_of_freedom_count_the_rank_not_the_parameters() -> None:
     """A bow adds two parameters and no information beyond one covariance: saturated, not negative."""
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], omega={("x", "y"): 0.3})
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], omega={("x", "y"): 0.3})
     found = measures(fit(model.graph, Moments(model.names, 100, model.mean, model.cov)))
     assert found.df == 0
     assert found.chi2 == pytest.approx(0, abs=1e-6)
 
 
-def test_statistic_of_a_true_model_has_its_degrees_of_freedom_on_average():
+def test_statistic_of_a_true_model_has_its_degrees_of_freedom_on_average() -> None:
     """Verma's graph has one constraint that is no independence."""
     graph = Graph([("a", "b"), ("b", "c"), ("c", "d")], [("b", "d")])
     T = np.diag([0.8, 0.7, 0.6], 1)
@@ -78,8 +78,8 @@ def test_statistic_of_a_true_model_has_its_degrees_of_freedom_on_average():
     assert np.mean(values) == pytest.approx(df, abs=4 * np.sqrt(2 * df / 300))
 
 
-def test_fixed_intercepts_are_tested_too():
-    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0, 0]], mu=[1.0, 2.0])
+def test_fixed_intercepts_are_tested_too() -> None:
+    model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], mu=[1.0, 2.0])
     data = Moments(model.names, 200, model.mean, model.cov)
     right = measures(fit(model.graph, data, intercepts={"y": 2.0}))
     assert right.df == 1
@@ -87,7 +87,7 @@ def test_fixed_intercepts_are_tested_too():
     assert measures(fit(model.graph, data, intercepts={"y": 1.5})).chi2 > 10
 
 
-def test_residuals_are_averaged_over_what_there_is():
+def test_residuals_are_averaged_over_what_there_is() -> None:
     """lavaan's two: with the means among the residuals, and without; a covariance alone has no means to count."""
     expected = json.loads((CASES.parent / "checks.json").read_text())["srmr"]
     rows = pd.read_csv(CASES / "s03_admg_bowfree.csv")
@@ -103,7 +103,7 @@ def test_residuals_are_averaged_over_what_there_is():
 
 
 @pytest.mark.parametrize("n", [4, 5, 6, 20])
-def test_degrees_of_freedom_do_not_depend_on_the_number_of_rows(n):
+def test_degrees_of_freedom_do_not_depend_on_the_number_of_rows(n: int) -> None:
     """With few rows estimates run far, and the information at them looks singular."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def test_degrees_of_freedom_do_not_depend_on_the_number_of_rows(n):
         assert found["pvalue"] is None
 
 
-def test_an_instrument_without_strength_has_no_degree_of_freedom_either():
+def test_an_instrument_without_strength_has_no_degree_of_freedom_either() -> None:
     """Exactly uncorrelated with what it should move: the information is singular there, the model is not."""
     cov = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 2.0]])
     assert measures(fit(ht.graph("z -> x -> y; x <-> y"), Moments(("z", "x", "y"), 500, np.zeros(3), cov))).df == 0
@@ -122,7 +122,9 @@ def test_an_instrument_without_strength_has_no_degree_of_freedom_either():
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), latents=st.integers(0, 2), held=st.booleans(), label=st.booleans())
-def test_told_parameters_are_the_rank_of_the_derivatives_at_a_random_point(seed, latents, held, label):
+def test_told_parameters_are_the_rank_of_the_derivatives_at_a_random_point(
+    seed: int, latents: int, held: bool, label: bool
+) -> None:
     graph = random_graph(6, n_edges=7, n_bidirected=3, n_latents=latents, latent_children=(2, 4), random_state=seed)
     if label:
         keys = [f"{u} -> {v}" for u, v in graph.directed[:2]]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
 from halftrek.data import Moments
-from halftrek.estimation import Fit, fit
+from halftrek.estimation import Fitted, fit
+from halftrek.estimation.options import Intercepts
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.modification import modifications
 from halftrek.inference.tables.parameters import undetermined_parameters
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.test_reference import load, moments_of
+from tests.narrow import some
 
 # lavaan 0.6-14, modindices(): mi, epc, sepc.all; PoliticalDemocracy (n = 75), fixed.x = FALSE, meanstructure.
 BOW_FREE = {
@@ -70,26 +73,28 @@ FACTOR = {
 HOLZINGER = Moments(
     tuple(f"x{k}" for k in range(1, 7)),
     301,
-    [4.93576965638, 6.08803986711, 2.25041528239, 3.06090808684, 4.34053156146, 2.18557190176],
-    [
-        [1.358369845513, 0.407371330153, 0.579899322344, 0.504834996175, 0.440615537379, 0.454808130646],
-        [0.407371330153, 1.381783865520, 0.451063936932, 0.208923370336, 0.211091075154, 0.247544571332],
-        [0.579899322344, 0.451063936932, 1.274864860763, 0.208169612912, 0.112296290880, 0.244108981523],
-        [0.504834996175, 0.208923370336, 0.208169612912, 1.350664507858, 1.097752781573, 0.895515709399],
-        [0.440615537379, 0.211091075154, 0.112296290880, 1.097752781573, 1.659785763954, 1.014524042116],
-        [0.454808130646, 0.247544571332, 0.244108981523, 0.895515709399, 1.014524042116, 1.196358378026],
-    ],
+    np.array([4.93576965638, 6.08803986711, 2.25041528239, 3.06090808684, 4.34053156146, 2.18557190176]),
+    np.array(
+        [
+            [1.358369845513, 0.407371330153, 0.579899322344, 0.504834996175, 0.440615537379, 0.454808130646],
+            [0.407371330153, 1.381783865520, 0.451063936932, 0.208923370336, 0.211091075154, 0.247544571332],
+            [0.579899322344, 0.451063936932, 1.274864860763, 0.208169612912, 0.112296290880, 0.244108981523],
+            [0.504834996175, 0.208923370336, 0.208169612912, 1.350664507858, 1.097752781573, 0.895515709399],
+            [0.440615537379, 0.211091075154, 0.112296290880, 1.097752781573, 1.659785763954, 1.014524042116],
+            [0.454808130646, 0.247544571332, 0.244108981523, 0.895515709399, 1.014524042116, 1.196358378026],
+        ]
+    ),
 )
 CHAIN_GRAPH = Graph([("x1", "y1"), ("y1", "y2"), ("y2", "y5"), ("y5", "y6")], [("y1", "y6")])
 FACTOR_GRAPH = Graph([("x4", "x6"), ("x1", "x6")], latents={"f": ("x1", "x2", "x3", "x4", "x5")})
 
 
-def political(graph: Graph | None = None) -> Fit:
+def political(graph: Graph | None = None) -> Fitted:
     case = load("s03_admg_bowfree")
     return fit(case["graph"] if graph is None else graph, moments_of(case))
 
 
-def by_edge(found: Fit) -> dict[str, tuple[float, float, float]]:
+def by_edge(found: Fitted) -> dict[str, tuple[float, float, float]]:
     rows = {row.edge: (row.mi, row.epc, row.std) for row in modifications(found)}
     return rows | {" <-> ".join(reversed(e.split(" <-> "))): r for e, r in rows.items() if "<->" in e}
 
@@ -103,22 +108,22 @@ def by_edge(found: Fit) -> dict[str, tuple[float, float, float]]:
     ],
     ids=["bow-free", "chain", "factor"],
 )
-def test_equals_lavaan(found, expected, complete):
+def test_equals_lavaan(found: Fitted, expected: dict[str, Any], complete: bool) -> None:
     """lavaan's cyclic ones are left out here; of a factor's children lavaan does not list every arrow."""
     ours = by_edge(found)
-    for edge, numbers in expected.items():
+    for edge, numbers in some(expected.items()):
         assert ours[edge] == pytest.approx(numbers, rel=1e-3, abs=1e-4), edge
     if complete:
         assert {frozenset(e.split()) for e in ours} == {frozenset(e.split()) for e in expected}
 
 
-def test_largest_first_and_nothing_that_is_there_already():
+def test_largest_first_and_nothing_that_is_there_already() -> None:
     rows = modifications(political())
     assert all(a.mi >= b.mi * (1 - 1e-6) for a, b in pairwise(rows))  # ties are equal but for rounding
     assert {r.edge for r in rows}.isdisjoint({"x1 -> y1", "y1 <-> y2", "y5 -> y1", "y6 -> y2"})
 
 
-def dense(found: Fit, larger: Graph, edge: tuple[str, str, str]) -> tuple[float, float, float]:
+def dense(found: Fitted, larger: Graph, edge: tuple[str, str, str]) -> tuple[float, float, float]:
     """The oracle: derivatives of the larger model's covariance, whole information matrix, no splitting."""
     names = found.model.names
     space = make_space(larger, names, found.options)
@@ -147,27 +152,29 @@ def dense(found: Fit, larger: Graph, edge: tuple[str, str, str]) -> tuple[float,
 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), held=st.booleans())
-def test_equals_the_information_of_the_larger_model(seed, held):
+def test_equals_the_information_of_the_larger_model(seed: int, held: bool) -> None:
     graph = random_graph(5, n_edges=5, n_bidirected=2, random_state=seed)
     model = random_model(graph, random_state=seed)
     rows = np.asarray(model.sample(200, random_state=seed))
-    intercepts = {graph.observed[-1]: 0.1} if held else "free"
+    intercepts: Intercepts = {graph.observed[-1]: 0.1} if held else "free"
     found = fit(graph, Moments(model.names, 200, rows.mean(axis=0), np.cov(rows.T, ddof=0)), intercepts=intercepts)
-    if not found.converged:
-        return
+    assume(found.converged)
     ours = {row.edge: (row.mi, row.epc) for row in modifications(found)}
+    looked: list[bool] = []
     for i, u in enumerate(graph.observed):
         for v in graph.observed:
             if v != u and (u, v) not in graph.directed and v not in graph.ancestors(u):
                 larger = Graph([*graph.directed, (u, v)], graph.bidirected, observed=graph.observed)
-                check(found, larger, (u, "->", v), ours)
+                looked.append(check(found, larger, (u, "->", v), ours))
         for v in graph.observed[i + 1 :]:
             if v not in graph.siblings(u):
                 larger = Graph(graph.directed, [*graph.bidirected, (u, v)], observed=graph.observed)
-                check(found, larger, (u, "<->", v), ours)
+                looked.append(check(found, larger, (u, "<->", v), ours))
+    assert any(looked)
 
 
-def check(found, larger, edge, ours):
+def check(found: Fitted, larger: Graph, edge: tuple[str, str, str], ours: dict[str, tuple[float, float]]) -> bool:
+    """Compares where the information of the larger model says which is right, and tells whether it does."""
     share, *expected = dense(found, larger, edge)
     name = " ".join(edge)
     if share > 1e-5:
@@ -181,9 +188,10 @@ def check(found, larger, edge, ours):
             assert epc == pytest.approx(expected[1], rel=1e-4, abs=1e-6)
     elif share < 1e-9:  # in between the information is so small that either is right
         assert name not in ours
+    return share > 1e-5 or share < 1e-9
 
 
-def test_index_is_the_fall_of_chi_square_near_the_null():
+def test_index_is_the_fall_of_chi_square_near_the_null() -> None:
     truth = Graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")], [("b", "d")])
     graph = Graph([("a", "b"), ("b", "c"), ("c", "d")], [("b", "d")])
     model = random_model(truth, random_state=3)
@@ -201,7 +209,7 @@ def test_index_is_the_fall_of_chi_square_near_the_null():
     assert row.epc == pytest.approx(float(large.model.T[0, 3]), rel=0.05)
 
 
-def test_an_unidentified_corner_does_not_spoil_the_rest():
+def test_an_unidentified_corner_does_not_spoil_the_rest() -> None:
     """A bow that data cannot resolve: edges elsewhere keep their index, edges that add nothing are left out."""
     graph = Graph([("a", "b"), ("x", "y")], [("a", "b")])
     model = random_model(graph, random_state=1)
@@ -213,7 +221,7 @@ def test_an_unidentified_corner_does_not_spoil_the_rest():
     assert edges["a -> x"].mi == pytest.approx(next(r.mi for r in modifications(alone) if r.edge == "a -> x"))
 
 
-def test_every_missing_edge_of_thirty_variables():
+def test_every_missing_edge_of_thirty_variables() -> None:
     graph = random_graph(30, n_edges=60, n_bidirected=15, random_state=4)
     model = random_model(graph, random_state=4)
     found = fit(graph, Moments(model.names, 1000, model.mean, model.cov))
@@ -221,7 +229,7 @@ def test_every_missing_edge_of_thirty_variables():
     assert len(rows) > 500
 
 
-def test_the_change_of_an_edge_that_data_would_not_tell_is_not_given():
+def test_the_change_of_an_edge_that_data_would_not_tell_is_not_given() -> None:
     graph = ht.graph("latent U; observed a, b, c, d; b -> d; b -> a; d -> a; U -> {b, c, d}")
     rows = random_model(graph, random_state=3).sample(2000, random_state=1)
     (row,) = [r for r in modifications(fit(graph, ht.moments(rows))) if r.edge == "a <-> b"]

@@ -10,7 +10,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.errors import InputError
-from halftrek.estimation import BatchFit
+from halftrek.estimation import BatchFit, fit_batch
 from halftrek.inference.draws import bootstrap, resample
 from halftrek.inference.draws.bootstrap import acceleration, replicates_of
 from halftrek.inference.draws.replicates import values_of
@@ -18,6 +18,7 @@ from halftrek.inference.draws.resample import draw_model, draw_rows
 from halftrek.models import Gaussian
 from halftrek.queries import evaluate
 from halftrek.syntax import parse_question
+from tests.narrow import interval_of, normal, se_of, some, there
 
 NAPKIN = "a -> b -> c -> d; a <-> c; a <-> d"
 
@@ -41,7 +42,7 @@ HEAVY = ht.fit(NAPKIN, rows(3000, 4, heavy=True))
 # -- draws ---------------------------------------------------------------------------------------
 
 
-def test_moments_of_drawn_rows_are_those_of_the_rows_drawn():
+def test_moments_of_drawn_rows_are_those_of_the_rows_drawn() -> None:
     drawn = draw_rows(FIT, 5, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     rng.binomial(np.full(5, 500), 1.0)  # all draws fall into the only chunk
@@ -57,14 +58,14 @@ def spread_of_means(found: Any, replicates: int = 2000) -> tuple[np.ndarray, np.
     return drawn.n, np.cov(drawn.mean.T)
 
 
-def test_chunks_do_not_change_the_distribution(monkeypatch):
+def test_chunks_do_not_change_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resample, "NUMBERS", 15 * 70)
     n, spread = spread_of_means(FIT)
     assert (n == 500).all()
     np.testing.assert_allclose(spread, FIT.moments.cov / 500, rtol=0.15)
 
 
-def test_weights_are_numbers_of_rows():
+def test_weights_are_numbers_of_rows() -> None:
     weights = np.random.default_rng(0).integers(0, 4, len(DATA))
     found = ht.fit(NAPKIN, DATA, weights=weights)
     n, spread = spread_of_means(found)
@@ -72,7 +73,7 @@ def test_weights_are_numbers_of_rows():
     np.testing.assert_allclose(spread, found.moments.cov / weights.sum(), rtol=0.15)
 
 
-def test_clusters_are_drawn_whole():
+def test_clusters_are_drawn_whole() -> None:
     sizes = np.arange(1, 32)
     labels = np.repeat([f"g{k}" for k in sizes], sizes)
     data = DATA[: len(labels)] + np.random.default_rng(2).normal(size=(31, 1)).repeat(sizes, axis=0)
@@ -87,7 +88,7 @@ def test_clusters_are_drawn_whole():
     assert np.trace(spread) > 3 * np.trace(found.moments.cov) / len(data)
 
 
-def test_data_sets_of_the_model_are_normal():
+def test_data_sets_of_the_model_are_normal() -> None:
     drawn = draw_model(FIT, 4000, np.random.default_rng(0))
     n, cov = FIT.n, FIT.model.cov
     np.testing.assert_allclose(drawn.mean.mean(axis=0), FIT.model.mean, atol=0.01)
@@ -131,11 +132,11 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_answers_of_replicates_are_those_of_their_models(question):
+def test_answers_of_replicates_are_those_of_their_models(question: str) -> None:
     batch = replicates_of(FIT, "parametric", 20, 0).batch
     query = parse_question(question)
     values, variances = values_of(batch, query)
-    for i, model in enumerate(batch):
+    for i, model in some(enumerate(batch)):
         result = evaluate(query, model)
         if isinstance(result, Gaussian):
             np.testing.assert_allclose(values[i], result.mean, rtol=1e-9)
@@ -144,8 +145,8 @@ def test_answers_of_replicates_are_those_of_their_models(question):
             assert values[i] == pytest.approx([result], rel=1e-9)
 
 
-def test_replicates_keep_what_the_fit_holds():
-    held = {"coefficients": {"a -> b": "k", "c -> d": "k", "b -> c": 0.8}, "noise": {"b": 1.0}}
+def test_replicates_keep_what_the_fit_holds() -> None:
+    held: dict[str, Any] = {"coefficients": {"a -> b": "k", "c -> d": "k", "b -> c": 0.8}, "noise": {"b": 1.0}}
     found = ht.fit(NAPKIN, DATA, intercepts={"d": 0.0}, **held)
     batch = replicates_of(found, "bootstrap", 40, 0).batch
     np.testing.assert_allclose(batch.T[:, 0, 1], batch.T[:, 2, 3], rtol=1e-9)
@@ -158,11 +159,11 @@ def test_replicates_keep_what_the_fit_holds():
 # -- intervals -----------------------------------------------------------------------------------
 
 
-def test_errors_agree_with_the_delta_method_on_normal_data():
+def test_errors_agree_with_the_delta_method_on_normal_data() -> None:
     for question in ("c ~> d", "P(d | do(c=1))"):
-        delta = FIT.query(question).estimate
+        delta = there(FIT.query(question).estimate)
         for kind in ("bootstrap", "parametric"):
-            drawn = FIT.query(question, interval=kind, replicates=2000).estimate
+            drawn = there(FIT.query(question, interval=kind, replicates=2000).estimate)
             np.testing.assert_allclose(drawn.errors, delta.errors, rtol=0.12)
             np.testing.assert_allclose(drawn.variance_errors, delta.variance_errors, rtol=0.12)
             np.testing.assert_allclose(drawn.intervals, delta.intervals, atol=0.25 * delta.errors[0])
@@ -170,16 +171,16 @@ def test_errors_agree_with_the_delta_method_on_normal_data():
             assert drawn.notes == ()
 
 
-def test_sandwich_agrees_with_the_bootstrap_on_heavy_tails_and_the_delta_method_does_not():
+def test_sandwich_agrees_with_the_bootstrap_on_heavy_tails_and_the_delta_method_does_not() -> None:
     question = "P(d | do(c=1))"
-    robust = HEAVY.query(question, interval="robust").estimate
-    drawn = HEAVY.query(question, interval="bootstrap", replicates=2000).estimate
+    robust = there(HEAVY.query(question, interval="robust").estimate)
+    drawn = there(HEAVY.query(question, interval="bootstrap", replicates=2000).estimate)
     np.testing.assert_allclose(robust.errors, drawn.errors, rtol=0.1)
     np.testing.assert_allclose(robust.variance_errors, drawn.variance_errors, rtol=0.12)
-    assert robust.variance_errors[0] > 1.3 * HEAVY.query(question).estimate.variance_errors[0]
+    assert robust.variance_errors[0] > 1.3 * there(HEAVY.query(question).estimate).variance_errors[0]
 
 
-def test_parameters_have_the_errors_of_their_replicates():
+def test_parameters_have_the_errors_of_their_replicates() -> None:
     factor = ht.fit("latent F; F -> {a, b, c, d}", DATA)
     for found in (FIT, factor):
         batch = replicates_of(found, "bootstrap", 500, 3).batch
@@ -194,15 +195,15 @@ def test_parameters_have_the_errors_of_their_replicates():
         assert first.ci_low == pytest.approx(np.quantile(batch.mu[:, 0], 0.05))
 
 
-def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula():
+def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula() -> None:
     from scipy.stats import norm
 
     query = parse_question("P(d | do(c=1))")
     values, variances = values_of(replicates_of(HEAVY, "bootstrap", 2000, 0).batch, query)
-    plain = HEAVY.query(query, interval="bootstrap", replicates=2000, level=0.9).estimate
+    plain = there(HEAVY.query(query, interval="bootstrap", replicates=2000, level=0.9).estimate)
     np.testing.assert_allclose(plain.intervals[0], np.quantile(values[:, 0], [0.05, 0.95]))
     np.testing.assert_allclose(plain.variance_intervals[0], np.quantile(variances[:, 0], [0.05, 0.95]))
-    bca = HEAVY.query(query, interval="bootstrap", replicates=2000, level=0.9, ends="bca").estimate
+    bca = there(HEAVY.query(query, interval="bootstrap", replicates=2000, level=0.9, ends="bca").estimate)
     bias = norm.ppf((variances[:, 0] < plain.variances[0]).mean())
     speed = acceleration(HEAVY, query, "bootstrap")[1]
     ends = [bias + (bias + z) / (1 - speed * (bias + z)) for z in norm.ppf([0.05, 0.95])]
@@ -211,13 +212,13 @@ def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula():
     assert (bca.variance_intervals > plain.variance_intervals).all()  # a variance is skewed to the right
 
 
-def test_acceleration_is_that_of_the_jackknife():
+def test_acceleration_is_that_of_the_jackknife() -> None:
     data = rows(120, 9, heavy=True)
     found = ht.fit(NAPKIN, data)
     query = parse_question("P(d | do(c=1))")
     left_out = []
     for i in range(len(data)):
-        result = evaluate(query, ht.fit(NAPKIN, data.drop(index=i)).model)
+        result = normal(evaluate(query, ht.fit(NAPKIN, data.drop(index=i)).model))
         left_out.append([*result.mean, *result.variance])
     gap = np.mean(left_out, axis=0) - np.array(left_out)
     expected = (gap**3).sum(axis=0) / (6 * (gap**2).sum(axis=0) ** 1.5)
@@ -231,7 +232,7 @@ def test_acceleration_is_that_of_the_jackknife():
     )
 
 
-def test_the_same_state_gives_the_same_bits_and_is_not_drawn_twice(monkeypatch):
+def test_the_same_state_gives_the_same_bits_and_is_not_drawn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     first = ht.fit(NAPKIN, DATA).query("c ~> d", interval="bootstrap", replicates=50, random_state=7)
     fresh = ht.fit(NAPKIN, DATA)
     again = fresh.query("c ~> d", interval="bootstrap", replicates=50, random_state=7)
@@ -244,11 +245,11 @@ def test_the_same_state_gives_the_same_bits_and_is_not_drawn_twice(monkeypatch):
 
     monkeypatch.setattr(bootstrap, "draw_rows", never)
     assert fresh.query("c ~> d", interval="bootstrap", replicates=50, random_state=7).interval == first.interval
-    assert fresh.query("a ~> d", interval="bootstrap", replicates=50, random_state=8).se > 0
+    assert se_of(fresh.query("a ~> d", interval="bootstrap", replicates=50, random_state=8)) > 0
 
 
-def test_failed_replicates_are_counted(monkeypatch):
-    whole = bootstrap.fit_batch
+def test_failed_replicates_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fit_batch
 
     def some_fail(*args: Any, **options: Any) -> BatchFit:
         found = whole(*args, **options)
@@ -263,15 +264,15 @@ def test_failed_replicates_are_counted(monkeypatch):
     assert answer.warnings[-1:] == (
         "5 of 100 parametric replicates had no maximum of the likelihood and were left out",
     )
-    assert np.isfinite(answer.se)
+    assert np.isfinite(se_of(answer))
     few = found.query("c ~> d", interval="parametric", replicates=20)
     assert 'do not trust this interval, use fit.query(..., interval="profile")' in few.warnings[0]
     none = found.query("c ~> d", interval="parametric", replicates=5)
-    assert np.isnan(none.se)
-    assert np.isnan(none.interval).all()
+    assert np.isnan(se_of(none))
+    assert np.isnan(interval_of(none)).all()
 
 
-def test_moments_are_enough_for_the_parametric_bootstrap():
+def test_moments_are_enough_for_the_parametric_bootstrap() -> None:
     found = ht.fit(NAPKIN, cov=FIT.moments.cov, n=500)
     assert found.query("c ~> d", interval="parametric").se == pytest.approx(FIT.query("c ~> d").se, rel=0.15)
     with pytest.raises(InputError, match='interval="bootstrap" needs the rows'):
@@ -281,7 +282,7 @@ def test_moments_are_enough_for_the_parametric_bootstrap():
         literal.query("a ~> b", interval="parametric")
 
 
-def test_an_unidentified_corner_beside_it_does_not_matter():
+def test_an_unidentified_corner_beside_it_does_not_matter() -> None:
     rng = np.random.default_rng(4)
     beside = ht.fit(NAPKIN + "; e -> f; e <-> f", DATA.assign(e=rng.normal(size=500), f=rng.normal(size=500)))
     one = beside.query("c ~> d", interval="bootstrap", replicates=400)
@@ -291,7 +292,7 @@ def test_an_unidentified_corner_beside_it_does_not_matter():
         beside.query("e ~> f", interval="bootstrap")
 
 
-def test_progress_is_told():
+def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     found = ht.fit(NAPKIN, DATA)
     replicates_of(found, "bootstrap", 30, 0, lambda done, total: told.append((done, total)))

@@ -7,16 +7,19 @@ import pytest
 
 import halftrek as ht
 from halftrek.data import read_patterns
+from halftrek.data.missing.patterns import Patterns
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.draws import missing_draws as holed_draws
-from halftrek.inference.draws.bootstrap import acceleration, replicates_of
+from halftrek.inference.draws.bootstrap import Kind, acceleration, replicates_of
 from halftrek.inference.draws.missing_draws import draw_patterns
 from halftrek.inference.information.incomplete import row_scores
 from halftrek.queries.gradients import linearize
+from halftrek.results.fit import Fit
 from halftrek.results.inputs import read_question
+from tests.narrow import interval_of, se_of, some, there
 
 GRAPH = "x -> m -> y; m <-> y; x -> z; U -> {m, z}; latent U"
 
@@ -40,11 +43,11 @@ def fitted() -> ht.Fit:
 
 @pytest.mark.parametrize("kind", ["bootstrap", "parametric"])
 @pytest.mark.parametrize("graph", ["x -> m -> y; m <-> y; x -> z", "x -> {m, z}; m -> y; latent U; U -> {m, z}"])
-def test_replicates_are_at_their_own_maximum(kind, graph) -> None:
+def test_replicates_are_at_their_own_maximum(kind: Kind, graph: str) -> None:
     """Warm or cold, with hidden causes of two or without: the same likelihood and the same coefficients."""
     found = ht.fit(graph, table(300))
     plan = make_plan(found.graph, found.model.names, found.options)
-    for patterns in draw_patterns(found, kind, 4, 3):
+    for patterns in some(draw_patterns(found, kind, 4, 3)):
         again = refit_incomplete(found.graph, plan, patterns, found.options, found.model)
         cold = fit_model(found.graph, patterns)
         assert again is not None
@@ -53,17 +56,19 @@ def test_replicates_are_at_their_own_maximum(kind, graph) -> None:
         np.testing.assert_allclose(again[0].cov, cold.model.cov, rtol=1e-4, atol=1e-5)
 
 
-def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted) -> None:
+def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted: ht.Fit) -> None:
     for kind, other in (("bootstrap", "robust"), ("parametric", "delta")):
         drawn = fitted.effect("m", "y", interval=kind, replicates=300, random_state=1)
         assert drawn.se == pytest.approx(fitted.effect("m", "y", interval=other).se, rel=0.12)
-        assert drawn.interval[0] < drawn.value < drawn.interval[1]
+        assert interval_of(drawn)[0] < drawn.value < interval_of(drawn)[1]
         bca = fitted.effect("m", "y", interval=kind, replicates=300, random_state=1, ends="bca")
-        assert bca.interval == pytest.approx(drawn.interval, abs=0.5 * drawn.se)
+        assert bca.interval == pytest.approx(drawn.interval, abs=0.5 * se_of(drawn))
         assert bca.interval != drawn.interval
 
 
-def test_the_same_seed_gives_the_same_bits_and_progress_is_told(fitted, monkeypatch) -> None:
+def test_the_same_seed_gives_the_same_bits_and_progress_is_told(
+    fitted: ht.Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[tuple[int, int]] = []
     first = replicates_of(fitted, "bootstrap", 7, 5, lambda done, total: told.append((done, total)))
     assert told[-1] == (7, 7)
@@ -86,6 +91,8 @@ def test_a_replicate_has_the_moments_of_its_rows() -> None:
     drawn = rows[rng.integers(0, len(rows), size=len(rows), dtype=np.int32)]
     oracle = read_patterns(drawn[:, [0, 1, 2, 3]], ("x", "m", "y", "z"))
     mine = {o.tobytes(): k for k, o in enumerate(patterns.observed)}
+    assert isinstance(oracle, Patterns)
+    assert isinstance(patterns, Patterns)
     assert len(oracle) == len(patterns)
     for k, observed in enumerate(oracle.observed):
         j = mine[observed.tobytes()]
@@ -103,7 +110,7 @@ def test_clusters_are_drawn_whole() -> None:
     drawn = found.query("P(y | do(x=1))", interval="bootstrap", replicates=300)
     plain = ht.fit("x -> m -> y", rows).query("P(y | do(x=1))", interval="robust")
     robust = found.query("P(y | do(x=1))", interval="robust")
-    assert robust.se > 1.3 * plain.se
+    assert se_of(robust) > 1.3 * se_of(plain)
     assert drawn.se == pytest.approx(robust.se, rel=0.12)
     sizes = {p.total for p in draw_patterns(found, "bootstrap", 5, 0)}
     assert len(sizes) > 1
@@ -120,7 +127,7 @@ def test_weights_count_rows() -> None:
     assert drawn.se == pytest.approx(many.effect("x", "y", interval="robust").se, rel=0.15)
 
 
-def test_parameters_and_effects_have_drawn_errors(fitted) -> None:
+def test_parameters_and_effects_have_drawn_errors(fitted: ht.Fit) -> None:
     plain = fitted.params(interval="robust")
     drawn = fitted.params(interval="bootstrap", replicates=300, random_state=1)
     assert list(drawn["lhs"]) == list(plain["lhs"])
@@ -129,7 +136,7 @@ def test_parameters_and_effects_have_drawn_errors(fitted) -> None:
     assert np.isfinite(np.asarray(table_of_effects["se"], dtype=float)).all()
 
 
-def test_acceleration_of_normal_rows_is_that_of_many_rows(fitted) -> None:
+def test_acceleration_of_normal_rows_is_that_of_many_rows(fitted: ht.Fit) -> None:
     """The closed form against the skewness of scores over rows drawn from the fitted model with its holes."""
     query = read_question("P(y | do(x=1))")
     closed = acceleration(fitted, query, "parametric")
@@ -137,7 +144,7 @@ def test_acceleration_of_normal_rows_is_that_of_many_rows(fitted) -> None:
     scores = row_scores(fitted, (*found.values, *found.variances))
     rng = np.random.default_rng(0)
     second = third = np.zeros(2)
-    for observed, n in zip(fitted.patterns.observed, fitted.patterns.n, strict=True):
+    for observed, n in zip(there(fitted.patterns).observed, there(fitted.patterns).n, strict=True):
         rows = rng.multivariate_normal(fitted.model.mean, fitted.model.cov, size=40_000)
         rows[:, ~observed] = np.nan
         values = scores.values(rows - fitted.moments.mean, fitted.moments.cov)
@@ -161,7 +168,7 @@ def test_rows_must_be_there_and_the_same() -> None:
     rows["y"][np.flatnonzero(~np.isnan(rows["y"]))[0]] += 5.0
     with pytest.raises(DataError, match="no longer those"):
         found.effect("x", "y", interval="bootstrap", replicates=5)
-    from_patterns = fit_model(found.graph, found.patterns)
+    from_patterns = Fit.of(fit_model(found.graph, there(found.patterns)))
     with pytest.raises(InputError, match="needs the rows"):
         from_patterns.effect("x", "y", interval="bootstrap", replicates=5)
-    assert from_patterns.effect("x", "y", interval="parametric", replicates=5).se > 0.0
+    assert se_of(from_patterns.effect("x", "y", interval="parametric", replicates=5)) > 0.0

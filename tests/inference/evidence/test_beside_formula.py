@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ from halftrek.cli import main
 from halftrek.inference.evidence.beside_formula import formula_notes, liml_instruments, tasks_of
 from halftrek.queries import DirectEffect
 from halftrek.simulation import random_model
+from tests.narrow import number, there, value_of
 
 TWO = "z1 -> x; z2 -> x; x -> y; x <-> y"
 EDGE = DirectEffect("x", "y")
 
 
-def fitted(text: str, n: int = 400, **options: object) -> ht.Fit:
+def fitted(text: str, n: int = 400, **options: Any) -> ht.Fit:
     graph = ht.graph(text)
     return ht.fit(graph, random_model(graph, random_state=2).sample(n, random_state=3), **options)
 
@@ -91,7 +93,7 @@ def test_a_fixed_or_missing_number_is_no_liml() -> None:
 def test_the_sentence_says_what_the_formula_alone_gives() -> None:
     found = fitted(TWO)
     answer = found.effect("x", "y")
-    alone = ht.solve(answer.verdict.recipe, found.moments.cov, found.moments.names)
+    alone = number(ht.solve(there(there(answer.verdict).recipe), found.moments.cov, found.moments.names))
     why, chance = answer.notes
     assert (why.code, chance.code) == ("formula beside LIML", "formula by chance")
     assert why.facts["formula"] == pytest.approx(alone)
@@ -100,7 +102,7 @@ def test_the_sentence_says_what_the_formula_alone_gives() -> None:
         f"Besides: the formula alone, which uses z1 of the instruments, gives {alone:.4g} on these data. The estimate "
         f"is the maximum of the likelihood, which is LIML with all instruments of the equation of y: z1 and z2." in text
     )
-    assert f"differ by chance alone: here by {abs(alone - answer.value):.2g}, and the standard error" in text
+    assert f"differ by chance alone: here by {abs(alone - value_of(answer)):.2g}, and the standard error" in text
     assert not answer.warnings  # it speaks against nothing
     assert "formula alone" not in str(answer)
 
@@ -126,7 +128,7 @@ def test_one_number_needs_no_sentence() -> None:
     for text, question in [("z -> x -> y; x <-> y", "x ~> y"), ("x -> y", "x -> y"), ("x -> m -> y", "x -> m -> y")]:
         found = fitted(text)
         answer = found.query(question)
-        assert formula_notes(found, answer.query, answer.verdict.recipe) == ()
+        assert formula_notes(found, answer.query, there(answer.verdict).recipe) == ()
         assert answer.notes == ()
 
 
@@ -157,7 +159,9 @@ def test_an_observational_question_says_that_the_model_answers() -> None:
 def test_every_front_shows_the_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = fitted(TWO)
     data = tmp_path / "rows.csv"
-    np.savetxt(data, np.asarray(found.rows.source), delimiter=",", header=",".join(found.graph.observed), comments="")
+    np.savetxt(
+        data, np.asarray(there(found.rows).source), delimiter=",", header=",".join(found.graph.observed), comments=""
+    )
     assert main(["effect", TWO, str(data), "x", "y"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "note the formula alone, which uses z1 of the instruments, gives" in printed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import pytest
 import halftrek as ht
 from halftrek.cli import main
 from halftrek.inference.evidence.seen import seen_moments
+from halftrek.inference.how import Interval
 from halftrek.simulation import random_model
+from tests.narrow import interval_of, se_of, there, value_of
 
 GRAPH = ht.graph("c -> x; x -> m; m -> y; c -> y; x <-> m")
 
@@ -40,48 +43,50 @@ def columns(rows: np.ndarray, *names: str) -> list[np.ndarray]:
     return [rows[:, GRAPH.observed.index(v)] for v in names]
 
 
-def fit(rows: np.ndarray, **options: object) -> ht.Fit:
+def fit(rows: np.ndarray, **options: Any) -> ht.Fit:
     return ht.fit(GRAPH, rows, names=GRAPH.observed, **options)
 
 
 def test_the_crude_effect_is_the_plain_regression(rows: np.ndarray) -> None:
     slope, error, robust = least_squares(*columns(rows, "x", "y"))
     answer = fit(rows).effect("x", "y", crude=True, interval="delta")
-    assert answer.crude.value == pytest.approx(slope)
-    assert answer.crude.se == pytest.approx(error)
-    assert answer.crude.interval == pytest.approx((slope - 1.959964 * error, slope + 1.959964 * error))
-    assert str(answer.crude.query) == "Cov[x, y] / Var[x]"
-    assert answer.crude.method == "observed"
+    assert there(answer.crude).value == pytest.approx(slope)
+    assert there(answer.crude).se == pytest.approx(error)
+    assert there(answer.crude).interval == pytest.approx((slope - 1.959964 * error, slope + 1.959964 * error))
+    assert str(there(answer.crude).query) == "Cov[x, y] / Var[x]"
+    assert there(answer.crude).method == "observed"
     assert answer.value != pytest.approx(slope, rel=0.01)
-    assert fit(rows).query("x ~> y", crude=True, interval="robust").crude.se == pytest.approx(robust)
+    assert there(fit(rows).query("x ~> y", crude=True, interval="robust").crude).se == pytest.approx(robust)
     assert fit(rows).effect("x", "y").crude is None
     wide = fit(rows).effect("x", "y", crude=True, interval="delta", level=0.5)
-    assert wide.crude.interval[1] - slope == pytest.approx(0.67449 * error, rel=1e-4)
+    assert interval_of(wide.crude)[1] - slope == pytest.approx(0.67449 * error, rel=1e-4)
 
 
 def test_clusters_weights_and_missing_values_count_in_the_crude_number(rows: np.ndarray) -> None:
     groups = np.arange(300) // 6
-    slope, _, clustered = least_squares(*columns(rows, "x", "y"), groups)
-    crude = fit(rows, cluster=groups).effect("x", "y", crude=True).crude
-    assert (crude.value, crude.se) == (pytest.approx(slope), pytest.approx(clustered))
+    x, y = columns(rows, "x", "y")
+    slope, _, clustered = least_squares(x, y, groups)
+    crude = there(fit(rows, cluster=groups).effect("x", "y", crude=True).crude)
+    assert (value_of(crude), se_of(crude)) == pytest.approx((slope, clustered))
     weights = np.random.default_rng(1).integers(0, 4, 300)
     twice = np.repeat(rows, weights, axis=0)
-    crude = fit(rows, weights=weights.astype(float)).effect("x", "y", crude=True).crude
+    crude = there(fit(rows, weights=weights.astype(float)).effect("x", "y", crude=True).crude)
     assert crude.value == pytest.approx(least_squares(*columns(twice, "x", "y"))[0])
     holed = rows.copy()
     rng = np.random.default_rng(2)
     holed[rng.random(300) < 0.2, GRAPH.observed.index("x")] = np.nan
     holed[rng.random(300) < 0.3, GRAPH.observed.index("c")] = np.nan  # rows without c have x and y
-    there = ~np.isnan(holed[:, GRAPH.observed.index("x")])
-    slope, error, robust = least_squares(*columns(holed[there], "x", "y"))
-    for interval, expected in (("delta", error), ("robust", robust)):
+    known = ~np.isnan(holed[:, GRAPH.observed.index("x")])
+    slope, error, robust = least_squares(*columns(holed[known], "x", "y"))
+    kinds: tuple[tuple[Interval, float], ...] = (("delta", error), ("robust", robust))
+    for interval, expected in kinds:
         answer = fit(holed).effect("x", "y", crude=True, interval=interval)
-        assert (answer.crude.value, answer.crude.se) == (pytest.approx(slope), pytest.approx(expected))
-    assert answer.crude.n == there.sum()
-    assert f"(of {there.sum()} rows that have what it needs)" in answer.explain()
+        assert (value_of(there(answer.crude)), se_of(there(answer.crude))) == pytest.approx((slope, expected))
+    assert there(answer.crude).n == known.sum()
+    assert f"(of {known.sum()} rows that have what it needs)" in answer.explain()
     complete = ~np.isnan(holed).any(axis=1)  # rows that the fit leaves out are left out here as well
     dropped = fit(holed, missing="drop").effect("x", "y", crude=True)
-    assert dropped.crude.value == pytest.approx(least_squares(*columns(holed[complete], "x", "y"))[0])
+    assert there(dropped.crude).value == pytest.approx(least_squares(*columns(holed[complete], "x", "y"))[0])
 
 
 def test_sampling_weights_count_in_the_crude_number(rows: np.ndarray) -> None:
@@ -91,26 +96,27 @@ def test_sampling_weights_count_in_the_crude_number(rows: np.ndarray) -> None:
     holed[:40, GRAPH.observed.index("x")] = holed[20:90, GRAPH.observed.index("c")] = np.nan
     for data in (rows, holed):
         x, y = columns(data, "x", "y")
-        there = ~np.isnan(x)
-        w = weights[there]
-        X, y = np.stack([np.ones(len(w)), x[there]], axis=1), y[there]
+        known = ~np.isnan(x)
+        w = weights[known]
+        X, y = np.stack([np.ones(len(w)), x[known]], axis=1), y[known]
         inverse = np.linalg.inv(X.T @ (w[:, None] * X))
         b = inverse @ X.T @ (w * y)
         scores = X * (w * (y - X @ b))[:, None]
         error = np.sqrt((inverse @ scores.T @ scores @ inverse)[1, 1])
-        crude = fit(data, sampling_weights=weights).effect("x", "y", crude=True, interval="robust").crude
-        assert (crude.value, crude.se) == (pytest.approx(b[1]), pytest.approx(error))
-        assert crude.n == there.sum()
+        crude = there(fit(data, sampling_weights=weights).effect("x", "y", crude=True, interval="robust").crude)
+        assert (value_of(crude), se_of(crude)) == pytest.approx((b[1], error))
+        assert crude.n == known.sum()
 
 
 def test_covariances_alone_and_columns_without_names(rows: np.ndarray) -> None:
     seen = ht.moments(rows, GRAPH.observed)
     slope = least_squares(*columns(rows, "x", "y"))[0]
     for found in (ht.fit(GRAPH, seen), ht.fit(GRAPH, cov=seen.cov, n=300), ht.fit(GRAPH, np.asarray(rows))):
-        assert found.effect("x", "y", crude=True).crude.value == pytest.approx(slope)
+        assert there(found.effect("x", "y", crude=True).crude).value == pytest.approx(slope)
     holed = rows.copy()
     holed[0, 0] = np.nan
-    bare = ht.fit(GRAPH, holed).effect("m", "y", crude=True, interval="robust").crude  # an array without names, holes
+    # an array without names, holes
+    bare = there(ht.fit(GRAPH, holed).effect("m", "y", crude=True, interval="robust").crude)
     assert bare.se == pytest.approx(least_squares(*columns(rows, "m", "y"))[2])
 
 
@@ -118,13 +124,13 @@ def test_questions_that_hold_a_variable(rows: np.ndarray) -> None:
     x, m, y = columns(rows, "x", "m", "y")
     answer = fit(rows).query("P(y | do(x=1))", crude=True)
     slope = least_squares(x, y)[0]
-    assert str(answer.crude.query) == "P(y | x=1)"
-    assert answer.crude.mean == pytest.approx(y.mean() + slope * (1.0 - x.mean()))
-    assert answer.crude.variance == pytest.approx(np.var(y - slope * x))
-    contrast = fit(rows).query("E[y | do(x=2)] - E[y | do(x=0)]", crude=True, interval="delta").crude
+    assert str(there(answer.crude).query) == "P(y | x=1)"
+    assert there(answer.crude).mean == pytest.approx(y.mean() + slope * (1.0 - x.mean()))
+    assert there(answer.crude).variance == pytest.approx(np.var(y - slope * x))
+    contrast = there(fit(rows).query("E[y | do(x=2)] - E[y | do(x=0)]", crude=True, interval="delta").crude)
     assert contrast.value == pytest.approx(2.0 * slope)
     assert contrast.se == pytest.approx(2.0 * least_squares(x, y)[1])
-    both = fit(rows).query("E[y | do(m=1), x=1]", crude=True).crude.value
+    both = value_of(fit(rows).query("E[y | do(m=1), x=1]", crude=True).crude)
     b = np.linalg.lstsq(np.stack([np.ones(300), m, x], axis=1), y, rcond=None)[0]
     assert both == pytest.approx(b.sum())
     with pytest.raises(ht.QueryError, match="has no counterpart in the rows"):
@@ -132,26 +138,26 @@ def test_questions_that_hold_a_variable(rows: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "parametric", "profile"])
-def test_every_kind_of_interval(rows: np.ndarray, interval: str) -> None:
-    options = {"interval": interval, **({} if interval == "profile" else {"replicates": 300})}
-    crude = fit(rows).effect("x", "y", crude=True, **options).crude
+def test_every_kind_of_interval(rows: np.ndarray, interval: Interval) -> None:
+    options: dict[str, Any] = {"interval": interval, **({} if interval == "profile" else {"replicates": 300})}
+    crude = there(fit(rows).effect("x", "y", crude=True, **options).crude)
     _, error, _ = least_squares(*columns(rows, "x", "y"))
-    assert crude.interval[1] - crude.interval[0] == pytest.approx(2 * 1.96 * error, rel=0.15)
-    assert crude.estimate.kind == interval
+    assert np.ptp(interval_of(crude)) == pytest.approx(2 * 1.96 * error, rel=0.15)
+    assert there(crude.estimate).kind == interval
 
 
 def test_where_nothing_confounds_crude_is_adjusted() -> None:
     graph = ht.graph("x -> y")
     found = ht.fit(graph, random_model(graph, random_state=1).sample(200, random_state=1))
     answer = found.effect("x", "y", crude=True)
-    assert (answer.crude.value, answer.crude.se) == (pytest.approx(answer.value), pytest.approx(answer.se))
-    assert answer.crude.interval == pytest.approx(answer.interval)
+    assert (value_of(there(answer.crude)), se_of(there(answer.crude))) == pytest.approx((answer.value, answer.se))
+    assert there(answer.crude).interval == pytest.approx(answer.interval)
     assert "nothing confounds the two, so both estimate the same number" in answer.explain()
 
 
 def test_the_words(rows: np.ndarray, tmp_path: Path) -> None:
     answer = fit(rows).effect("x", "y", crude=True)
-    slope = answer.crude.value
+    slope = there(answer.crude).value
     assert (
         f"Crude, in the rows without the graph: the slope of the regression of y on x alone: {slope:.4g} (95% interval "
         in answer.explain()
@@ -163,7 +169,7 @@ def test_the_words(rows: np.ndarray, tmp_path: Path) -> None:
     assert "m is normally distributed with mean" in several.explain().partition("Crude")[2]
     assert "Crude" not in fit(rows).effect("x", "y").explain()
     again = ht.load(answer.save(tmp_path / "answer.json"))
-    assert again.crude.interval == answer.crude.interval
+    assert there(again.crude).interval == there(answer.crude).interval
     assert again.explain() == answer.explain()
 
 

@@ -14,7 +14,9 @@ from halftrek.errors import DataError, QueryError
 from halftrek.inference.evidence.few_valued import few_valued, kind_notes, parts_of, resting_on
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.evidence.rows_behind import in_numbers
+from halftrek.inference.how import Interval
 from halftrek.syntax import parse_question
+from tests.narrow import interval_of, se_of
 
 N = 4000
 
@@ -110,7 +112,7 @@ def test_the_better_question_gives_what_the_rows_say() -> None:
     data = rows(3, 40_000)
     found = ht.fit("x -> y; z -> y; z -> x", data).query("E[y | do(x=1)]")
     truth = float(np.clip(0.13 + 0.01 * data["z"], 0.0, 1.0).mean())
-    assert found.value == pytest.approx(truth, abs=3.5 * found.se)  # type: ignore[operator]
+    assert found.value == pytest.approx(truth, abs=3.5 * se_of(found))
     assert found.outcome is None  # and no normal spread of single units is told
 
 
@@ -165,14 +167,14 @@ def test_another_interval_says_what_it_leaves_out() -> None:
 def test_robust_intervals_cover_where_the_others_do_not() -> None:
     """A rare outcome whose spread moves with a skewed cause: 400 studies of 400 rows."""
     rng = np.random.default_rng(5)
-    held = {"delta": 0, "robust": 0}
+    held: dict[Interval, int] = {"delta": 0, "robust": 0}
     for _ in range(400):
         x = rng.exponential(size=400)
         y = rng.random(400) < np.clip(0.02 + 0.08 * x, 0.0, 1.0)
         found = ht.fit("x -> y", np.column_stack([x, y.astype(float)]))
         for kind in held:
-            low, high = found.query("x -> y", interval=kind).interval  # type: ignore[misc, arg-type]
-            held[kind] += low < 0.0784 < high  # type: ignore[operator]
+            low, high = interval_of(found.query("x -> y", interval=kind))
+            held[kind] += low < 0.0784 < high
     assert held["delta"] < 360
     assert held["robust"] > 365
 

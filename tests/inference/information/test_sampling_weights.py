@@ -13,14 +13,17 @@ import pytest
 import halftrek as ht
 from halftrek.data import read_moments
 from halftrek.errors import DataError, InputError
-from halftrek.estimation import Fit
 from halftrek.inference import robust_errors
+from halftrek.inference.checks.robust_fit import RobustTest
 from halftrek.inference.draws.bootstrap import acceleration
 from halftrek.inference.draws.resample import draw_rows
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.evidence.rows_behind import data_notes
+from halftrek.inference.how import Interval
 from halftrek.queries import TotalEffect
+from halftrek.results.fit import Fit
 from tests.inference.information.test_robust import DATA, MODELS, QUERIES, SEEN, X, textbook
+from tests.narrow import array, some
 
 HERE = Path(__file__).parents[2] / "reference" / "sampling_weights"
 LAVAAN: dict[str, Any] = json.loads((HERE / "sampling_weights.json").read_text())
@@ -74,22 +77,24 @@ def test_nothing_moves_when_all_weights_are_multiplied(case: str) -> None:
     one, other = fitted(case), fitted(case, 1e5)
     assert other.n == one.n
     assert other.loglik == pytest.approx(one.loglik, rel=1e-12)
+    every: tuple[dict[str, Any], ...] = ({}, {"interval": "bootstrap", "replicates": 20})
     for question in QUESTIONS:
-        for drawn in ({}, {"interval": "bootstrap", "replicates": 20}):
+        for drawn in every:
             a, b = (f.query(question, **drawn) for f in (one, other))
             assert b.value == pytest.approx(a.value, rel=1e-9)
             assert b.se == pytest.approx(a.se, rel=1e-6)
-    a, b = (f.measures(robust=True) for f in (one, other))
-    assert b["chi2_scaled"] == pytest.approx(a["chi2_scaled"], rel=1e-6)
-    assert b["cfi_scaled"] == pytest.approx(a["cfi_scaled"], rel=1e-6)
+    first, second = (f.measures(robust=True) for f in (one, other))
+    assert second["chi2_scaled"] == pytest.approx(first["chi2_scaled"], rel=1e-6)
+    assert second["cfi_scaled"] == pytest.approx(first["cfi_scaled"], rel=1e-6)
 
 
 def test_equal_weights_are_no_weights() -> None:
     plain, even = ht.fit(GRAPH, ROWS), ht.fit(GRAPH, ROWS, sampling_weights=np.full(len(ROWS), 7.3))
     assert even.n == plain.n
     np.testing.assert_allclose(even.params()["se"], plain.params(interval="robust")["se"], rtol=1e-10)
-    for test in ("yuan-bentler", "satorra-bentler"):
-        ours, theirs = (f.measures(robust=test)["scaling"] for f in (even, plain))  # type: ignore[arg-type]
+    tests: tuple[RobustTest, ...] = ("yuan-bentler", "satorra-bentler")
+    for test in tests:
+        ours, theirs = (f.measures(robust=test)["scaling"] for f in (even, plain))
         assert ours == pytest.approx(theirs, rel=1e-9)
 
 
@@ -102,7 +107,7 @@ def test_errors_equal_the_textbook(name: str) -> None:
     plain = ht.fit(graph, DATA, sampling_weights=50.0 * weights, **options)
     grouped = ht.fit(graph, DATA, sampling_weights=weights, cluster=clusters, **options)
     even = weights / weights.mean()
-    for query in [SEEN] if name == "factor" else QUERIES[:2]:
+    for query in some([SEEN] if name == "factor" else QUERIES[:2]):
         ours = np.concatenate(robust_errors(plain, query))
         np.testing.assert_allclose(ours, textbook(plain, query, weights=even), rtol=5e-4)
         ours = np.concatenate(robust_errors(grouped, query))
@@ -141,10 +146,12 @@ def test_the_default_is_robust_and_others_say_what_they_leave_out() -> None:
     (note,) = left_out(found, answer.query)
     assert note.code == "sampling weights ignored"
     assert "240 rows are worth 178" in str(note)
-    for interval in ("delta", "sandwich", "parametric"):
-        assert note in found.query("x ~> y", interval=interval).notes  # type: ignore[arg-type]
-    for interval in ("robust", "profile", "bootstrap"):
-        assert note not in found.query("x ~> y", interval=interval).notes  # type: ignore[arg-type]
+    without: tuple[Interval, ...] = ("delta", "sandwich", "parametric")
+    with_them: tuple[Interval, ...] = ("robust", "profile", "bootstrap")
+    for interval in without:
+        assert note in found.query("x ~> y", interval=interval).notes
+    for interval in with_them:
+        assert note not in found.query("x ~> y", interval=interval).notes
     assert found.params(interval="delta")["note"].str.contains("sampling weights ignored").all()
     assert not found.params()["note"].str.contains("sampling").any()
     assert any("sampling" in str(note) for note in data_notes(found))
@@ -207,14 +214,14 @@ def test_groups() -> None:
         assert table.loc[key, "se"] == pytest.approx(own.query("x ~> y").se, rel=1e-6)
         assert table.loc[key, "n"] == (labels == key).sum()
         errors = own.query("P(y, z | do(m=1))").se
-        assert [joint.loc[(key, v), "se"] for v in "yz"] == pytest.approx(list(errors), rel=1e-6)
+        assert [joint.loc[(key, v), "se"] for v in "yz"] == pytest.approx(list(array(errors)), rel=1e-6)
     with pytest.raises(InputError, match="tests that groups are alike"):
         fits.invariance()
     holed: Any = ht.fit(GRAPH, HOLED, by=labels, sampling_weights=1e3 * HOLED["w"])
     for key, row in holed.query("x ~> y").set_index("group").iterrows():
-        own = ht.fit(GRAPH, HOLED[labels == key], sampling_weights="w").query("x ~> y")
-        assert row["estimate"] == pytest.approx(own.value, rel=1e-6)
-        assert row["se"] == pytest.approx(own.se, rel=1e-6)
+        single = ht.fit(GRAPH, HOLED[labels == key], sampling_weights="w").query("x ~> y")
+        assert row["estimate"] == pytest.approx(single.value, rel=1e-6)
+        assert row["se"] == pytest.approx(single.se, rel=1e-6)
     alone = {k: read_moments(ROWS[labels == k], list("xzmy"), sampling_weights="w") for k in ("high", "low")}
     stacked: Any = ht.fit(GRAPH, alone)
     assert stacked.query("x ~> y")["status"].str.contains("sampling weights ignored").all()

@@ -10,12 +10,13 @@ from scipy.optimize import brentq, minimize
 from scipy.stats import chi2
 
 import halftrek as ht
-from halftrek.estimation import Fit
 from halftrek.inference.information.landscape import Target
 from halftrek.inference.profiles.profile import profile_curve, profile_ends
 from halftrek.models import CGLSCM
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
+from halftrek.results.fit import Fit
+from tests.narrow import floats, interval_of
 
 CUT = float(chi2.ppf(0.95, 1))
 INSTRUMENT = "z -> x -> y; x <-> y"
@@ -27,14 +28,14 @@ def ends(fit: Fit, query: Query, kind: str = "value", k: int = 0, cut: float = C
 
 
 def instrument_model(strength: float) -> CGLSCM:
-    T = [[0, strength, 0], [0, 0, 0.5], [0, 0, 0]]
-    return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1, 0, 2], omega={("x", "y"): 0.4})
+    T = [[0.0, strength, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
+    return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, mu=[1.0, 0.0, 2.0], omega={("x", "y"): 0.4})
 
 
 # -- closed forms ----------------------------------------------------------------------------------
 
 
-def test_a_regression_slope_has_the_exact_likelihood_ratio_interval():
+def test_a_regression_slope_has_the_exact_likelihood_ratio_interval() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(25, 2)) @ np.array([[1, 0.5], [0, 1]])
     y = X @ [0.7, -0.2] + rng.normal(size=25) + 3
@@ -46,7 +47,7 @@ def test_a_regression_slope_has_the_exact_likelihood_ratio_interval():
     assert ends(fit, DirectEffect("a", "y")) == pytest.approx((slope[0] - reach, slope[0] + reach), rel=1e-7)
 
 
-def test_a_mean_and_a_variance_have_their_textbook_intervals():
+def test_a_mean_and_a_variance_have_their_textbook_intervals() -> None:
     y = np.random.default_rng(2).normal(1e4, 2.0, size=(40, 1))
     fit = ht.fit("y", y, names=["y"])
     n, v = 40, float(y.var())
@@ -80,7 +81,7 @@ def ruled_out(note: Note) -> tuple[float, ...]:
 
 @pytest.mark.parametrize("strength", [0.0, 0.05, 0.1, 0.2, 0.8])
 @pytest.mark.parametrize("seed", range(4))
-def test_an_instrument_has_the_closed_form_set_also_where_it_is_unbounded(strength, seed):
+def test_an_instrument_has_the_closed_form_set_also_where_it_is_unbounded(strength: float, seed: int) -> None:
     n = 150
     rows = instrument_model(strength).sample(n, random_state=seed)
     fit = ht.fit(INSTRUMENT, rows)
@@ -98,7 +99,7 @@ def test_an_instrument_has_the_closed_form_set_also_where_it_is_unbounded(streng
             assert found.notes[0].code == "unbounded"
 
 
-def test_the_closed_form_cases_above_include_each_kind():
+def test_the_closed_form_cases_above_include_each_kind() -> None:
     kinds = set()
     for strength in (0.0, 0.05, 0.1, 0.2, 0.8):
         for seed in range(4):
@@ -110,7 +111,7 @@ def test_the_closed_form_cases_above_include_each_kind():
 
 @pytest.mark.parametrize("strength", [0.1, 0.4])
 @pytest.mark.parametrize("seed", range(3))
-def test_several_instruments_have_the_limited_information_set(strength, seed):
+def test_several_instruments_have_the_limited_information_set(strength: float, seed: int) -> None:
     n, rng = 200, np.random.default_rng(seed)
     Z = rng.normal(size=(n, 3)) @ (np.eye(3) + 0.3)
     u = rng.normal(size=n)
@@ -150,7 +151,7 @@ def test_several_instruments_have_the_limited_information_set(strength, seed):
 # -- what must not change the answer ---------------------------------------------------------------
 
 
-def test_ends_move_with_the_units_of_the_data():
+def test_ends_move_with_the_units_of_the_data() -> None:
     rows = np.array(instrument_model(0.3).sample(150, random_state=2))
     plain = ht.fit(INSTRUMENT, rows, names=["z", "x", "y"])
     scaled = ht.fit(INSTRUMENT, rows * [1e3, 1e-2, 50.0] + [5.0, 0.0, 1e4], names=["z", "x", "y"])
@@ -160,17 +161,18 @@ def test_ends_move_with_the_units_of_the_data():
     np.testing.assert_allclose(ends(scaled, Interventional(("y",), {"x": 2e-2})), mean * 50.0 + 1e4, rtol=1e-6)
 
 
-def test_a_function_of_an_answer_has_the_function_of_its_ends():
+def test_a_function_of_an_answer_has_the_function_of_its_ends() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.5).sample(80, random_state=6))
-    variance = fit.query("Var(y | do(x=1))", interval="profile").interval
-    spread = fit.query("SD(y | do(x=1))", interval="profile").interval
+    variance = interval_of(fit.query("Var(y | do(x=1))", interval="profile"))
+    spread = interval_of(fit.query("SD(y | do(x=1))", interval="profile"))
     np.testing.assert_allclose(np.sqrt(variance), spread, rtol=1e-6)
-    np.testing.assert_allclose(fit.query("P(y | do(x=1))", interval="profile").variance_interval, variance, rtol=1e-6)
-    double = fit.query("2 * (x ~> y) + 1", interval="profile").interval
+    whole = fit.query("P(y | do(x=1))", interval="profile")
+    np.testing.assert_allclose(floats(whole.variance_interval), variance, rtol=1e-6)
+    double = interval_of(fit.query("2 * (x ~> y) + 1", interval="profile"))
     np.testing.assert_allclose(double, 2.0 * np.array(ends(fit, TotalEffect("x", "y"))) + 1.0, rtol=1e-6)
 
 
-def test_an_unidentified_corner_does_not_matter():
+def test_an_unidentified_corner_does_not_matter() -> None:
     rng = np.random.default_rng(3)
     rows = np.array(instrument_model(0.6).sample(200, random_state=1))
     corner = rng.normal(size=(200, 2)) @ np.array([[1, 0.5], [0, 1]])
@@ -186,15 +188,15 @@ def test_an_unidentified_corner_does_not_matter():
         beside.profile("a ~> b")
 
 
-def test_the_level_decides_how_far_an_interval_reaches():
+def test_the_level_decides_how_far_an_interval_reaches() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.6).sample(100, random_state=1))
-    narrow, wide = (fit.effect("x", "y", interval="profile", level=level).interval for level in (0.5, 0.99))
+    narrow, wide = (interval_of(fit.effect("x", "y", interval="profile", level=level)) for level in (0.5, 0.99))
     assert wide[0] < narrow[0] < fit.effect("x", "y").value < narrow[1] < wide[1]
     assert ends(fit, TotalEffect("x", "y"), cut=float(chi2.ppf(0.99, 1))) == pytest.approx(wide, rel=1e-9)
 
 
-def test_the_literal_algorithm_has_the_profile_of_unit_noise():
-    rows = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.6], [0, 0]]).sample(100, random_state=1)
+def test_the_literal_algorithm_has_the_profile_of_unit_noise() -> None:
+    rows = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.6], [0.0, 0.0]]).sample(100, random_state=1)
     literal = ht.fit("x -> y", rows, method="cgl-go")
     exact = ht.fit("x -> y", rows, noise="unit")
     assert literal.effect("x", "y", interval="profile").interval == pytest.approx(
@@ -205,7 +207,7 @@ def test_the_literal_algorithm_has_the_profile_of_unit_noise():
 # -- the curve -------------------------------------------------------------------------------------
 
 
-def test_the_curve_is_the_closed_form_of_an_instrument():
+def test_the_curve_is_the_closed_form_of_an_instrument() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.4).sample(200, random_state=1))
     found = fit.profile("x ~> y", points=21)
     S = np.asarray(fit.moments.cov)
@@ -221,7 +223,7 @@ def test_the_curve_is_the_closed_form_of_an_instrument():
     assert found.estimate == pytest.approx(fit.effect("x", "y").value, rel=1e-6)
 
 
-def test_the_curve_of_an_unbounded_answer_stays_under_the_cut():
+def test_the_curve_of_an_unbounded_answer_stays_under_the_cut() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.0).sample(100, random_state=1))
     found = profile_curve(fit, TotalEffect("x", "y"), points=9)
     assert found.interval == (-np.inf, np.inf)
@@ -229,7 +231,7 @@ def test_the_curve_of_an_unbounded_answer_stays_under_the_cut():
     assert found.notes
 
 
-def test_the_curve_refuses_several_outcomes_and_odd_numbers():
+def test_the_curve_refuses_several_outcomes_and_odd_numbers() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.4).sample(50, random_state=1))
     with pytest.raises(ht.InputError, match="2 outcomes"):
         fit.profile("P(x, y | do(z=1))")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import halftrek as ht
 from halftrek import estimation
 from halftrek.data import Moments
+from halftrek.estimation import Fitted
 from halftrek.inference import How, estimate
 from halftrek.inference.how import Interval
 from halftrek.inference.information.landscape import Target
@@ -16,6 +19,7 @@ from halftrek.inference.profiles.weak import curvature
 from halftrek.models import CGLSCM
 from halftrek.queries import TotalEffect, evaluate
 from halftrek.trust import weakest_step
+from tests.narrow import there
 
 INSTRUMENT = "z -> x -> y; x <-> y"
 EFFECT = TotalEffect("x", "y")
@@ -23,7 +27,7 @@ ADVICE = 'use fit.query(..., interval="profile")'
 
 
 def instrument(strength: float, confounding: float = 0.6) -> CGLSCM:
-    T = [[0, strength, 0], [0, 0, 0.5], [0, 0, 0]]
+    T = [[0.0, strength, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
     return CGLSCM.from_parameters(names=["z", "x", "y"], T=T, omega={("x", "y"): confounding})
 
 
@@ -37,14 +41,14 @@ def drawn(model: CGLSCM, n: int, rng: np.random.Generator) -> Moments:
     return Moments(model.names, n, mean, root @ A @ A.T @ root.T / n)
 
 
-def doubt(fit: ht.Fit, question: str = "x ~> y", interval: Interval = "delta", **options: int) -> list[str]:
+def doubt(fit: Fitted, question: str = "x ~> y", interval: Interval = "delta", **options: Any) -> list[str]:
     return [w for w in fit.query(question, interval=interval, **options).warnings if w.endswith(ADVICE)]
 
 
 # -- coverage --------------------------------------------------------------------------------------
 
 
-def test_with_a_weak_instrument_the_profile_covers_and_the_standard_error_does_not():
+def test_with_a_weak_instrument_the_profile_covers_and_the_standard_error_does_not() -> None:
     n, rng = 200, np.random.default_rng(7)
     model = instrument(np.sqrt(3.0 / n), 0.99)  # a concentration of 3, and strong confounding
     graph = ht.graph(INSTRUMENT)
@@ -73,7 +77,7 @@ def first_stage(X: np.ndarray, y: np.ndarray, last: int) -> float:
     return float((sums[0] - sums[1]) / last / (sums[1] / (n - full.shape[1])))
 
 
-def test_the_strength_of_one_instrument_is_the_first_stage_F():
+def test_the_strength_of_one_instrument_is_the_first_stage_F() -> None:
     rows = np.array(instrument(0.1).sample(300, random_state=1))
     fit = ht.fit(INSTRUMENT, rows, names=["z", "x", "y"])
     verdict = ht.identify(INSTRUMENT, "x ~> y")
@@ -82,7 +86,7 @@ def test_the_strength_of_one_instrument_is_the_first_stage_F():
     assert pytest.approx(first_stage(rows[:, :1], rows[:, 1], 1), rel=1e-6) == found.F
 
 
-def test_the_strength_of_a_conditional_instrument_is_the_partial_F():
+def test_the_strength_of_a_conditional_instrument_is_the_partial_F() -> None:
     text = "w -> z; w -> x; z -> x -> y; w -> y; x <-> y"
     T = np.zeros((4, 4))
     T[0, 1], T[0, 2], T[0, 3], T[1, 2], T[2, 3] = 0.8, 0.9, -0.5, 0.12, 0.5
@@ -96,11 +100,11 @@ def test_the_strength_of_a_conditional_instrument_is_the_partial_F():
     assert pytest.approx(first_stage(rows[:, :2], rows[:, 2], 1), rel=1e-6) == found.F
 
 
-def test_a_weak_instrument_is_named_with_its_F():
+def test_a_weak_instrument_is_named_with_its_F() -> None:
     fit = ht.fit(INSTRUMENT, instrument(0.1).sample(200, random_state=2))
     (sentence,) = doubt(fit)
     by_itself = fit.query("x ~> y")
-    assert by_itself.estimate.kind == "profile"
+    assert there(by_itself.estimate).kind == "profile"
     assert not by_itself.warnings
     assert "z is a weak instrument" in by_itself.explain()
     assert sentence.startswith("z is a weak instrument for x (first-stage F = ")
@@ -108,7 +112,7 @@ def test_a_weak_instrument_is_named_with_its_F():
     assert not doubt(fit, interval="profile")
 
 
-def test_an_instrument_that_the_formula_does_not_use_counts():
+def test_an_instrument_that_the_formula_does_not_use_counts() -> None:
     """The formula takes the weak instrument a; the likelihood takes b too, and b is strong."""
     text = "a -> x; b -> x; x -> y; x <-> y"
     T = np.zeros((4, 4))
@@ -120,7 +124,7 @@ def test_an_instrument_that_the_formula_does_not_use_counts():
     assert doubt(alone)
 
 
-def test_a_weak_formula_does_not_count_where_the_likelihood_knows_more():
+def test_a_weak_formula_does_not_count_where_the_likelihood_knows_more() -> None:
     """Without z -> x the errors of x and y are independent: a regression has the effect, the napkin's formula not."""
     text = "w -> z -> x -> y; w <-> x; w <-> y"
     T = np.zeros((4, 4))
@@ -142,7 +146,7 @@ def test_a_weak_formula_does_not_count_where_the_likelihood_knows_more():
     ("strength", "n", "least", "most"),
     [(0.5, 1000, 0, 0), (np.sqrt(3 / 1000), 1000, 34, 40), (np.sqrt(3 / 100), 100, 34, 40)],
 )
-def test_weak_instruments_warn_mostly_and_strong_ones_do_not(strength, n, least, most):
+def test_weak_instruments_warn_mostly_and_strong_ones_do_not(strength: float, n: int, least: int, most: int) -> None:
     rng, graph = np.random.default_rng(3), ht.graph(INSTRUMENT)
     model = instrument(strength)
     warned = sum(bool(doubt(estimation.fit(graph, drawn(model, n, rng)))) for _ in range(40))
@@ -151,7 +155,7 @@ def test_weak_instruments_warn_mostly_and_strong_ones_do_not(strength, n, least,
 
 @pytest.mark.parametrize("question", ["x ~> y", "P(y | do(x=1))"])
 @pytest.mark.parametrize("text", ["x -> y", "x -> m -> y; x <-> y", "w -> x; w -> y; x -> y"])
-def test_large_plain_samples_do_not_warn(text, question):
+def test_large_plain_samples_do_not_warn(text: str, question: str) -> None:
     graph = ht.graph(text)
     place = {v: i for i, v in enumerate(graph.observed)}
     T = np.zeros((len(place), len(place)))
@@ -166,7 +170,7 @@ def test_large_plain_samples_do_not_warn(text, question):
 # -- curvature -------------------------------------------------------------------------------------
 
 
-def test_the_quick_look_is_close_to_the_profile():
+def test_the_quick_look_is_close_to_the_profile() -> None:
     rng, graph = np.random.default_rng(5), ht.graph(INSTRUMENT)
     for strength in (0.15, 0.3, 0.6):
         fit = estimation.fit(graph, drawn(instrument(strength), 300, rng))
@@ -180,15 +184,15 @@ def test_the_quick_look_is_close_to_the_profile():
             assert deviance == pytest.approx(-300 * np.log(1 - r2), rel=0.05)
 
 
-def test_a_product_near_zero_is_seen_by_its_curvature():
-    T = [[0, 0.05, 0], [0, 0, 0.05], [0, 0, 0]]
+def test_a_product_near_zero_is_seen_by_its_curvature() -> None:
+    T = [[0.0, 0.05, 0.0], [0.0, 0.0, 0.05], [0.0, 0.0, 0.0]]
     model = CGLSCM.from_parameters(names=["x", "m", "y"], T=T, omega={("x", "y"): 0.4})
     fit = ht.fit("x -> m -> y; x <-> y", model.sample(150, random_state=4))
     (sentence,) = doubt(fit)
     assert sentence.startswith("a standard error describes the likelihood of this answer badly")
 
 
-def test_answers_that_cannot_move_have_nothing_to_look_at():
+def test_answers_that_cannot_move_have_nothing_to_look_at() -> None:
     rows = instrument(0.5).sample(100, random_state=1)
     fit = ht.fit(INSTRUMENT, rows, coefficients={"x -> y": 0.5})
     assert fit.query("x -> y", interval="profile").interval == (0.5, 0.5)

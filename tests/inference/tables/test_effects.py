@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
@@ -19,9 +20,10 @@ from halftrek.inference import estimate, standard_errors
 from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
 from halftrek.inference.tables.decomposition import count_paths, largest_paths
-from halftrek.inference.tables.effects import check_ends, effect_rows
+from halftrek.inference.tables.effects import Effect, check_ends, effect_rows
 from halftrek.inference.tables.known import knowledge
 from halftrek.inference.tables.legs import (
+    PathSum,
     Weights,
     avoiding,
     direct,
@@ -32,67 +34,71 @@ from halftrek.inference.tables.legs import (
     through,
     total,
 )
-from halftrek.queries import DirectEffect, PathEffect, ThroughEffect, TotalEffect, evaluate
+from halftrek.queries import DirectEffect, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.strategies import models
+from tests.estimation.test_reference import load, moments_of
 from tests.graphs.random_graphs import graphs, random_model
-from tests.inference.test_delta import load, moments_of
+from tests.narrow import some, wrong
 
 few = settings(max_examples=20, deadline=None, derandomize=True)
 
 
-def paths_of(graph, u, v):
+def paths_of(graph: Graph, u: str, v: str) -> list[tuple[str, ...]]:
     """Every directed path, the slow way."""
     if u == v:
         return [(u,)]
     return [(u, *rest) for w in graph.children(u) for rest in paths_of(graph, w, v)]
 
 
-def product(model, path):
+def product(model: ht.CGLSCM, path: Sequence[str]) -> float:
     at = [model.names.index(v) for v in path]
     return float(np.prod([model.T[i, j] for i, j in pairwise(at)]))
 
 
-def fit_of(model, n=400):
+def fit_of(model: ht.CGLSCM, n: int = 400) -> ht.Fit:
     return ht.fit(model.graph, Moments(model.names, n, model.mean, model.cov))
 
 
-def rows_by_name(rows):
+def rows_by_name(rows: Iterable[Effect]) -> dict[tuple[str, str, str], Effect]:
     return {(r.cause, r.effect, r.kind): r for r in rows}
 
 
 @given(models(most=5))
 @few
-def test_effects_are_sums_over_paths(model):
+def test_effects_are_sums_over_paths(model: ht.CGLSCM) -> None:
     graph, weights = model.graph, Weights(model)
-    for u, v in permutations(model.names, 2):
+    for u, v in some(permutations(model.names, 2)):
         every = paths_of(graph, u, v)
         for size in range(3):
-            some = [m for m in model.names if m not in (u, v)][:size]
-            free = [p for p in every if not set(p) & set(some)]
-            assert weights.estimate(avoiding(graph, u, v, some)) == pytest.approx(sum(product(model, p) for p in free))
+            passed = [m for m in model.names if m not in (u, v)][:size]
+            free = [p for p in every if not set(p) & set(passed)]
+            assert weights.estimate(avoiding(graph, u, v, passed)) == pytest.approx(
+                sum(product(model, p) for p in free)
+            )
             used = {e for p in free for e in pairwise(p)}
-            assert set(edges_of(graph, leg(graph, u, v, some))) == used
-            met = [p for p in every if set(p) & set(some)]
+            assert set(edges_of(graph, leg(graph, u, v, passed))) == used
+            met = [p for p in every if set(p) & set(passed)]
             expected = sum(product(model, p) for p in met)
-            for form in indirect(graph, u, v, some).forms:
+            for form in indirect(graph, u, v, passed).forms:
                 found = sum(sign * np.prod([weights.value(one) for one in legs]) for sign, legs in form)
                 assert found == pytest.approx(expected, abs=1e-12)
             if every:
-                order = [m for m in graph.topological_order if m in some]
-                just = [p for p in every if [m for m in p if m in some] == order]
-                alone = weights.estimate(only_through(graph, (u, *order, v), some))
+                order = [m for m in graph.topological_order if m in passed]
+                just = [p for p in every if [m for m in p if m in passed] == order]
+                alone = weights.estimate(only_through(graph, (u, *order, v), passed))
                 assert alone == pytest.approx(sum(product(model, p) for p in just), abs=1e-12)
 
 
 @given(models(most=5))
 @few
-def test_gradients_equal_finite_differences(model):
+def test_gradients_equal_finite_differences(model: ht.CGLSCM) -> None:
     graph, h = model.graph, 1e-6
     names = model.names
     asked = [indirect(graph, u, v) for u, v in permutations(names, 2)]
     asked += [avoiding(graph, u, v, names[:2]) for u, v in permutations(names[2:], 2)]
-    for effect in asked:
+    assume(graph.directed)
+    for effect in some(asked):
         slope = Weights(model).gradient(effect)
         for u, v in graph.directed:
             i, j = names.index(u), names.index(v)
@@ -107,7 +113,7 @@ def test_gradients_equal_finite_differences(model):
 
 @given(models(most=5))
 @few
-def test_rows_equal_single_questions(model):
+def test_rows_equal_single_questions(model: ht.CGLSCM) -> None:
     fit = fit_of(model)
     found = rows_by_name(effect_rows(fit, How(level=0.9)))
     sd = dict(zip(model.names, np.sqrt(np.diag(fit.model.cov)), strict=True))
@@ -134,13 +140,13 @@ def test_rows_equal_single_questions(model):
 
 @given(graphs(names="abcd", latents=1))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_what_is_said_to_be_known_is_known(graph):
+def test_what_is_said_to_be_known_is_known(graph: Graph) -> None:
     """Verdicts agree with single decisions; nothing that the Jacobian refutes has a number, and the other way round."""
     known, until = knowledge(graph), time.monotonic() + 60
-    for u, v in permutations(graph.observed, 2):
-        if v not in graph.descendants(u):
-            continue
-        pairs = [(total(graph, u, v), TotalEffect(u, v))]
+    joined = [(u, v) for u, v in permutations(graph.observed, 2) if v in graph.descendants(u)]
+    assume(joined)
+    for u, v in joined:
+        pairs: list[tuple[PathSum, Query]] = [(total(graph, u, v), TotalEffect(u, v))]
         pairs += [(direct(graph, u, v), DirectEffect(u, v))] if v in graph.children(u) else []
         pairs += [
             (through(graph, (u, m, v)), ThroughEffect((u, m, v)))
@@ -158,7 +164,7 @@ def test_what_is_said_to_be_known_is_known(graph):
         assert bool(both.reason) != both.identified
 
 
-def test_indirect_effect_where_neither_direct_nor_total_is_known():
+def test_indirect_effect_where_neither_direct_nor_total_is_known() -> None:
     graph = ht.graph("x -> m -> y; x -> y; x <-> y")
     fit = fit_of(random_model(graph, 3))
     found = rows_by_name(effect_rows(fit, How()))
@@ -170,10 +176,10 @@ def test_indirect_effect_where_neither_direct_nor_total_is_known():
     assert not jacobian_test(graph, TotalEffect("x", "y"))
 
 
-def test_unidentified_rows_have_no_number_anywhere():
+def test_unidentified_rows_have_no_number_anywhere() -> None:
     graph = ht.graph("x -> y; x <-> y; y -> z")
     rows = effect_rows(fit_of(random_model(graph, 1)), How())
-    for row in rows:
+    for row in some(rows):
         numbers = np.array([row.est, row.se, row.z, row.p, row.ci_low, row.ci_high, row.std])
         known = (row.cause, row.effect) == ("y", "z")
         assert np.isnan(numbers).all() == (not known)
@@ -181,7 +187,7 @@ def test_unidentified_rows_have_no_number_anywhere():
         assert bool(row.method) == known
 
 
-def test_values_that_fit_equally_well():
+def test_values_that_fit_equally_well() -> None:
     case = load("f01_finite_to_one")
     graph = case["graph"]
     rows = effect_rows(
@@ -191,7 +197,7 @@ def test_values_that_fit_equally_well():
     assert any("values fit equally well" in note for note in notes)
 
 
-def test_frame_kinds_and_library():
+def test_frame_kinds_and_library() -> None:
     import polars as pl
 
     case = load("s17_mediation_simple")
@@ -206,7 +212,7 @@ def test_frame_kinds_and_library():
     rows = pl.DataFrame(dict(zip(case["graph"].observed, draws, strict=True)))
     assert isinstance(ht.fit(case["graph"], rows).effects(), pl.DataFrame)
     with pytest.raises(ht.InputError, match="kind must be one of"):
-        fit.effects("both")
+        fit.effects(wrong("both"))
     with pytest.raises(ht.InputError, match="delta"):
         fit.effects(interval="profile")
     empty = ht.fit(Graph(observed=["a", "b"]), np.random.default_rng(0).normal(size=(9, 2))).effects()
@@ -215,7 +221,7 @@ def test_frame_kinds_and_library():
 
 
 @pytest.mark.parametrize("cluster", [None, "by"])
-def test_robust_rows_equal_single_questions(cluster):
+def test_robust_rows_equal_single_questions(cluster: str | None) -> None:
     import pandas as pd
 
     rng = np.random.default_rng(2)
@@ -223,15 +229,17 @@ def test_robust_rows_equal_single_questions(cluster):
     data = pd.DataFrame(np.asarray(model.sample(200, random_state=1)) ** 3, columns=model.names)
     data["by"] = rng.integers(0, 30, len(data))
     fit = ht.fit(model.graph, data, cluster=cluster)
-    for row in effect_rows(fit, How(interval="robust")):
-        if row.kind != "indirect" and not np.isnan(row.est):
-            query = (DirectEffect if row.kind == "direct" else TotalEffect)(row.cause, row.effect)
-            assert row.se == pytest.approx(fit.query(query, interval="robust").se, rel=1e-8)
+    rows = [row for row in effect_rows(fit, How(interval="robust")) if row.kind != "indirect"]
+    known = [row for row in rows if not np.isnan(row.est)]
+    assert len(known) >= 3
+    for row in known:
+        query = (DirectEffect if row.kind == "direct" else TotalEffect)(row.cause, row.effect)
+        assert row.se == pytest.approx(fit.query(query, interval="robust").se, rel=1e-8)
 
 
 @given(models(most=4, bows=True))
 @settings(max_examples=20, deadline=None, derandomize=True)
-def test_the_factor_equals_one_answer_at_a_time(model):
+def test_the_factor_equals_one_answer_at_a_time(model: ht.CGLSCM) -> None:
     """Also of gradients that use error covariances and means, and where data do not determine everything."""
     fit = fit_of(model)
     names = model.names
@@ -244,20 +252,20 @@ def test_the_factor_equals_one_answer_at_a_time(model):
 
 @given(models(most=5))
 @few
-def test_paths_add_up(model):
+def test_paths_add_up(model: ht.CGLSCM) -> None:
     fit = fit_of(model)
-    for u, v in permutations(model.names, 2):
-        every = paths_of(model.graph, u, v)
-        if not every:
-            with pytest.raises(ht.QueryError, match="no directed path"):
-                check_ends(model.graph, u, v)
-            continue
+    pairs = {(u, v): paths_of(model.graph, u, v) for u, v in permutations(model.names, 2)}
+    assert len(pairs) >= 2
+    for u, v in (pair for pair, every in pairs.items() if not every):
+        with pytest.raises(ht.QueryError, match="no directed path"):
+            check_ends(model.graph, u, v)
+    for (u, v), every in ((pair, every) for pair, every in pairs.items() if every):
         found = fit.decompose(u, v)
         assert found.paths == len(every) == count_paths(model.graph, u, v)
         assert {row.path for row in found.rows} == {" -> ".join(p) for p in every}
         assert sum(row.est for row in found.rows) == pytest.approx(found.total.est, abs=1e-12)
         assert sum(row.share for row in found.rows) == pytest.approx(1.0)
-        for row in found.rows:
+        for row in some(found.rows):
             path = tuple(row.path.split(" -> "))
             query = PathEffect(path) if len(path) > 2 else DirectEffect(*path)
             expected = (evaluate(query, fit.model), standard_errors(fit, query)[0][0])
@@ -266,16 +274,16 @@ def test_paths_add_up(model):
 
 @given(models(most=6), st.integers(1, 4))
 @few
-def test_largest_paths_are_the_largest(model, most):
+def test_largest_paths_are_the_largest(model: ht.CGLSCM, most: int) -> None:
     size = {(u, v): abs(product(model, (u, v))) for u, v in model.graph.directed}
-    for u, v in permutations(model.names, 2):
+    for u, v in some(permutations(model.names, 2)):
         every = sorted(paths_of(model.graph, u, v), key=lambda p: -abs(product(model, p)))
         found = largest_paths(model.graph, u, v, size, most)
         expected = [abs(product(model, p)) for p in every[:most]]
         assert [abs(product(model, p)) for p in found] == pytest.approx(expected)
 
 
-def test_many_paths_have_a_row_for_the_rest():
+def test_many_paths_have_a_row_for_the_rest() -> None:
     names = [f"v{i}" for i in range(12)]
     graph = Graph([(u, v) for i, u in enumerate(names) for v in names[i + 1 :]])
     rng = np.random.default_rng(0)
@@ -293,7 +301,7 @@ def test_many_paths_have_a_row_for_the_rest():
         fit.decompose("v0", "v11", most=0)
 
 
-def test_paths_that_are_not_identified_are_given_together():
+def test_paths_that_are_not_identified_are_given_together() -> None:
     graph = ht.graph("z -> x; z -> m; x -> y; m -> y; x <-> y; m <-> y; x <-> m")
     fit = fit_of(random_model(graph, 2))
     found = fit.decompose("z", "y")
@@ -306,7 +314,7 @@ def test_paths_that_are_not_identified_are_given_together():
     assert max(map(len, str(found).splitlines())) <= 80
 
 
-def test_a_total_that_is_not_identified():
+def test_a_total_that_is_not_identified() -> None:
     fit = fit_of(random_model(ht.graph("x -> m -> y; x -> y; x <-> y"), 2))
     found = fit.decompose("x", "y")
     known = {row.path: not np.isnan(row.est) for row in found.rows}
@@ -315,14 +323,14 @@ def test_a_total_that_is_not_identified():
     assert list(found.frame()["path"]) == ["x -> y", "x -> m -> y", "x ~> y"]
 
 
-def test_ends_of_a_decomposition():
+def test_ends_of_a_decomposition() -> None:
     fit = fit_of(random_model(ht.graph("latent U; U -> {x, y, z}; x -> y"), 1))
     for ends, words in ((("U", "y"), "hidden"), (("x", "q"), "no variable 'q'"), (("y", "x"), "leads back")):
         with pytest.raises(ht.QueryError, match=words):
             fit.decompose(*ends)
 
 
-def test_twenty_variables():
+def test_twenty_variables() -> None:
     rng = np.random.default_rng(0)
     names = [f"v{i}" for i in range(20)]
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
@@ -333,7 +341,7 @@ def test_twenty_variables():
     assert all(row.note for row in rows if np.isnan(row.est))
 
 
-def test_effects_by_a_weak_instrument_say_so():
+def test_effects_by_a_weak_instrument_say_so() -> None:
     rng = np.random.default_rng(0)
     z, u = rng.normal(size=300), rng.normal(size=300)
     for strength, weak in ((0.1, True), (1.0, False)):
