@@ -6,16 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations, combinations_with_replacement
 
 from flint import nmod_mat, nmod_mpoly
 
 from halftrek.identification.clock import Clock
 from halftrek.identification.exact.polynomials import (
     Monomial,
-    Row,
-    closed_products,
-    monomials,
+    Space,
+    closed_spaces,
     row_of,
     solve_linear,
     variables_of,
@@ -63,29 +62,20 @@ def _identity(p: int, size: int) -> nmod_mat:
 
 def _standard(p: int, equations: list[nmod_mpoly], variables: Sequence[int], clock: Clock) -> Algebra | None:
     """Raise the degree until every monomial of that degree reduces to lower ones, and the matrices commute."""
-    space = [row_of(e) for e in equations]
-    for d in range(max(2, *(e.total_degree() for e in equations)), 10):
-        products = closed_products(p, space, variables, d, clock)
-        if products is None:
-            return None
-        space = products
-        leading = {next(iter(row)): row for row in products}
-        basis = [m for m in monomials(variables, d) if m not in leading]
-        if not basis:
+    for d, space in closed_spaces(equations, 10, clock):
+        layers = [[m for m in combinations_with_replacement(variables, k) if m not in space] for k in range(d + 1)]
+        if not layers[0]:
             return None  # no solution at all; cannot happen at a covariance of the model
-        per_degree = [sum(len(m) == k for m in basis) for k in range(d + 1)]
-        if d > 3 and per_degree[d] and per_degree[d] >= per_degree[d - 1] >= per_degree[d - 2]:
+        if d > 3 and 0 < len(layers[d]) >= len(layers[d - 1]) >= len(layers[d - 2]):
             return None  # no end in sight: most likely infinitely many solutions
-        if max(map(len, basis)) < d:
-            found = _from_basis(p, basis, leading, variables)
+        if not layers[d]:
+            found = _from_basis(p, list(chain(*layers)), space, variables)
             if found is not None:
                 return found
     return None
 
 
-def _from_basis(
-    p: int, basis: list[Monomial], leading: dict[Monomial, Row], variables: Sequence[int]
-) -> Algebra | None:
+def _from_basis(p: int, basis: list[Monomial], space: Space, variables: Sequence[int]) -> Algebra | None:
     """The matrices, if they commute: then the equations ask for nothing more."""
     at = {m: i for i, m in enumerate(basis)}
     matrices: dict[int, nmod_mat] = {}
@@ -93,11 +83,8 @@ def _from_basis(
         matrix = matrices[v] = nmod_mat(len(basis), len(basis), p)
         for j, b in enumerate(basis):
             image = tuple(sorted((*b, v)))
-            if image in at:
-                matrix[at[image], j] = 1
-            else:  # a reduced row: its other monomials belong to the basis
-                for m, c in list(leading[image].items())[1:]:
-                    matrix[at[m], j] = -c
+            for m, c in space.get(image, {image: 1}).items():
+                matrix[at[m], j] = c
     if any(a * b != b * a for a, b in combinations(matrices.values(), 2)):
         return None
     return Algebra(_identity(p, len(basis)), matrices)
