@@ -85,7 +85,8 @@ def every_effect(graph: Graph) -> list[Query]:
     """Each edge, and each total effect along at least one directed path."""
     edges: list[Query] = [DirectEffect(u, v) for u, v in graph.directed]
     order = graph.topological_order
-    return edges + [TotalEffect(u, v) for u in order for v in order if v != u and v in graph.descendants(u)]
+    below = {u: graph.descendants(u) - {u} for u in order}
+    return edges + [TotalEffect(u, v) for u in order for v in order if v in below[u]]
 
 
 def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool, advice: bool = False) -> Verdict:

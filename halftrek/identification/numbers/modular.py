@@ -58,6 +58,8 @@ class PrimeField:
 
     def matmul(self, a: Ints, b: Ints) -> Ints:
         """Matrix product: the left factor is split, so that sums of up to 2^15 products stay below 2^63."""
+        if a.shape[-1] <= 2:
+            return np.asarray(a @ b % self.p, dtype=np.int64)
         if a.shape[-1] > 1 << 15:
             raise ValueError("matrix too wide for exact products; split it")
         high, low = a >> _SPLIT, a & ((1 << _SPLIT) - 1)
