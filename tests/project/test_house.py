@@ -15,7 +15,7 @@ from tests.extras.fresh import EXTRAS
 from tests.extras.smoke import BRINGS
 from tests.project.pages import ROOT
 
-HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "networkx")
+HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "networkx", "flint")
 
 
 def run(code: str) -> str:

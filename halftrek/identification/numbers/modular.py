@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import nmod_mat
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from flint import nmod_mat
 
 Ints = NDArray[np.int64]
 PRIMES = (2147483647, 2147483629)  # the two largest below 2^31: a product of two residues fits into 62 bits
@@ -67,6 +70,8 @@ class PrimeField:
 
     def exact(self, a: Ints) -> nmod_mat:
         """A matrix of residues as FLINT holds it."""
+        from flint import nmod_mat  # here, for most programs that load this decide nothing
+
         rows, columns = a.shape
         return nmod_mat(rows, columns, a.ravel().tolist(), self.p)
 
