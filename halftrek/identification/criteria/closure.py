@@ -160,11 +160,11 @@ class Closure:
         late[columns] = False
         fit = fit[np.argsort(late[fit], kind="stable")]  # a regression, where it will do
         system = self._products[fit][:, columns]
-        reduced, pivots = f.rref(system)
+        chosen = f.independent(system)
+        reduced, pivots = f.rref(system[chosen])
         alone = [i for i, row in enumerate(reduced) if np.count_nonzero(row) == 1]
         if not alone:
             return False
-        _, chosen = f.rref(system.T)
         got = {pivots[i] for i in alone}
         outputs = tuple(cut.keys[missing[j]] if j in got else None for j in pivots)
         minus = tuple((c, k) for i, (c, k) in enumerate(zip(cut.causes, cut.keys, strict=True)) if i not in missing)

@@ -8,6 +8,7 @@ from math import comb
 from flint import nmod_mat, nmod_mpoly, nmod_poly
 
 from halftrek.identification.clock import Clock
+from halftrek.identification.numbers.modular import pivots_of
 
 Monomial = tuple[int, ...]  # the numbers of its variables, sorted, repeated for powers
 Row = dict[Monomial, int]  # a polynomial as a row of a matrix
@@ -154,11 +155,7 @@ def _echelon(p: int, rows: Sequence[Row], columns: Sequence[Monomial]) -> Space:
     for i, row in enumerate(rows):
         for m, c in row.items():
             matrix[i, at[m]] = c
-    _, rank = matrix.rref(True)
-    leads: list[int] = []
-    for j in range(len(columns)):
-        if len(leads) < rank and matrix[len(leads), j]:
-            leads.append(j)
+    leads = pivots_of(*matrix.rref(True))
     free = sorted(set(range(len(columns))).difference(leads))
     return {
         columns[lead]: {columns[j]: p - int(entry) for j in free if j > lead and (entry := matrix[i, j])}

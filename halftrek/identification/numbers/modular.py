@@ -82,8 +82,15 @@ class PrimeField:
     def rref(self, matrix: Ints) -> tuple[Ints, list[int]]:
         """Reduced row echelon form without zero rows, and its pivots."""
         form, rank = self.exact(matrix).rref()
-        reduced = self.array(form)[:rank]
-        return reduced, (reduced != 0).argmax(axis=1).tolist() if rank else []
+        return self.array(form)[:rank], pivots_of(form, rank)
+
+    def independent(self, matrix: Ints) -> list[int]:
+        """The rows that are independent of those before them; the first few are tried alone."""
+        for part in (matrix[: 2 * matrix.shape[1]], matrix):
+            chosen = pivots_of(*self.exact(part.T).rref())
+            if len(chosen) == matrix.shape[1]:
+                break
+        return chosen
 
     def rank(self, matrix: Ints) -> int:
         """Rank of a matrix."""
@@ -127,6 +134,15 @@ class PrimeField:
     def covariance(self, weights: Ints, omega: Ints) -> Ints:
         """``B' Omega B`` with the total effects B, which are not needed for it."""
         return self.carried(weights, self.carried(weights, omega).T)
+
+
+def pivots_of(form: nmod_mat, rank: int) -> list[int]:
+    """Columns of the leading entries of a row echelon form."""
+    found: list[int] = []
+    for j in range(form.ncols()):
+        if len(found) < rank and form[len(found), j]:
+            found.append(j)
+    return found
 
 
 @lru_cache(maxsize=16)

@@ -91,6 +91,7 @@ def test_elimination_agrees_with_the_slow_one(rows, columns, seed, p):
     assert found == pivots
     assert reduced.tolist() == slow
     assert field.rank(matrix) == len(pivots)
+    assert field.independent(matrix.T) == pivots
     null = field.null_space(matrix)
     assert null.shape == (columns, columns - len(pivots))
     assert not field.matmul(matrix, null).any()
