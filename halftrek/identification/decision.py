@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from halftrek.identification.composites import decide_composite, truly_moves
 from halftrek.identification.counterfactual import decide_counterfactual
 from halftrek.identification.criteria.certificate import find_recipe, known_effects
 from halftrek.identification.exact.branches import find_branches
-from halftrek.identification.exact.elimination import Count, count_values
 from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point
 from halftrek.identification.local.pieces import is_rational
@@ -44,6 +44,9 @@ from halftrek.queries.types import (
     ThroughEffect,
     TotalEffect,
 )
+
+if TYPE_CHECKING:
+    from halftrek.identification.exact.elimination import Count
 
 
 def identify(
@@ -85,7 +88,8 @@ def every_effect(graph: Graph) -> list[Query]:
     """Each edge, and each total effect along at least one directed path."""
     edges: list[Query] = [DirectEffect(u, v) for u, v in graph.directed]
     order = graph.topological_order
-    return edges + [TotalEffect(u, v) for u in order for v in order if v != u and v in graph.descendants(u)]
+    below = {u: graph.descendants(u) - {u} for u in order}
+    return edges + [TotalEffect(u, v) for u in order for v in order if v in below[u]]
 
 
 def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool, advice: bool = False) -> Verdict:
@@ -179,6 +183,8 @@ def _fixed_by_the_graph(study: Study, query: Query) -> Verdict | None:
 
 def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: float, witness: bool) -> Verdict:
     """No criterion gave a formula: count the values at a random covariance."""
+    from halftrek.identification.exact.elimination import count_values
+
     graph = study.graph
     count = count_values(part, query, frozenset(known_effects(part).known), budget=budget)
     if count is not None and count.values == 1:

@@ -16,7 +16,7 @@ from tests.extras.smoke import BRINGS
 from tests.narrow import some
 from tests.project.pages import ROOT
 
-HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "jinja2", "networkx")
+HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "jinja2", "networkx", "flint")
 
 
 def run(code: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -52,14 +53,21 @@ class Closure:
         self._products = self.bench.sigma.copy()  # vectors @ sigma
         self._seen = {row.tobytes() for row in self._vectors}
         self._names: dict[tuple[str, str, Edges], str] = {}
-        self._down = {v: self._graph.descendants(v) for v in self.bench.names}
-        self._above: dict[str, list[str]] = {v: [] for v in self.bench.names}
-        for u in self.bench.names:
-            for v in self._down[u]:
-                self._above[v].append(u)
         for e in self.bench.point.parameters.direct.values():
             if e.parameter is None:
                 self.learn(ValueStep(edge_key(e.source, "->", e.target), e.value), self.weight(e.source, e.target))
+
+    @cached_property
+    def _down(self) -> dict[str, frozenset[str]]:
+        return {v: self._graph.descendants(v) for v in self.bench.names}
+
+    @cached_property
+    def _above(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {v: [] for v in self.bench.names}
+        for u, below in self._down.items():
+            for v in below:
+                found[v].append(u)
+        return found
 
     # -- partial effects ---------------------------------------------------------------------------
 
@@ -152,11 +160,11 @@ class Closure:
         late[columns] = False
         fit = fit[np.argsort(late[fit], kind="stable")]  # a regression, where it will do
         system = self._products[fit][:, columns]
-        reduced, pivots = f.rref(system)
+        chosen = f.independent(system)
+        reduced, pivots = f.rref(system[chosen])
         alone = [i for i, row in enumerate(reduced) if np.count_nonzero(row) == 1]
         if not alone:
             return False
-        _, chosen = f.rref(system.T)
         got = {pivots[i] for i in alone}
         outputs = tuple(cut.keys[missing[j]] if j in got else None for j in pivots)
         minus = tuple((c, k) for i, (c, k) in enumerate(zip(cut.causes, cut.keys, strict=True)) if i not in missing)

@@ -8,7 +8,7 @@ where the coefficient is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -65,20 +65,15 @@ def _mentions(c: Combination, *names: str) -> bool:
 def _rows_that_fit(closure: Closure, left: Ints, cause: Ints, columns: Ints) -> tuple[int, ...] | None:
     """Rows S with ``det[left, columns]_S = 0`` and ``det[cause, columns]_S != 0``: there x gets its coefficient."""
     f = closure.bench.field
-    for chosen in _batches(len(left), columns.shape[1] + 1):
-        zero = determinants(f, left[chosen], columns[chosen])
-        some = determinants(f, cause[chosen], columns[chosen])
-        good = np.flatnonzero((zero == 0) & (some != 0))
-        for i in good:
-            picked = chosen[i]
-            if f.rank(columns[picked]) == columns.shape[1]:
-                return tuple(int(k) for k in picked)
-    return None
+    chosen = _subsets(len(left), columns.shape[1] + 1)
+    chosen = chosen[determinants(f, left[chosen], columns[chosen]) == 0]
+    chosen = chosen[determinants(f, cause[chosen], columns[chosen]) != 0]
+    return tuple(chosen[0].tolist()) if len(chosen) else None
 
 
-def _batches(count: int, size: int) -> Iterator[Ints]:
-    if count >= size:
-        yield np.array(list(combinations(range(count), size)), dtype=np.int64)
+@lru_cache(maxsize=64)
+def _subsets(count: int, size: int) -> Ints:
+    return np.array(list(combinations(range(count), size)), dtype=np.int64).reshape(-1, size)
 
 
 def determinants(f: PrimeField, first: Ints, rest: Ints) -> Ints:

@@ -72,7 +72,7 @@ def _system(bench: Bench, v: str, candidates: Iterator[Combination]) -> LinearSt
             return None
         rows += more
         system = np.vstack([system, bench.covariances(more, at)])
-        _, chosen = bench.field.rref(system.T)
+        chosen = bench.field.independent(system)
     outputs = tuple(edge_key(p, "->", v) for p in parents)
     columns = tuple(Combination(p) for p in parents)
     return LinearStep(tuple(rows[i] for i in chosen), columns, Combination(v), outputs)

@@ -1,1 +1,1 @@
-"""The complete decision by algebra."""
+"""The complete decision by algebra; its arithmetic is that of FLINT."""

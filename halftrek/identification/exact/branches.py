@@ -125,33 +125,34 @@ def _in_weights(point: Point, members: tuple[str, ...], sigma: Array) -> Point |
     entries = [e for e in point.parameters.entries if e.target in members]
     arrows = [e for e in entries if e.kind == "direct" and e.parameter is not None]
     unknown = list(dict.fromkeys(_number(e) for e in arrows))
+    onto = np.array([[_number(e) == k for k in unknown] for e in arrows], dtype=float).reshape(len(arrows), -1)
+    source, target = ([place[end] for end in ends] for ends in ([e.source for e in arrows], [e.target for e in arrows]))
     joined = {frozenset((e.source, e.target)) for e in entries if e.kind == "covariance"}
     pairs = [(a, b) for i, a in enumerate(names) for b in names[:i] if a in members and {a, b} not in joined]
     left, right = [place[a] for a, _ in pairs], [place[b] for _, b in pairs]
+    into_left, into_right = np.equal.outer(target, left), np.equal.outer(target, right)
+    T = point.matrices(names)[0]
+    T[:, [i for i, v in enumerate(names) if v not in members]] = 0.0
+    weights = point.values[unknown]
     for _ in range(60):
-        A = np.eye(size) - _weights(point, names, members)
+        T[source, target] = onto @ weights
+        A = np.eye(size) - T
         G = sigma @ A
         error = (A.T @ G)[left, right]
         if not pairs or np.abs(error).max() < 1e-14 * np.abs(sigma).max():
             break
-        J = np.zeros((len(pairs), len(unknown)))
-        for e in arrows:
-            a, b = place[e.source], place[e.target]
-            J[:, unknown.index(_number(e))] += (np.equal(left, b) * G[a, right]) + (np.equal(right, b) * G[a, left])
+        causes = G[source]
+        J = (into_left * causes[:, right] + into_right * causes[:, left]).T @ onto
         change = np.linalg.lstsq(J, error, rcond=None)[0]
-        point = _set(point, unknown, point.values[unknown] + change * min(1.0, 3.0 / (1e-9 + np.abs(change).max())))
-    A = np.eye(size) - _weights(point, names, members)
+        weights = weights + change * min(1.0, 3.0 / (1e-9 + np.abs(change).max()))
+    T[source, target] = onto @ weights
+    A = np.eye(size) - T
     omega = A.T @ sigma @ A
     if pairs and np.abs(omega[left, right]).max() > 1e-12 * np.abs(sigma).max():
         return None
     errors = [e for e in entries if e.kind in ("covariance", "noise")]
-    return _set(point, [_number(e) for e in errors], [omega[place[e.source], place[e.target]] for e in errors])
-
-
-def _weights(point: Point, names: tuple[str, ...], members: tuple[str, ...]) -> Array:
-    T = point.matrices(names)[0]
-    T[:, [i for i, v in enumerate(names) if v not in members]] = 0.0
-    return T
+    numbers = [*unknown, *(_number(e) for e in errors)]
+    return _set(point, numbers, [*weights, *(omega[place[e.source], place[e.target]] for e in errors)])
 
 
 def _number(entry: Entry) -> int:

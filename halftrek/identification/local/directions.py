@@ -100,5 +100,5 @@ def free_directions(field: PrimeField, block: Block) -> Ints:
         if e.kind != "direct":
             for a, b in ((i, j), (j, i)):
                 if a in follows:
-                    found[k] = field.reduce(found[k] - follows[a][b])
-    return found
+                    found[k] -= follows[a][b]
+    return field.reduce(found)

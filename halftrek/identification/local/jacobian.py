@@ -111,31 +111,32 @@ class Probe:
     field: PrimeField
 
     @cached_property
-    def _kernels(self) -> dict[int, tuple[tuple[int, ...], Ints]]:
+    def _kernels(self) -> dict[int, tuple[dict[int, int], Ints]]:
         return {}
 
-    def kernel(self, number: int) -> tuple[tuple[int, ...], Ints]:
-        """Free parameters of a block, and the directions in which they move while Sigma stays."""
+    def kernel(self, number: int) -> tuple[dict[int, int], Ints]:
+        """The rows of the free parameters of a block, and the directions in which they move while Sigma stays."""
         if number not in self._kernels:
             block = block_at(self.point, self.point.parameters.blocks[number])
-            self._kernels[number] = (block.free, _directions(self.field, block))
+            self._kernels[number] = ({k: i for i, k in enumerate(block.free)}, _directions(self.field, block))
         return self._kernels[number]
 
     def locally_identified(self, found: Functionals) -> list[bool]:
         """For each functional: does it stay constant along every direction in which Sigma does?"""
         moved = np.zeros(len(found.texts), dtype=bool)
         for number in touched_blocks(self.point.parameters, found):
-            free, kernel = self.kernel(number)
+            places, kernel = self.kernel(number)
             if kernel.shape[1]:
-                slopes = self.field.matmul(found.gradients[:, list(free)], kernel)
-                moved |= (slopes != 0).any(axis=1)
+                mine = [k for k in found.moving if k in places]
+                slopes = self.field.matmul(found.gradients[:, mine], kernel[[places[k] for k in mine]])
+                moved |= slopes.any(axis=1)
         return [not m for m in moved]
 
     @property
     def rank(self) -> int:
         """Rank of the derivative of Sigma: the dimension of the model."""
         found = map(self.kernel, range(len(self.point.parameters.blocks)))
-        return sum(len(free) - kernel.shape[1] for free, kernel in found)
+        return sum(len(places) - kernel.shape[1] for places, kernel in found)
 
 
 def touched_blocks(table: Parameters, found: Functionals) -> list[int]:

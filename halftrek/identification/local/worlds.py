@@ -6,7 +6,7 @@ held. So the distribution of any counterfactuals given any evidence is made of c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification.local.functionals import Valuation
     from halftrek.identification.numbers.fields import Array
-    from halftrek.identification.numbers.modular import Ints, PrimeField
 
 
 def relevant(graph: Graph, potential: Potential) -> Potential:
@@ -217,72 +216,3 @@ class DualRing:
     def error_covariance(self, first: str, second: str) -> Array | None:
         """Covariance of two error terms, None if the graph says that it is zero."""
         return self.model.omega.get((first, second), self.model.omega.get((second, first)))
-
-
-@dataclass(frozen=True, eq=False)
-class AlgebraRing:
-    """Functions on the finitely many models with one covariance, as commuting matrices."""
-
-    field: PrimeField
-    size: int
-    sigma: Ints
-    place: Mapping[str, int]
-    effect_of: Callable[[str, str, Sequence[str]], Ints]
-    graph: Graph
-
-    def number(self, value: float) -> Ints:
-        """A constant."""
-        return self.field.mul(np.eye(self.size, dtype=np.int64), np.asarray(self.field.number(value)))
-
-    def add(self, a: Ints, b: Ints) -> Ints:
-        """Sum."""
-        return self.field.reduce(a + b)
-
-    def multiply(self, a: Ints, b: Ints) -> Ints:
-        """Product."""
-        return self.field.matmul(a, b)
-
-    def inverse(self, matrix: list[list[Ints]]) -> list[list[Ints]] | None:
-        """Inverse of a square matrix, None if it is singular."""
-        found = self.field.inverse(np.block(matrix))
-        if found is None:
-            return None
-        cuts = [slice(i * self.size, (i + 1) * self.size) for i in range(len(matrix))]
-        return [[found[i, j] for j in cuts] for i in cuts]
-
-    def effect(self, cause: str, effect: str, held: Sequence[str]) -> Ints:
-        """Effect of a cause while others are held."""
-        return self.effect_of(cause, effect, held)
-
-    def covariance(self, a: Potential, b: Potential) -> Ints:
-        """Covariance of two variables in worlds of their own."""
-        return self._cross(self._difference(a), self._difference(b))
-
-    def weight(self, cause: str, effect: str) -> Ints:
-        """Weight of an edge: its effect while the other causes are held."""
-        return self.effect_of(cause, effect, [u for u in self.graph.parents(effect) if u != cause])
-
-    def error_covariance(self, first: str, second: str) -> Ints | None:
-        """Covariance of two error terms, None if the graph says that it is zero."""
-        if first != second and second not in self.graph.spouses(first):
-            return None
-        ends = []
-        for v in (first, second):
-            known = [(u, self.field.reduce(-self.weight(u, v))) for u in self.graph.parents(v)]
-            ends.append([(v, np.eye(self.size, dtype=np.int64)), *known])
-        return self._cross(*ends)
-
-    def _cross(self, left: list[tuple[str, Ints]], right: list[tuple[str, Ints]]) -> Ints:
-        total = np.zeros((self.size, self.size), dtype=np.int64)
-        for u, e in left:
-            for v, f in right:
-                weight = self.sigma[self.place[u], self.place[v]]
-                total = self.field.reduce(total + self.field.mul(self.field.matmul(e, f), weight))
-        return total
-
-    def _difference(self, potential: Potential) -> list[tuple[str, Ints]]:
-        terms = [(potential.variable, np.eye(self.size, dtype=np.int64))]
-        for x in potential.held:
-            others = [w for w in potential.held if w != x]
-            terms.append((x, self.field.reduce(-self.effect_of(x, potential.variable, others))))
-        return terms

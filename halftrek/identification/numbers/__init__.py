@@ -1,1 +1,1 @@
-"""The arithmetic that decisions are made in: floating point, modulo a prime, polynomials."""
+"""The arithmetic that decisions are made in: floating point, modulo a prime, with derivatives."""

@@ -1,19 +1,22 @@
-"""Exact arithmetic modulo a prime near 2^31, on int64 arrays."""
+"""Exact arithmetic modulo a prime near 2^31: products on int64 arrays, elimination by FLINT."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from flint import nmod_mat
+
 Ints = NDArray[np.int64]
 PRIMES = (2147483647, 2147483629)  # the two largest below 2^31: a product of two residues fits into 62 bits
 _SPLIT = 16
-_SMALL = 400  # entries up to which plain Python numbers are eliminated faster than arrays
-_FEW = 10  # the same for variables
+_FEW = 10  # variables up to which plain Python numbers are faster than arrays
 _DRAWN = 512
 
 
@@ -58,81 +61,53 @@ class PrimeField:
 
     def matmul(self, a: Ints, b: Ints) -> Ints:
         """Matrix product: the left factor is split, so that sums of up to 2^15 products stay below 2^63."""
+        if a.shape[-1] <= 2:
+            return np.asarray(a @ b % self.p, dtype=np.int64)
         if a.shape[-1] > 1 << 15:
             raise ValueError("matrix too wide for exact products; split it")
         high, low = a >> _SPLIT, a & ((1 << _SPLIT) - 1)
         return np.asarray(((high @ b % self.p << _SPLIT) + low @ b % self.p) % self.p, dtype=np.int64)
 
-    def rref(self, matrix: Ints, columns: int | None = None) -> tuple[Ints, list[int]]:
-        """Reduced row echelon form without zero rows, and its pivots (searched among the first ``columns``)."""
-        if np.size(matrix) <= _SMALL:
-            return self._small_rref(matrix, columns)
-        work = np.array(matrix, dtype=np.int64) % self.p
-        rows, width = work.shape
-        pivots: list[int] = []
-        for column in range(width if columns is None else columns):
-            rank = len(pivots)
-            if rank == rows:
-                break
-            below = work[rank:, column]
-            first = int(np.argmax(below != 0))
-            if below[first] == 0:
-                continue
-            if first:
-                work[[rank, rank + first]] = work[[rank + first, rank]]
-            pivot = work[rank, column:] * pow(int(work[rank, column]), -1, self.p) % self.p
-            work[rank, column:] = pivot
-            factors = work[:, column].copy()
-            factors[rank] = 0
-            hit = np.flatnonzero(factors)
-            if len(hit):
-                work[hit, column:] = (work[hit, column:] - factors[hit, None] * pivot) % self.p
-            pivots.append(column)
-        return work[: len(pivots)] if columns is None else work, pivots
+    def exact(self, a: Ints) -> nmod_mat:
+        """A matrix of residues as FLINT holds it."""
+        from flint import nmod_mat  # here, for most programs that load this decide nothing
 
-    def _small_rref(self, matrix: Ints, columns: int | None) -> tuple[Ints, list[int]]:
-        """The same for a few numbers, where arrays cost more than they save."""
-        p, (rows, width) = self.p, np.shape(matrix)
-        work: list[list[int]] = (np.asarray(matrix, dtype=np.int64) % p).tolist()
-        pivots: list[int] = []
-        for column in range(width if columns is None else columns):
-            rank = len(pivots)
-            if rank == rows:
+        rows, columns = a.shape
+        return nmod_mat(rows, columns, a.ravel().tolist(), self.p)
+
+    def array(self, a: nmod_mat) -> Ints:
+        """A matrix of FLINT as an array."""
+        return np.array(list(map(int, a.entries())), dtype=np.int64).reshape(a.nrows(), a.ncols())
+
+    def rref(self, matrix: Ints) -> tuple[Ints, list[int]]:
+        """Reduced row echelon form without zero rows, and its pivots."""
+        form, rank = self.exact(matrix).rref()
+        return self.array(form)[:rank], pivots_of(form, rank)
+
+    def independent(self, matrix: Ints) -> list[int]:
+        """The rows that are independent of those before them; the first few are tried alone."""
+        for part in (matrix[: 2 * matrix.shape[1]], matrix):
+            chosen = pivots_of(*self.exact(part.T).rref())
+            if len(chosen) == matrix.shape[1]:
                 break
-            found = next((i for i in range(rank, rows) if work[i][column]), None)
-            if found is None:
-                continue
-            work[rank], work[found] = work[found], work[rank]
-            scale = pow(work[rank][column], -1, p)
-            pivot = work[rank] = [x * scale % p for x in work[rank]]
-            for i, row in enumerate(work):
-                factor = row[column]
-                if factor and i != rank:
-                    work[i] = [(x - factor * y) % p for x, y in zip(row, pivot, strict=True)]
-            pivots.append(column)
-        kept = work[: len(pivots)] if columns is None else work
-        return np.array(kept, dtype=np.int64).reshape(len(kept), width), pivots
+        return chosen
 
     def rank(self, matrix: Ints) -> int:
         """Rank of a matrix."""
-        return len(self.rref(matrix)[1])
+        return self.exact(matrix).rank()
 
     def null_space(self, matrix: Ints) -> Ints:
         """A basis, in columns, of the vectors that the matrix sends to zero."""
-        reduced, pivots = self.rref(matrix)
-        width = matrix.shape[1]
-        free = [j for j in range(width) if j not in set(pivots)]
-        basis = np.zeros((width, len(free)), dtype=np.int64)
-        basis[free, np.arange(len(free))] = 1
-        if pivots and free:
-            basis[pivots] = (self.p - reduced[:, free]) % self.p
-        return basis
+        basis, count = self.exact(matrix).nullspace()
+        places = ((i, j) for i in range(matrix.shape[1]) for j in range(count))
+        return np.array([int(basis[place]) for place in places], dtype=np.int64).reshape(matrix.shape[1], count)
 
     def solve(self, matrix: Ints, right: Ints) -> Ints | None:
         """The solution of a square system (one column per right side), None if it is singular."""
-        size = len(matrix)
-        reduced, pivots = self.rref(np.hstack([matrix, right]), columns=size)
-        return reduced[:, size:] if len(pivots) == size else None
+        try:
+            return self.array(self.exact(matrix).solve(self.exact(right)))
+        except ZeroDivisionError:
+            return None
 
     def total_effects(self, weights: Ints) -> Ints:
         """``(I - T)^-1`` of edge weights whose causes come before their effects, variable by variable."""
@@ -160,9 +135,14 @@ class PrimeField:
         """``B' Omega B`` with the total effects B, which are not needed for it."""
         return self.carried(weights, self.carried(weights, omega).T)
 
-    def inverse(self, matrix: Ints) -> Ints | None:
-        """Inverse of a square matrix, None if it is singular."""
-        return self.solve(matrix, np.eye(len(matrix), dtype=np.int64))
+
+def pivots_of(form: nmod_mat, rank: int) -> list[int]:
+    """Columns of the leading entries of a row echelon form."""
+    found: list[int] = []
+    for j in range(form.ncols()):
+        if len(found) < rank and form[len(found), j]:
+            found.append(j)
+    return found
 
 
 @lru_cache(maxsize=16)

@@ -109,18 +109,18 @@ def run(recipe: Recipe, field: Field, sigma: Array, names: Sequence[str]) -> dic
     place = {v: i for i, v in enumerate(names)}
     known: dict[str, Array] = {}
 
-    def vector(c: Combination) -> Array:
-        found = np.zeros(len(names), field.dtype)
-        found[place[c.variable]] = field.number(1)
-        for v, q in c.minus:
-            found[place[v]] = field.reduce(found[place[v]] - known[q])
+    def matrix(*combinations: Combination) -> Array:
+        found = np.zeros((len(combinations), len(names)), field.dtype)
+        for row, c in zip(found, combinations, strict=True):
+            row[place[c.variable]] = 1
+            for v, q in c.minus:
+                row[place[v]] = field.reduce(row[place[v]] - known[q])
         return found
 
     for step in recipe.steps:
         match step:
             case LinearStep(rows, columns, target, outputs):
-                left = field.matmul(np.array([vector(r) for r in rows]), sigma)
-                system = field.matmul(left, np.array([vector(c) for c in (*columns, target)]).T)
+                system = field.matmul(field.matmul(matrix(*rows), sigma), matrix(*columns, target).T)
                 solution = field.solve(system[:, :-1], system[:, -1:])
                 if solution is None:
                     return None
@@ -139,7 +139,7 @@ def run(recipe: Recipe, field: Field, sigma: Array, names: Sequence[str]) -> dic
                     total = ratio
                 known[output] = total[0, 0]
             case CovarianceStep(output, first, second):
-                known[output] = field.matmul(field.matmul(vector(first)[None], sigma), vector(second)[:, None])[0, 0]
+                known[output] = field.matmul(field.matmul(matrix(first), sigma), matrix(second).T)[0, 0]
             case ValueStep(output, value):
                 known[output] = np.asarray(field.number(value), field.dtype)
     return {q: known[q] for q in recipe.outputs}

@@ -2,28 +2,41 @@
 
 import json
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
+from flint import nmod_mpoly_ctx, nmod_poly
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, real_values, solve
 from halftrek.identification.clock import Clock, start_clock
+from halftrek.identification.exact.algebra import algebra
 from halftrek.identification.exact.elimination import count_values
-from halftrek.identification.numbers import polynomials as poly
-from halftrek.identification.numbers.algebra import algebra
-from halftrek.identification.numbers.modular import PrimeField
+from halftrek.identification.exact.polynomials import (
+    closed_spaces,
+    distinct_roots,
+    row_of,
+    solve_linear,
+    univariate,
+    variables_of,
+)
+from halftrek.identification.numbers.modular import PRIMES
 from halftrek.identification.study import Study
 from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional, PathEffect, TotalEffect
+from tests.identification.exact.test_modular import slow_rref
 from tests.identification.local.test_jacobian import REFERENCE
 from tests.identification.samples import random_model
 from tests.identification.test_identify import truth
 from tests.narrow import there
 
-FIELD = PrimeField()
-P = FIELD.p
+P = PRIMES[0]
+CONTEXT = nmod_mpoly_ctx.get(("w", 4), modulus=P, ordering="degrevlex")
+X, Y, Z, TARGET = CONTEXT.gens()
 TWO_VALUES = Graph([("a", "b"), ("b", "c"), ("b", "d")], [("a", "b"), ("a", "c"), ("a", "d")])
 RANK_TRICK = Graph([("2", "4"), ("3", "4")], latents={"U": ["1", "2", "3", "4"]})
 
@@ -33,32 +46,89 @@ def later() -> Clock:
 
 
 def test_roots_are_counted_without_repetition() -> None:
-    square = [9, P - 6, 1]  # (x - 3)^2
-    assert poly.distinct_roots(P, square) == 1
-    assert poly.distinct_roots(P, [2, P - 3, 1]) == 2  # (x - 1)(x - 2)
-    assert poly.value_at(P, square, 3) == 0
+    assert distinct_roots(nmod_poly([9, -6, 1], P)) == 1  # (x - 3)^2
+    assert distinct_roots(nmod_poly([2, -3, 1], P)) == 2  # (x - 1)(x - 2)
 
 
 def test_a_system_with_four_points() -> None:
     """x^2 = 1 and y^2 = 4: x takes two values, x + y four, x^2 one."""
-    system = [{(0, 0): 1, (): P - 1}, {(1, 1): 1, (): P - 4}]
-    found = there(algebra(FIELD, system, clock=later()))
-    assert found.size == 4
-    functions: list[dict[tuple[int, ...], int]] = [{(0,): 1}, {(0,): 1, (1,): 1}, {(0, 0): 1}, {(0, 1): 1}]
-    counts = [poly.distinct_roots(P, found.equation_of(found.element(f))) for f in functions]
+    found = there(algebra(P, [X**2 - 1, Y**2 - 4], clock=later()))
+    assert found.one.nrows() == 4
+    counts = [distinct_roots(found.element(f).minpoly()) for f in (X, X + Y, X**2, X * Y)]
     assert counts == [2, 4, 1, 2]
 
 
 def test_infinitely_many_solutions_have_no_algebra_but_one_variable_may_be_found() -> None:
-    """x y = x and x^2 = x + 0 z: y is free where x = 0; x is 0 or 1."""
-    system = [{(0, 1): 1, (0,): P - 1}, {(0, 0): 1, (0,): P - 1}]
-    assert algebra(FIELD, system, clock=later()) is None
-    assert poly.univariate(FIELD, system, 0, clock=later()) == [0, P - 1, 1]
+    """x y = x and x^2 = x: y is free where x = 0; x is 0 or 1."""
+    system = [X * Y - X, X**2 - X]
+    assert algebra(P, system, clock=later()) is None
+    assert univariate(system, 0, clock=later()) == nmod_poly([0, -1, 1], P)
 
 
 def test_linear_equations_are_used_up_first() -> None:
-    system = [{(0,): 1, (1,): 1, (): P - 3}, {(0,): 1, (1,): P - 1, (): P - 1}]
-    assert poly.value_at(P, there(poly.univariate(FIELD, system, 0, clock=later())), 2) == 0
+    system = [X + Y - 3, X - Y - 1]
+    assert solve_linear(system)[0] == []
+    assert int(there(univariate(system, 0, clock=later()))(2)) == 0
+
+
+small = st.integers(-4, 4)
+
+
+@given(st.lists(st.tuples(small, small, small), min_size=1, max_size=4, unique_by=lambda point: point[0]), small, small)
+def test_the_algebra_of_some_points_knows_the_values_at_them(
+    points: list[tuple[int, int, int]], slope: int, shift: int
+) -> None:
+    """x is any of these numbers, y and z are polynomials in x: what takes how many values is read off the points."""
+    where = prod((X - a for a, _, _ in points), start=CONTEXT.constant(1))
+    values = [interpolated(points, coordinate) for coordinate in (1, 2)]
+    system = [where, Y - values[0], Z - values[1], (Y - values[0]) * (X + Z)]
+    answer = slope * Y * Z + shift * X
+    expected = sorted({(slope * b * c + shift * a) % P for a, b, c in points})
+    found = there(algebra(P, system, clock=later()))
+    assert found.one.nrows() == len(points)
+    for equation in (found.element(answer).minpoly(), there(univariate([*system, TARGET - answer], 3, clock=later()))):
+        assert sorted(int(root) for root, _ in equation.roots()) == expected
+        assert distinct_roots(equation) == len(expected)
+
+
+def interpolated(points: list[tuple[int, int, int]], coordinate: int) -> Any:
+    """The polynomial in x that goes through the points (Lagrange)."""
+    total = CONTEXT.constant(0)
+    for point in points:
+        others = [other[0] for other in points if other is not point]
+        basis = prod(((X - a) * pow(point[0] - a, -1, P) for a in others), start=CONTEXT.constant(1))
+        total += basis * point[coordinate]
+    return total
+
+
+@given(st.integers(0, 2**32))
+def test_the_space_of_products_is_that_of_a_plain_elimination(seed: int) -> None:
+    """All products of degree up to 3 of random equations, written down and eliminated by hand."""
+    rng = np.random.default_rng(seed)
+    quadratic = [m for k in range(3) for m in combinations_with_replacement((X, Y, Z), k)]
+    system: list[Any] = [
+        sum(int(rng.integers(0, 3)) * prod(m, start=CONTEXT.constant(1)) for m in quadratic) for _ in range(3)
+    ]
+    system = [f for f in system if f.total_degree() == 2]
+    assume(system)
+    spaces = dict(closed_spaces(system, 4, later()))
+    used = [(X, Y, Z)[v] for v in variables_of(system)]
+    columns = [m for k in (3, 2, 1, 0) for m in combinations_with_replacement(range(3), k)]
+    products: list[Any] = system
+    before: list[Any] = []
+    while len(products) != len(before):  # what falls in degree is multiplied again
+        before = products
+        lower = [f * x for f in products if f.total_degree() < 3 for x in used]
+        reduced, pivots = slow_rref(P, [[row_of(f).get(m, 0) for m in columns] for f in (*products, *lower)])
+        products = [sum(c * power(m) for c, m in zip(row, columns, strict=True)) for row in reduced]
+    assert sorted(spaces[3]) == sorted(columns[j] for j in pivots)
+    for row, pivot in zip(reduced, pivots, strict=True):
+        tail = {m: P - c for m, c in zip(columns, row, strict=True) if c and m != columns[pivot]}
+        assert spaces[3][columns[pivot]] == tail
+
+
+def power(monomial: tuple[int, ...]) -> Any:
+    return prod(((X, Y, Z)[v] for v in monomial), start=CONTEXT.constant(1))
 
 
 def test_two_values_and_the_two_models_behind_them() -> None:

@@ -18,6 +18,7 @@ from halftrek.inference.profiles.profile import profile_ends
 from halftrek.inference.profiles.weak import curvature
 from halftrek.models import CGLSCM
 from halftrek.queries import TotalEffect, evaluate
+from halftrek.results.fit import Fit
 from halftrek.trust import weakest_step
 from tests.narrow import there
 
@@ -42,7 +43,7 @@ def drawn(model: CGLSCM, n: int, rng: np.random.Generator) -> Moments:
 
 
 def doubt(fit: Fitted, question: str = "x ~> y", interval: Interval = "delta", **options: Any) -> list[str]:
-    return [w for w in fit.query(question, interval=interval, **options).warnings if w.endswith(ADVICE)]
+    return [w for w in Fit.of(fit).query(question, interval=interval, **options).warnings if w.endswith(ADVICE)]
 
 
 # -- coverage --------------------------------------------------------------------------------------
