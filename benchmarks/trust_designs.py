@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import halftrek as ht
-from halftrek import estimation
 from halftrek.data import Moments
 
 
@@ -93,7 +92,7 @@ def many_causes(causes: int, rows: int, front: str) -> Callable[[np.random.Gener
         X = rng.normal(size=(rows, causes))
         y = X @ weights + rng.normal(size=rows)
         table = np.column_stack([X, y])
-        fit = estimation.fit(graph, Moments(tuple(names), rows, table.mean(axis=0), np.cov(table.T, ddof=0)))
+        fit = ht.fit(graph, Moments(tuple(names), rows, table.mean(axis=0), np.cov(table.T, ddof=0)))
         if front == "params":
             return of_params(fit, "y", "x0", -0.5)
         if front == "effects":
@@ -154,7 +153,7 @@ def instrument(
         x = pull * z + W @ load + a * u + b * rng.normal(size=rows)
         y = 0.5 * x - W @ load + a * u + b * rng.normal(size=rows)
         table = np.column_stack([z, x, y, W])
-        fit = estimation.fit(graph, Moments(names, rows, table.mean(axis=0), np.cov(table.T, ddof=0)))
+        fit = ht.fit(graph, Moments(names, rows, table.mean(axis=0), np.cov(table.T, ddof=0)))
         if front == "params":
             return of_params(fit, "y", "x", 0.5)
         if front == "effects":
@@ -268,7 +267,7 @@ def correlated_roots(correlation: float, rows: int, front: str) -> Callable[[np.
         x = 0.5 * z + 0.5 * w + u + rng.normal(size=rows)
         y = 0.5 * x + 0.5 * w + u + rng.normal(size=rows)
         table = np.column_stack([z, x, w, y])
-        fit = estimation.fit(graph, Moments(names, rows, table.mean(axis=0), np.cov(table.T, ddof=0)))
+        fit = ht.fit(graph, Moments(names, rows, table.mean(axis=0), np.cov(table.T, ddof=0)))
         if front == "params":
             return of_params(fit, "y", "x", 0.5)
         return shown(fit.query("x ~> y"), 0.5)
@@ -287,7 +286,7 @@ def border(effect: float, rows: int) -> Callable[[np.random.Generator], Shown]:
 
     def draw(rng: np.random.Generator) -> Shown:
         mean, cov = wishart(model.cov, rows, rng)
-        return shown(estimation.fit(graph, Moments(("x", "y"), rows, mean, cov)).query(question), truth)
+        return shown(ht.fit(graph, Moments(("x", "y"), rows, mean, cov)).query(question), truth)
 
     return draw
 

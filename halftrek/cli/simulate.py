@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from halftrek.arrays import Array
 from halftrek.cli.exits import DONE
 from halftrek.cli.options import GRAPH_HELP, add_command, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from halftrek.arrays import Array
     from halftrek.cli.options import Commands
     from halftrek.models import CGLSCM
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -287,9 +288,8 @@ def test_analysis_files_and_reports_keep_categories_and_weights(survey: Path, tm
     assert "--categories region=north" in text
     assert "--sampling-weights w" in text
     assert "is 1 where region is" in text
-    code = text[text.index("import halftrek") : text.index("fit.report")].replace("&#x27;", "'").replace("&quot;", '"')
     names: dict[str, ht.Fit] = {}
-    exec(code.replace("&gt;", ">").replace("&lt;", "<"), names)
+    exec(unescape(text[text.index("import halftrek") : text.index("fit.report")]), names)
     assert names["fit"].query(question).se == pytest.approx(first["se"], rel=1e-9)
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from halftrek.results.fit import Fit
 
 _MOST = 40  # edges of the two models of a witness that are listed
-_ELSEWHERE = ("question", "answer", "value", "mean", "estimand", "crude is", "warning")  # have places of their own
+_ELSEWHERE = ("question", "answer", "value", "mean", "estimand", "warning")  # have places of their own
 _LONG = 90  # characters of a question in a heading
 
 

@@ -200,7 +200,7 @@ def test_on_the_command_line_and_in_a_report(
     assert main(["effect", "graph.txt", "rows.csv", "--all", "--crude"]) == 2
     assert "--crude goes with one question" in capsys.readouterr().err
     page = fit(rows).report("report.html", ["x ~> y", "P(y | do(x=1))", "E[y]"]).read_text()
-    assert page.count("crude, in the rows without the graph") == 2
+    assert page.count("<th>crude is</th>") == 2
     assert f"{slope:.4g}" in page
 
 
