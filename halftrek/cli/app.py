@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from halftrek.cli import (
+from halftrek.cli.commands import (
     compare,
     completion,
     convert,
