@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
+from halftrek.choices import Interval
 from halftrek.inference.evidence.strength import strengths
-from halftrek.inference.how import Interval
 from halftrek.queries import DirectEffect
 from halftrek.queries.gradients import linearize
 from halftrek.reporting import sensitivity

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from halftrek.choices import Divisor, Ends, Interval, Method, Missing
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ class Data:
     cov: str | None = None
     n: float | None = None
     means: Mapping[str, float] | None = None
-    divisor: Literal["n", "n-1"] = "n"
-    missing: Literal["fiml", "drop", "error"] = "fiml"
+    divisor: Divisor = "n"
+    missing: Missing = "fiml"
     weights: str | None = None
     sampling_weights: str | None = None
     categories: Mapping[str, str] | None = None
@@ -53,7 +54,7 @@ class Data:
 class Fitting:
     """How the model is fitted."""
 
-    method: Literal["em", "cgl-go"] = "em"
+    method: Method = "em"
     noise: Literal["free", "unit"] | None = None
 
 
@@ -61,12 +62,10 @@ class Fitting:
 class Uncertainty:
     """Where intervals come from."""
 
-    interval: Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"] | None = (
-        None
-    )
+    interval: Interval | None = None
     level: float = 0.95
     replicates: int = 1000
-    ends: Literal["percentile", "bca"] = "percentile"
+    ends: Ends = "percentile"
     random_state: int = 0
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+
+from halftrek.choices import Interval
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -15,7 +17,7 @@ GRAPH_HELP = (
 )
 DATA_HELP = "CSV, Parquet or Arrow file, name of a bundled data set, or '-' for standard input"
 QUESTION_HELP = "for instance 'P(y | do(x=1))' or 'x ~> y'"
-INTERVALS = ("delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile")
+INTERVALS = get_args(Interval)
 _ELSEWHERE = ("--sql", "--cov")
 
 

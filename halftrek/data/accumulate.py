@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from halftrek.arrays import Array, Codes, Floats
+from halftrek.choices import Missing
 from halftrek.data.kinds import Coding, Kind, KindSearch
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.moments import Moments
@@ -40,7 +41,7 @@ class Accumulator:
     """
 
     names: tuple[str, ...]
-    missing: Literal["error", "drop", "fiml"] = "error"
+    missing: Missing = "error"
     sampling: bool = False
     rows: int = 0
     dropped: int = 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.arrays import Codes, Flags, Floats
+from halftrek.choices import Missing
 from halftrek.data.categories import Categories
 from halftrek.data.check import refuse_rounded
 from halftrek.data.kinds import Coding, Kind, KindSearch
@@ -140,7 +141,7 @@ def group_reader(
     return reader
 
 
-def read_groups(reader: RowReader, *, missing: Literal["fiml", "error", "drop"] = "fiml") -> GroupMoments:
+def read_groups(reader: RowReader, *, missing: Missing = "fiml") -> GroupMoments:
     """Moments of the rows of each group.
 
     Rows with a hole in one of the columns are kept by pattern ("fiml"), left out and counted ("drop"), or refused.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.arrays import Floats
+from halftrek.choices import Divisor
 from halftrek.data.check import places_of, refuse_indefinite
 from halftrek.data.covariance import given_covariance
 from halftrek.data.kinds import Kind
@@ -72,7 +73,7 @@ class Moments(Portable):
         *,
         mean: ArrayLike | Mapping[str, float] | None = None,
         names: Sequence[str] | None = None,
-        divisor: Literal["n", "n-1"] = "n",
+        divisor: Divisor = "n",
     ) -> Moments:
         """Moments from a covariance matrix that is known already, for instance from a paper.
 

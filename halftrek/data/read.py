@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.arrays import Array
+from halftrek.choices import Missing
 from halftrek.data.accumulate import Accumulator, rows_in
 from halftrek.data.categories import Categories, Category, as_categories, bare_names, category_of, coded, expanded_names
 from halftrek.data.check import refuse_rounded
@@ -135,7 +136,7 @@ def _accumulated(
     source: Source,
     names: Sequence[str] | None,
     weights: RowWeights,
-    missing: Literal["error", "drop", "fiml"],
+    missing: Missing,
     progress: Progress | None,
 ) -> Accumulator:
     column, given = weights.column, weights.array()

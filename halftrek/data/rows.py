@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.arrays import Array, Codes, Floats
+from halftrek.choices import Missing
 from halftrek.data.accumulate import as_table, rows_in
 from halftrek.data.categories import Categories
 from halftrek.data.clusters import Clusters, Role, cluster_array, same_length
@@ -179,7 +180,7 @@ def row_reader(
     names: Sequence[str],
     *,
     weights: str | ArrayLike | None = None,
-    missing: Literal["error", "drop", "fiml"] = "error",
+    missing: Missing = "error",
     cluster: str | ArrayLike | None = None,
     sampling: float | None = None,
     categories: Categories = (),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Intercepts, Mask, Method, Noise
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.options import Intercepts, Noise, Options, refuse_idle, resolve_options, with_coefficients
+from halftrek.estimation.options import Options, refuse_idle, resolve_options, with_coefficients
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall, reports_of
@@ -67,14 +67,14 @@ def fit(
     graph: Graph,
     moments: Moments | Patterns,
     *,
-    method: Literal["em", "cgl-go"] = "em",
+    method: Method = "em",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
     starts: int | None = None,
     max_iter: int | None = None,
     finish: bool | None = None,
-    mask: Literal["edge", "ancestor"] | None = None,
+    mask: Mask | None = None,
     random_state: int = 0,
     start: Mapping[tuple[str, str], float] | None = None,
 ) -> Fitted:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
 
+from halftrek.choices import Intercepts, Noise
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Graph, did_you_mean, edge_key, parse_edge_key
-
-Noise = Literal["free", "unit"] | Mapping[str, float]
-Intercepts = Literal["free", "zero"] | Mapping[str, float]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
+from halftrek.choices import Scope
 from halftrek.graphs import Graph, parse_edge_key
 from halftrek.models import CGLSCM
 from halftrek.portable import Portable
 
 Status = Literal["identified", "finite", "not identified"]
-Scope = Literal["linear", "nonparametric"]
 
 
 @dataclass(frozen=True, eq=False)

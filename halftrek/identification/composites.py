@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.choices import Scope
 from halftrek.errors import QueryError
 from halftrek.graphs import quoted
 from halftrek.identification.arrows.relevance import simplified
@@ -21,7 +22,7 @@ from halftrek.identification.local.smooth import unchanged
 from halftrek.identification.local.witness import moves_freely
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.numbers.modular import PRIMES, PrimeField
-from halftrek.identification.verdict import Scope, Verdict
+from halftrek.identification.verdict import Verdict
 from halftrek.queries.checks import all_variants, terms_of
 from halftrek.queries.kinds.terms import case_of, sums_of
 from halftrek.queries.kinds.variants import Draw, Scale, Shift, Variant

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from halftrek.choices import Scope
 from halftrek.graphs import quoted
 from halftrek.identification.arrows.estimand import as_latex, as_text
 from halftrek.identification.arrows.id_star import Conflict, CounterfactualFormula, id_star
@@ -13,7 +14,7 @@ from halftrek.identification.arrows.nonparametric import Hedge
 from halftrek.identification.local.worlds import effects_behind, simplified
 from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, Step, outputs_of
-from halftrek.identification.verdict import Scope, Verdict
+from halftrek.identification.verdict import Verdict
 from halftrek.queries.types import Counterfactual, Interventional, Potential, Value
 from halftrek.queries.written.latex import latex_name
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.choices import Scope
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
 from halftrek.identification.advice import Change, helpful_changes
@@ -29,7 +30,7 @@ from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, ValueStep
 from halftrek.identification.recipes.sentences import reasons_for
 from halftrek.identification.study import Study
-from halftrek.identification.verdict import Scope, Verdict
+from halftrek.identification.verdict import Verdict
 from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
     Composite,

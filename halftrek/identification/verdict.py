@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from halftrek import upward
+from halftrek.choices import Scope
 from halftrek.portable import Portable
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from halftrek.queries.types import Query
 
 Status = Literal["identified", "finite", "not identified", "undecided"]
-Scope = Literal["linear", "nonparametric"]
 
 
 @dataclass(frozen=True, eq=False)

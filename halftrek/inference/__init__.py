@@ -1,8 +1,9 @@
 """How sure? Information, standard errors, intervals."""
 
+from halftrek.choices import RobustTest
 from halftrek.inference.checks.contradictions import Contradiction, contradictions, restrictions_behind
 from halftrek.inference.checks.measures import Measures, measures
-from halftrek.inference.checks.robust_fit import RobustMeasures, RobustTest, robust_measures
+from halftrek.inference.checks.robust_fit import RobustMeasures, robust_measures
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.estimate import Estimate, estimate
 from halftrek.inference.how import How

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
+from halftrek.choices import Ends, Interval
 from halftrek.errors import InputError
 from halftrek.inference.information.information import Kind
-
-Interval = Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
-Ends = Literal["percentile", "bca"]
 
 
 @dataclass(frozen=True)

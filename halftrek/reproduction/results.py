@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from halftrek.arrays import Floats
+from halftrek.choices import Mask
 from halftrek.models import CGLSCM
 from halftrek.reproduction.bound import Noise
 
@@ -31,7 +32,7 @@ class Comparison:
 class Start:
     """One run of the literal algorithm from one random start, and its answers by question."""
 
-    mask: Literal["edge", "ancestor"]
+    mask: Mask
     random_state: int
     loglik: float
     iterations: int

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Mask
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation import fit, fit_batch
-from halftrek.estimation.reference import CGLGoResult, Mask, cgl_go
+from halftrek.estimation.reference import CGLGoResult, cgl_go
 from halftrek.examples import catalog
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from halftrek import identification
@@ -34,7 +33,6 @@ from halftrek.queries import (
     Query,
     Statistic,
     TotalEffect,
-    check_query,
     evaluate,
     variables_of,
 )
@@ -44,6 +42,7 @@ from halftrek.results.answers import Answer, Refusal, Several
 from halftrek.results.inputs import (
     read_question,
 )
+from halftrek.results.reading import asked_of
 from halftrek.trust import Judged, judge
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     if verdict.status == "finite" and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
-        if found and all(len(values) == 1 for values in found):
+        if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
     return Answer(query, result, verdict, n=fitted.n)
 
@@ -169,20 +168,6 @@ def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
     """The exact answer of a model whose parameters are known."""
     query = read_question(question)
     return Answer(query, evaluate(query, model), outcome=_outcome(query, model))
-
-
-def asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
-    """A question, read and checked against the graph, and whether it can be answered: once for each graph."""
-    return _asked_of(graph, question if isinstance(question, str) else read_question(question))
-
-
-@lru_cache(maxsize=512)
-def _asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
-    query = read_question(question)
-    if isinstance(question, str):
-        return _asked_of(graph, query)
-    check_query(query, graph)
-    return query, identification.identify(graph, query)
 
 
 def identified(graph: Graph, question: str | Query) -> Query:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from halftrek.choices import Multiplicity
 from halftrek.errors import InputError
 from halftrek.frames import as_frame
 from halftrek.inference.checks.constraints import Constraint, constraint_tests
 from halftrek.inference.checks.contradictions import Contradiction
 from halftrek.inference.checks.modification import Modification, modifications
-from halftrek.inference.checks.multiplicity import Multiplicity, adjusted, benjamini_hochberg, holm
+from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import Explained, Residual, explained, residuals
 from halftrek.inference.information.information import Kind
 from halftrek.results.listings import restrictions_of

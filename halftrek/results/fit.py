@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from halftrek import upward
+from halftrek.choices import EffectKind, Ends, Interval, Multiplicity, RobustTest, Unidentified
 from halftrek.estimation import Fitted
-from halftrek.inference.checks.multiplicity import Multiplicity
-from halftrek.inference.how import Ends, Interval
 from halftrek.inference.information.information import Kind
 from halftrek.inference.profiles.profile import Profile
 from halftrek.inference.tables.decomposition import Decomposition
@@ -89,7 +88,7 @@ class Fit(Fitted):
 
     def effects(
         self,
-        kind: Literal["all", "direct", "indirect", "total", "through"] = "all",
+        kind: EffectKind = "all",
         *,
         budget: float = 5.0,
         **uncertainty: Any,
@@ -122,7 +121,7 @@ class Fit(Fitted):
         do: Mapping[str, Any],
         outcome: str | Sequence[str],
         *,
-        unidentified: Literal["raise", "nan"] = "raise",
+        unidentified: Unidentified = "raise",
         **uncertainty: Any,
     ) -> Any:
         """What the outcome would have been for each unit, had ``do`` been done, given what was seen of the unit.
@@ -161,7 +160,7 @@ class Fit(Fitted):
         """The fit as text of at most 80 columns."""
         return upward.summary(self)
 
-    def measures(self, *, robust: bool | Literal["yuan-bentler", "satorra-bentler"] | None = None) -> dict[str, Any]:
+    def measures(self, *, robust: bool | RobustTest | None = None) -> dict[str, Any]:
         """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more; ``test`` says which test it is.
 
         Left out, ``robust`` suits the rows: test and indices count their clusters and sampling weights, if any. False:

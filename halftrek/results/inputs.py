@@ -7,11 +7,12 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halftrek.choices import AnySyntax, Divisor, Missing
 from halftrek.data import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
 from halftrek.data.categories import Categories, bare_names, expanded_names
 from halftrek.data.read import resolve_categories
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from halftrek.data.groups import GroupMoments
 
 
-def read_graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
+def read_graph(source: Any, syntax: AnySyntax = "auto") -> Graph:
     """A graph from text in any syntax, from a file that holds such text, or from a networkx graph.
 
     What its text says and the graph does not hold, or holds in another way, is warned of; ``graph.notes`` keeps it.
@@ -77,9 +78,9 @@ def read_data(
     n: float | None = None,
     mean: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    divisor: Literal["n", "n-1"] = "n",
+    divisor: Divisor = "n",
     weights: Any = None,
-    missing: Literal["fiml", "drop", "error"] = "fiml",
+    missing: Missing = "fiml",
     sampling_weights: Any = None,
     categories: Categories = (),
 ) -> Moments | Patterns:
@@ -145,7 +146,7 @@ def read_rows(
     *,
     names: Sequence[str] | None,
     weights: Any,
-    missing: Literal["error", "drop", "fiml"],
+    missing: Missing,
     cluster: Any,
     sampling_weights: Any = None,
     categories: Categories = (),
@@ -181,7 +182,7 @@ def read_grouped(
     *,
     by: Any,
     weights: Any,
-    missing: Literal["error", "drop", "fiml"],
+    missing: Missing,
     sampling_weights: Any = None,
     categories: Categories = (),
 ) -> tuple[GroupMoments, RowReader | None]:

@@ -6,21 +6,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from halftrek.choices import Interval, Multiplicity, RobustTest, Unidentified
 from halftrek.data.sources.tables import read_table, table_like
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.frames import as_frame as frame_of
-from halftrek.inference import How, Profile, RobustTest, measures, profile_curve, robust_measures
+from halftrek.inference import How, Profile, measures, profile_curve, robust_measures
 from halftrek.inference.checks.contradictions import Contradiction, restrictions_behind
-from halftrek.inference.checks.multiplicity import Multiplicity
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
-from halftrek.inference.how import Interval, asked
+from halftrek.inference.how import asked
 from halftrek.inference.information.information import Kind
 from halftrek.inference.tables.decomposition import Decomposition, decompose
 from halftrek.inference.tables.effects import Effect, columns_of, effect_rows
@@ -119,7 +119,7 @@ def counterfactual_of(
     do: Mapping[str, Any],
     outcome: str | Sequence[str],
     *,
-    unidentified: Literal["raise", "nan"] = "raise",
+    unidentified: Unidentified = "raise",
     **uncertainty: Any,
 ) -> Any:
     """What would have been: an answer for one unit, a table for a table."""

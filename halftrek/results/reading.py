@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any
 
 from halftrek import identification
+from halftrek.choices import AnySyntax
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
@@ -13,7 +15,7 @@ from halftrek.queries import Query, check_query
 from halftrek.results.inputs import read_graph, read_question
 
 
-def graph(source: Any, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
+def graph(source: Any, syntax: AnySyntax = "auto") -> Graph:
     """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
     return read_graph(source, syntax)
 
@@ -26,6 +28,22 @@ def moments(data: Any, names: Sequence[str] | None = None, **options: Any) -> Mo
 def identify(source: Any, question: str | Query, **options: Any) -> Verdict:
     """Can the question be answered from the graph's observational distribution? From the graph alone."""
     chosen = read_graph(source)
+    if not options:
+        return asked_of(chosen, question)[1]
     query = read_question(question)
     check_query(query, chosen)
     return identification.identify(chosen, query, **options)
+
+
+def asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
+    """A question, read and checked against the graph, and whether it can be answered: once for each graph."""
+    return _asked_of(graph, question if isinstance(question, str) else read_question(question))
+
+
+@lru_cache(maxsize=512)
+def _asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
+    query = read_question(question)
+    if isinstance(question, str):
+        return _asked_of(graph, query)
+    check_query(query, graph)
+    return query, identification.identify(graph, query)

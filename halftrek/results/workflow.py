@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
+from halftrek.choices import Divisor, Intercepts, Mask, Method, Missing, Noise
 from halftrek.data import Moments, read_moments
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
-from halftrek.estimation.options import Intercepts, Noise
 from halftrek.frames import library_of
 from halftrek.queries import (
     DirectEffect,
@@ -39,20 +39,20 @@ class Fitting(TypedDict, total=False):
     n: float | None
     mean: ArrayLike | None
     names: Sequence[str] | None
-    divisor: Literal["n", "n-1"]
+    divisor: Divisor
     weights: Any
     sampling_weights: Any
     categories: Mapping[str, Any] | None
-    missing: Literal["fiml", "drop", "error"]
+    missing: Missing
     cluster: Any
-    method: Literal["em", "cgl-go"]
+    method: Method
     noise: Noise | None
     intercepts: Intercepts
     coefficients: Mapping[str, float | str] | None
     starts: int | None
     max_iter: int | None
     finish: bool | None
-    mask: Literal["edge", "ancestor"] | None
+    mask: Mask | None
     random_state: int
 
 
@@ -68,21 +68,21 @@ def fit(
     n: float | None = None,
     mean: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    divisor: Literal["n", "n-1"] = "n",
+    divisor: Divisor = "n",
     weights: Any = None,
     sampling_weights: Any = None,
     categories: Mapping[str, Any] | None = None,
-    missing: Literal["fiml", "drop", "error"] = "fiml",
+    missing: Missing = "fiml",
     cluster: Any = None,
     by: Any = None,
-    method: Literal["em", "cgl-go"] = "em",
+    method: Method = "em",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
     starts: int | None = None,
     max_iter: int | None = None,
     finish: bool | None = None,
-    mask: Literal["edge", "ancestor"] | None = None,
+    mask: Mask | None = None,
     random_state: int = 0,
 ) -> Fit | GroupFits:
     """Fit the graph's model to data, or to a covariance with ``n`` (and ``mean``).
@@ -149,7 +149,7 @@ def fit_groups(
     weights: Any = None,
     sampling_weights: Any = None,
     categories: Mapping[str, Any] | None = None,
-    missing: Literal["fiml", "drop", "error"] = "fiml",
+    missing: Missing = "fiml",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Noise
 from halftrek.errors import ModelError
 from halftrek.graphs import Graph, did_you_mean, edge_key
 from halftrek.models import CGLSCM
-
-Noise = Literal["free", "unit"] | Mapping[str, float]
 
 
 def random_model(

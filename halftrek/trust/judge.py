@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from halftrek.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
 from halftrek.inference.evidence.evidence import Support, support
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
-from halftrek.inference.how import Interval
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.inference.intervals import kind_of

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.choices import Interval
 from halftrek.cli import main
 from halftrek.cli.covariance import read_covariance
-from halftrek.inference.how import Interval
 from tests.narrow import grouped
 
 Capture = pytest.CaptureFixture[str]

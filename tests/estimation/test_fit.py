@@ -10,10 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 
+from halftrek.choices import Intercepts, Noise
 from halftrek.data import Moments
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.estimation import fit, fit_batch
-from halftrek.estimation.options import Intercepts, Noise
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
 from tests.estimation.strategies import dense_loglik, models, rebuilt

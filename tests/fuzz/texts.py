@@ -16,6 +16,7 @@ from itertools import islice
 
 import numpy as np
 
+from halftrek.choices import Syntax
 from halftrek.errors import HalftrekError, printable
 from halftrek.examples.lookup import catalog
 from halftrek.graphs import Graph
@@ -23,7 +24,6 @@ from halftrek.models import Gaussian
 from halftrek.queries import evaluate
 from halftrek.simulation import random_model
 from halftrek.syntax import format_graph, parse_graph, parse_question
-from halftrek.syntax.graphs.notations import Syntax
 
 LONGEST_MESSAGE = 5_000
 SLOWEST = 20.0  # seconds for one short text; generous, since the machine may have other work

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 
 import halftrek as ht
+from halftrek.choices import Interval
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
-from halftrek.inference.how import Interval
 from halftrek.models import CGLSCM
 from halftrek.queries import Counterfactual, Potential, evaluate
 from tests.estimation.strategies import models

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrek.choices import Noise
 from halftrek.errors import GraphError, ModelError
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
 from halftrek.simulation import random_graph, random_model, simulate
-from halftrek.simulation.models import Noise
 from halftrek.simulation.rows import Errors
 
 seeds = st.integers(0, 10_000)

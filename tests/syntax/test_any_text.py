@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrek.choices import Syntax
 from halftrek.errors import GraphSyntaxError, QuestionSyntaxError
 from halftrek.graphs import Graph
 from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
-from halftrek.syntax.graphs.notations import Syntax
 
 WORDS = """
     x y z f g U 1 0 2.5 -1 NA start( label( do( P( E[ latent observed node edge graph subgraph dag{ digraph{ strict

@@ -4,9 +4,9 @@ from typing import Literal
 
 import pytest
 
+from halftrek.choices import Syntax
 from halftrek.errors import GraphSyntaxError
 from halftrek.syntax import parse_graph
-from halftrek.syntax.graphs.notations import Syntax
 
 
 def marked(text: str) -> tuple[str, int, int]:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrek.choices import Syntax
 from halftrek.errors import GraphError
 from halftrek.graphs import Graph, check_name, edge_key
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
-from halftrek.syntax.graphs.notations import Syntax
 
 SYNTAXES = ("arrows", "lavaan", "dagitty", "dot")
 AWKWARD = [

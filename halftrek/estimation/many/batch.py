@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halftrek.arrays import Flags, Floats, Ints
+from halftrek.choices import Intercepts, Noise
 from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation.checks import well_posed
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.fit import LOG_2PI, MAX_ITER, select
-from halftrek.estimation.options import Intercepts, Noise, resolve_options
+from halftrek.estimation.options import resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import WORSE, Code

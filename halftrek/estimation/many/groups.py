@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from halftrek.arrays import Flags, Ints
+from halftrek.choices import Intercepts, Noise
 from halftrek.data import RowReader
 from halftrek.data.check import flat
 from halftrek.data.groups import GroupMoments, rows_by_group
 from halftrek.errors import DataError
 from halftrek.estimation.fit import MAX_ITER, Fitted, fit
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
-from halftrek.estimation.options import Intercepts, Noise, Options, resolve_options, with_coefficients
+from halftrek.estimation.options import Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
 from halftrek.portable import Portable
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Mask
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models import CGLSCM, cgl_edge, frozen
@@ -24,7 +25,6 @@ from halftrek.models import CGLSCM, cgl_edge, frozen
 if TYPE_CHECKING:
     from halftrek.data import Moments
 
-Mask = Literal["edge", "ancestor"]
 MAX_ROUNDS = 5_000
 
 

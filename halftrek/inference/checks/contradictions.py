@@ -15,13 +15,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
+from halftrek.choices import Multiplicity
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph, parse_edge_key
 from halftrek.graphs.separation import Walks, minimal_separator
 from halftrek.inference.checks.modification import absent_edges, with_edge
-from halftrek.inference.checks.multiplicity import Multiplicity, adjusted
+from halftrek.inference.checks.multiplicity import adjusted
 from halftrek.inference.checks.relaxation import relaxations
 from halftrek.inference.checks.scores import Edge, Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
+from halftrek.choices import RobustTest
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
@@ -19,7 +20,6 @@ from halftrek.estimation.data_kind import patterns_behind, refit
 from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
-from halftrek.inference.checks.robust_fit import RobustTest
 from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Relaxation
 from halftrek.inference.information.incomplete import (
     PatternInformation,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from halftrek.arrays import Floats
-
-Multiplicity = Literal["holm", "bh", "none"]
+from halftrek.choices import Multiplicity
 
 
 def holm(p: Floats) -> Floats:

@@ -9,11 +9,12 @@ the fitted model for both (Satorra-Bentler), or with the observed information of
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import RobustTest
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.graphs import Graph
@@ -23,8 +24,6 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, informed, score_forms
 from halftrek.inference.information.information import district_information
 from halftrek.inference.information.robust import count_units, counts_units, is_clustered, mean_squares, rows_needed
-
-RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 
 NORMAL_THEORY = "likelihood ratio, for independent and normal rows"
 BY_CLUSTERS = "likelihood ratio, scaled by the spread over {units:,} clusters"

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from threading import Lock
-from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Ends, Redraw
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fitted, fit_batch
 from halftrek.estimation.many.batch import joined
@@ -28,9 +28,8 @@ from halftrek.notes import Note, note
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
 
-Kind = Literal["bootstrap", "parametric", "jackknife"]
-Key = tuple[Kind, int, int]
-Maker = Callable[[Fitted, Kind, int, int, Progress | None], "Replicates"]  # how many, and from which seed
+Key = tuple[Redraw, int, int]
+Maker = Callable[[Fitted, Redraw, int, int, Progress | None], "Replicates"]  # how many, and from which seed
 
 AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
 KEPT = 4  # sets of replicates that are kept for each fit
@@ -46,7 +45,7 @@ class Replicates:
 
     batch: BatchFit
     drawn: int
-    kind: Kind
+    kind: Redraw
 
     @property
     def failed(self) -> int:
@@ -76,7 +75,7 @@ class Spread:
 
 
 def replicates_of(
-    fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None = None
+    fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None = None
 ) -> Replicates:
     """Fits of data sets like the one of ``fit``; kept with it, so that a second question costs little."""
     key = (kind, 0, 0) if kind == "jackknife" else (kind, replicates, random_state)
@@ -91,13 +90,13 @@ def replicates_of(
     return found
 
 
-def _made(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+def _made(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     if fit.method != "em":
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
     return kind_of_data(fit).replicates(fit, kind, replicates, random_state, progress)
 
 
-def together(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     """Replicates of complete moments, all in one array program."""
     drawn = _drawn(fit, kind, replicates, random_state, progress)
     replicates = len(drawn.n)
@@ -122,7 +121,7 @@ def together(fit: Fitted, kind: Kind, replicates: int, random_state: int, progre
     return Replicates(joined(parts), replicates, kind)
 
 
-def _drawn(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
+def _drawn(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
     rng = np.random.default_rng(random_state)
     match kind:
         case "bootstrap":
@@ -133,7 +132,7 @@ def _drawn(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress
             return leave_clusters_out(fit)
 
 
-def one_by_one(fit: Fitted, kind: Kind, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+def one_by_one(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     """Replicates of rows with missing values, each from where the fit of all data ended."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     models, values = [], []
@@ -161,10 +160,10 @@ def bootstrap_spread(
     query: Query,
     found: tuple[Floats, Floats],
     *,
-    kind: Kind,
+    kind: Redraw,
     level: float,
     replicates: int,
-    ends: Literal["percentile", "bca"],
+    ends: Ends,
     random_state: int,
     progress: Progress | None = None,
 ) -> tuple[Spread, Spread, tuple[Note, ...]]:
@@ -188,7 +187,7 @@ def bootstrap_spread(
     return Spread(errors[:k], limits[:k]), Spread(errors[k:], limits[k:]), notes
 
 
-def acceleration(fit: Fitted, query: Query, kind: Kind) -> Floats:
+def acceleration(fit: Fitted, query: Query, kind: Redraw) -> Floats:
     """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
     found = linearize(query, fit.model)
     scores = kind_of_data(fit).row_scores(fit, (*found.values, *found.variances))
@@ -226,7 +225,7 @@ def _nothing(k: int) -> Spread:
     return Spread(np.full(k, np.nan), np.full((k, 2), np.nan))
 
 
-def about_failures(failed: int, drawn: int, kind: Kind) -> tuple[Note, ...]:
+def about_failures(failed: int, drawn: int, kind: Redraw) -> tuple[Note, ...]:
     """What to know of replicates that could not be fitted."""
     if not failed:
         return ()

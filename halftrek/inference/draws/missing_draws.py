@@ -7,11 +7,11 @@ with random numbers of its own; rows are read once more for every portion.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Redraw
 from halftrek.data import Patterns, RowBlock
 from halftrek.data.missing.gather import grouped
 from halftrek.errors import DataError
@@ -26,9 +26,7 @@ SAME = 1e-9  # share of a column's size by which the mean of the same rows may m
 Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
 
 
-def draw_patterns(
-    fit: Fitted, kind: Literal["bootstrap", "parametric", "jackknife"], replicates: int, random_state: int
-) -> Iterator[Patterns]:
+def draw_patterns(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> Iterator[Patterns]:
     """Replicates of a fit whose rows lack values, one after the other."""
     patterns = patterns_behind(fit)
     if kind != "parametric":

@@ -18,10 +18,10 @@ from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
 
 if TYPE_CHECKING:
+    from halftrek.choices import RobustTest
     from halftrek.inference.checks.constraints import Constraint
     from halftrek.inference.checks.mixture import Coordinates
     from halftrek.inference.checks.modification import Test
-    from halftrek.inference.checks.robust_fit import RobustTest
     from halftrek.inference.checks.scores import Relaxer, RowForms
     from halftrek.inference.draws.bootstrap import Maker
     from halftrek.inference.evidence.evidence import Support

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
+from halftrek.choices import Information
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import State, directions, evaluate, fisher, hessian
@@ -26,7 +26,7 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.models import CGLSCM
 from halftrek.queries.gradients import Gradient
 
-Kind = Literal["expected", "observed"]
+Kind = Information
 
 FLAT = 1e-10  # share of the largest eigenvalue below which a direction carries no information (rounding leaves 1e-11)
 LEAK = 1e-6  # share of a gradient that may lie in such directions by rounding

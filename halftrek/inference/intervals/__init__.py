@@ -1,18 +1,28 @@
-"""The kinds of interval, each a value behind one protocol; ``KINDS`` knows them by name."""
+"""The kinds of interval, each a value behind one protocol; ``KINDS`` knows them by name.
 
+A new kind is a file in this folder and its name in ``halftrek.choices.Interval``.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import get_args
+
+from halftrek.choices import Interval
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
-from halftrek.inference.intervals.delta import Delta, Student
-from halftrek.inference.intervals.drawn import Bootstrap, Jackknife, Parametric
-from halftrek.inference.intervals.profile import ProfileLikelihood
-from halftrek.inference.intervals.robust import Robust, Sandwich
 
-KINDS: dict[str, IntervalKind] = {
-    kind.name: kind
-    for kind in (
-        Delta(), Student(), Robust(), Sandwich(), Jackknife(), Bootstrap(), Parametric(), ProfileLikelihood()
-    )
-}  # fmt: skip
+
+def _kinds() -> dict[str, IntervalKind]:
+    """Every class of this folder that has a name, in the order of the names."""
+    found: dict[str, IntervalKind] = {}
+    for module in iter_modules(__path__):
+        for thing in vars(import_module(f"{__name__}.{module.name}")).values():
+            if isinstance(thing, type) and issubclass(thing, IntervalKind) and hasattr(thing, "name"):
+                found[thing.name] = thing()
+    return {name: found[name] for name in get_args(Interval)}
+
+
+KINDS = _kinds()
 
 
 def kind_of(how: How) -> IntervalKind:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.rows_behind import has_rows
-from halftrek.inference.how import How, Interval
+from halftrek.inference.how import How
 from halftrek.inference.information.robust import is_clustered
 from halftrek.notes import Note
 from halftrek.portable import Portable

@@ -9,9 +9,10 @@ from typing import NoReturn
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Redraw
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.inference.draws.bootstrap import Kind, Replicates, about_failures, bootstrap_spread, replicates_of
+from halftrek.inference.draws.bootstrap import Replicates, about_failures, bootstrap_spread, replicates_of
 from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
@@ -23,7 +24,7 @@ from halftrek.queries.gradients import Gradient, scale_of
 class _Drawn(IntervalKind):
     """Numbers are taken from replicates, not from gradients."""
 
-    draws: Kind
+    draws: Redraw
 
     def replicates(self, fit: Fitted, how: How) -> Replicates:
         return replicates_of(fit, self.draws, how.replicates, how.random_state, how.progress)

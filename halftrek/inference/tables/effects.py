@@ -6,11 +6,12 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import EffectKind
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
@@ -33,8 +34,6 @@ from halftrek.inference.tables.legs import (
     total,
 )
 from halftrek.notes import Note, in_short, note
-
-Kind = Literal["all", "direct", "indirect", "total", "through"]
 
 BUDGET = 5.0  # seconds for the hard questions of one call
 PIECE = 4_000_000  # numbers in the gradients that are held at a time
@@ -85,10 +84,10 @@ class Measured:
         return float(self.tests[i, 0]), float(self.tests[i, 1])
 
 
-def effect_rows(fit: Fitted, how: How, *, kind: Kind = "all", budget: float = BUDGET) -> list[Effect]:
+def effect_rows(fit: Fitted, how: How, *, kind: EffectKind = "all", budget: float = BUDGET) -> list[Effect]:
     """Effects between all pairs with a directed path, causes in causal order; direct, indirect, total of each pair."""
-    if kind not in get_args(Kind):
-        raise InputError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+    if kind not in get_args(EffectKind):
+        raise InputError(f"kind must be one of {', '.join(get_args(EffectKind))}, not {kind!r}")
     graph = fit.graph
     asked = [(u, v, name, effect) for u, v in _pairs(graph) for name, effect in _of_pair(graph, u, v, kind)]
     found = measure(fit, [effect for *_, effect in asked], how, budget=budget, together=False)
@@ -189,7 +188,7 @@ def _pairs(graph: Graph) -> list[tuple[str, str]]:
     return [(u, v) for u in order for below in (graph.descendants(u),) for v in order if v != u and v in below]
 
 
-def _of_pair(graph: Graph, u: str, v: str, kind: Kind) -> Iterator[tuple[str, PathSum]]:
+def _of_pair(graph: Graph, u: str, v: str, kind: EffectKind) -> Iterator[tuple[str, PathSum]]:
     inside = between(graph, u, v)
     if kind in ("all", "direct") and v in graph.children(u):
         yield "direct", direct(graph, u, v)

@@ -6,11 +6,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
+from halftrek.choices import Unidentified
 from halftrek.data.sources.tables import Table
 from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
@@ -26,7 +27,6 @@ from halftrek.queries.derivatives import Gradient
 from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
 
 Decide = Callable[[Query], Verdict]
-Unidentified = Literal["raise", "nan"]
 Places = Ints | slice
 
 ROWS = 4096  # rows that are worked on at a time: they stay in the cache, and products are too small to be shared out

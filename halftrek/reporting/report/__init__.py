@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halftrek.choices import Ends, Interval
 from halftrek.errors import InputError
 from halftrek.files import whole_file
 from halftrek.inference import How
-from halftrek.inference.how import Ends, Interval, asked
+from halftrek.inference.how import asked
 from halftrek.inference.information.information import Kind
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.document import Bullets, Chapter, Notice, Paragraph, Piece

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal
 
+from halftrek.choices import AnySyntax, Syntax
 from halftrek.errors import GraphSyntaxError, InputError
 from halftrek.graphs import Graph
 from halftrek.syntax.graphs import arrows, dagitty, dot, lavaan, lavaan_writer
 from halftrek.syntax.tokens import QUOTED
-
-Syntax = Literal["arrows", "lavaan", "dagitty", "dot"]
 
 _PARSERS: dict[str, Callable[[str], Graph]] = {
     "arrows": arrows.parse,
@@ -32,7 +30,7 @@ _HEAD = re.compile(r"\s*(?:(dag|mag|pdag|pag)|(strict\s+)?(digraph|graph))\b\s*(
 _SIGN = re.compile(r"(?P<arrows><->|->|<-|[→←↔]|~>)|(?P<lavaan>=~|~~|~|:=)")
 
 
-def parse_graph(text: str, syntax: Literal["auto", "arrows", "lavaan", "dagitty", "dot"] = "auto") -> Graph:
+def parse_graph(text: str, syntax: AnySyntax = "auto") -> Graph:
     """The graph that a text describes; an error points at the place in the text.
 
     ``syntax="auto"`` takes ``dag { ... }`` for dagitty, ``digraph { ... }`` for DOT, a text whose first operator is
@@ -50,7 +48,7 @@ def parse_graph(text: str, syntax: Literal["auto", "arrows", "lavaan", "dagitty"
         raise GraphSyntaxError(error.reason + note, text, error.start, error.end) from None
 
 
-def format_graph(graph: Graph, syntax: Literal["arrows", "lavaan", "dagitty", "dot"] = "arrows") -> str:
+def format_graph(graph: Graph, syntax: Syntax = "arrows") -> str:
     """The text of a graph; ``parse_graph`` reads it back as an equal graph."""
     return _WRITERS[_known_syntax(syntax, tuple(_WRITERS))](graph)
 

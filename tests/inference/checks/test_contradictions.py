@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
+from halftrek.choices import Intercepts
 from halftrek.data import Moments
 from halftrek.estimation import fit
-from halftrek.estimation.options import Intercepts
 from halftrek.estimation.space import make_space
 from halftrek.inference.checks.contradictions import Restrictions, contradictions, relaxed, restrictions_behind
 from halftrek.inference.checks.modification import absent_edges, with_edge

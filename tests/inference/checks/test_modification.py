@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
+from halftrek.choices import Intercepts
 from halftrek.data import Moments
 from halftrek.estimation import Fitted, fit
-from halftrek.estimation.options import Intercepts
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.modification import modifications

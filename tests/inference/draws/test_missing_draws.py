@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.choices import Redraw
 from halftrek.data import read_patterns
 from halftrek.data.missing.patterns import Patterns
 from halftrek.errors import DataError, InputError
@@ -13,7 +14,7 @@ from halftrek.estimation import fit as fit_model
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.draws import missing_draws as holed_draws
-from halftrek.inference.draws.bootstrap import Kind, acceleration, replicates_of
+from halftrek.inference.draws.bootstrap import acceleration, replicates_of
 from halftrek.inference.draws.missing_draws import draw_patterns
 from halftrek.inference.information.incomplete import row_scores
 from halftrek.queries.gradients import linearize
@@ -43,7 +44,7 @@ def fitted() -> ht.Fit:
 
 @pytest.mark.parametrize("kind", ["bootstrap", "parametric"])
 @pytest.mark.parametrize("graph", ["x -> m -> y; m <-> y; x -> z", "x -> {m, z}; m -> y; latent U; U -> {m, z}"])
-def test_replicates_are_at_their_own_maximum(kind: Kind, graph: str) -> None:
+def test_replicates_are_at_their_own_maximum(kind: Redraw, graph: str) -> None:
     """Warm or cold, with hidden causes of two or without: the same likelihood and the same coefficients."""
     found = ht.fit(graph, table(300))
     plan = make_plan(found.graph, found.model.names, found.options)

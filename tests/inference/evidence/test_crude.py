@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.choices import Interval
 from halftrek.cli import main
 from halftrek.inference.evidence.seen import seen_moments
-from halftrek.inference.how import Interval
 from halftrek.simulation import random_model
 from tests.narrow import interval_of, se_of, there, value_of
 

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
+from halftrek.choices import Interval
 from halftrek.data import read_moments
 from halftrek.errors import DataError, QueryError
 from halftrek.inference.evidence.few_valued import few_valued, kind_notes, parts_of, resting_on
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.evidence.rows_behind import in_numbers
-from halftrek.inference.how import Interval
 from halftrek.syntax import parse_question
 from tests.narrow import interval_of, se_of
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
+from halftrek.choices import RobustTest
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.space import make_space
 from halftrek.inference import robust_errors, robust_measures
-from halftrek.inference.checks.robust_fit import RobustTest
 from halftrek.inference.information.influence import influence
 from halftrek.queries import ErrorCovariance, Interventional, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize

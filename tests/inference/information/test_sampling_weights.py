@@ -11,15 +11,14 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
+from halftrek.choices import Interval, RobustTest
 from halftrek.data import read_moments
 from halftrek.errors import DataError, InputError
 from halftrek.inference import robust_errors
-from halftrek.inference.checks.robust_fit import RobustTest
 from halftrek.inference.draws.bootstrap import acceleration
 from halftrek.inference.draws.resample import draw_rows
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.evidence.rows_behind import data_notes
-from halftrek.inference.how import Interval
 from halftrek.queries import TotalEffect
 from halftrek.results.fit import Fit
 from tests.inference.information.test_robust import DATA, MODELS, QUERIES, SEEN, X, textbook

@@ -9,10 +9,10 @@ import pytest
 
 import halftrek as ht
 from halftrek import estimation
+from halftrek.choices import Interval
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
 from halftrek.inference import How, estimate
-from halftrek.inference.how import Interval
 from halftrek.inference.information.landscape import Target
 from halftrek.inference.profiles.profile import profile_ends
 from halftrek.inference.profiles.weak import curvature

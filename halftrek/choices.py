@@ -1,0 +1,24 @@
+"""Choices that users have, by name, each spelt out once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Interval = Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
+Redraw = Literal["bootstrap", "parametric", "jackknife"]  # intervals from fits of other data sets
+Ends = Literal["percentile", "bca"]
+Information = Literal["expected", "observed"]
+RobustTest = Literal["yuan-bentler", "satorra-bentler"]
+Multiplicity = Literal["holm", "bh", "none"]
+EffectKind = Literal["all", "direct", "indirect", "total", "through"]
+Unidentified = Literal["raise", "nan"]
+Missing = Literal["fiml", "drop", "error"]
+Divisor = Literal["n", "n-1"]
+Method = Literal["em", "cgl-go"]
+Mask = Literal["edge", "ancestor"]
+Noise = Literal["free", "unit"] | Mapping[str, float]
+Intercepts = Literal["free", "zero"] | Mapping[str, float]
+Scope = Literal["linear", "nonparametric"]
+Syntax = Literal["arrows", "lavaan", "dagitty", "dot"]
+AnySyntax = Literal["auto", "arrows", "lavaan", "dagitty", "dot"]
