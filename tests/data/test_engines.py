@@ -180,7 +180,8 @@ import os, signal, threading
 import duckdb
 import halftrek as ht
 query = "select sum(hash(range))::double a from range(100000000000) group by range % 3"
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+ht.moments(duckdb.connect().sql("select range::double a from range(9)"))  # everything is loaded now
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     ht.moments(duckdb.connect().sql(query))
 except KeyboardInterrupt:
