@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from halftrek.errors import GraphError
-from halftrek.graphs import Graph, edge_key, parse_edge_key, quoted
+from halftrek.graphs import Edge, Graph, quoted
 from halftrek.graphs.order import find_cycle
 from tests.graphs.random_graphs import graphs, quick
 
@@ -156,9 +156,9 @@ def test_find_cycle_gives_a_real_cycle_not_what_hangs_on_it() -> None:
 
 
 def test_edge_text() -> None:
-    assert parse_edge_key(edge_key("a b", "->", "c")) == ("a b", "->", "c")
-    assert parse_edge_key("y<-x") == ("x", "->", "y")
-    assert parse_edge_key(" y <-> x") == ("y", "<->", "x")
+    assert Edge.read(str(Edge("a b", "->", "c"))) == ("a b", "->", "c")
+    assert Edge.read("y<-x") == ("x", "->", "y")
+    assert Edge.read(" y <-> x") == ("y", "<->", "x")
     assert quoted("größe_1.b") == "größe_1.b"
     assert quoted('a "b"\\') == '"a \\"b\\"\\\\"'
 
