@@ -48,9 +48,6 @@ class Edge(NamedTuple):
     def __str__(self) -> str:
         return f"{self.first} {self.kind} {self.second}"
 
-    def __repr__(self) -> str:
-        return repr(tuple(self))  # users meet edges as triples, in ``Graph.edges()``
-
     @property
     def turned(self) -> Edge:
         """From the other end: of a bidirected edge the same, written the other way."""

@@ -276,10 +276,10 @@ class Graph:
         names = [v for v in self.observed if v in keep]
         return self.with_(directed=arrows, bidirected=arcs, latents=hidden, observed=names)
 
-    def edges(self) -> list[Edge]:
+    def edges(self) -> list[tuple[str, str, str]]:
         """Every edge as ``(from, "->" or "<->", to)``: directed, out of hidden causes, bidirected."""
         arrows = [*self.directed, *((u, c) for u, kids in self.latents.items() for c in kids)]
-        return [Edge(u, "->", v) for u, v in arrows] + [Edge(u, "<->", v) for u, v in self.bidirected]
+        return [(u, "->", v) for u, v in arrows] + [(u, "<->", v) for u, v in self.bidirected]
 
     @property
     def edge_count(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import GraphError
@@ -28,7 +29,7 @@ def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
     drawn = networkx.MultiDiGraph()
     drawn.add_nodes_from(graph.observed, hidden=False)
     drawn.add_nodes_from(graph.latents, hidden=True)
-    for edge in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
         kind = "directed" if edge.kind == "->" else "bidirected"
         known = {"coefficient": graph.known[edge]} if edge in graph.known else {}
         drawn.add_edge(edge.first, edge.second, key=kind, kind=kind, **known)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, starmap
 from time import monotonic
 
-from halftrek.graphs import Graph
+from halftrek.graphs import Edge, Graph
 from halftrek.identification.local.jacobian import jacobian_test
 from halftrek.queries.checks import all_variants, variables_of
 from halftrek.queries.kinds.terms import leaves
@@ -133,7 +133,7 @@ def _new_mediator(graph: Graph, query: Query) -> Iterator[Change]:
 def _known_coefficient(graph: Graph, query: Query) -> Iterator[Change]:
     asked = {f"{query.cause} -> {query.effect}"} if isinstance(query, DirectEffect | TotalEffect) else set()
     asked |= {str(query)}
-    for edge in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
         if edge in graph.known or str(edge) in asked or edge.first in graph.latents:
             continue
         known = graph.with_(coefficients={**graph.coefficients, str(edge): _KNOWN})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
+from itertools import permutations, starmap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -160,7 +160,7 @@ def parameters_of(graph: Graph) -> Parameters:
         return numbers[key]
 
     entries: list[Entry] = []
-    for edge in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
         source, arrow, target = edge
         kind: Kind = "covariance" if arrow == "<->" else "loading" if source in graph.latents else "direct"
         known = graph.known.get(edge)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -113,7 +114,7 @@ def edge_weights(graph: Graph, model: CGLSCM) -> dict[Edge, float]:
     at = {v: i for i, v in enumerate(model.names)}
     hidden = {u: k for k, u in enumerate(model.latents)}
     weights: dict[Edge, float] = {}
-    for edge in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
         u, kind, v = edge
         if kind == "<->":
             weights[edge] = float(model.W[at[u], at[v]])
@@ -155,7 +156,7 @@ def determined(fit: Fit) -> dict[Edge, bool]:
     for row in parameter_rows(fit):
         if row.op in ("~", "=~", "~~") and not np.isnan(row.est):
             found |= {row.edge, row.edge.turned} if row.op == "~~" else {row.edge}
-    return {e: e in found for e in fit.graph.edges()}
+    return {e: e in found for e in starmap(Edge, fit.graph.edges())}
 
 
 def _decided(graph: Graph) -> dict[Edge, bool]:
@@ -164,7 +165,7 @@ def _decided(graph: Graph) -> dict[Edge, bool]:
     from halftrek.queries import DirectEffect, ErrorCovariance
 
     known: dict[Edge, bool] = {}
-    for edge in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
         u, kind, v = edge
         if u not in graph.latents:
             query = ErrorCovariance(u, v) if kind == "<->" else DirectEffect(u, v)
@@ -173,13 +174,13 @@ def _decided(graph: Graph) -> dict[Edge, bool]:
 
 
 def _given(graph: Graph, identified: Mapping[str, bool]) -> dict[Edge, bool]:
-    edges = set(graph.edges())
+    edges = dict.fromkeys(starmap(Edge, graph.edges()))
     known: dict[Edge, bool] = {}
     for text, value in identified.items():
         edge = Edge.read(text)
         drawn = edge.turned if edge.kind == "<->" and edge not in edges else edge
         if drawn not in edges:
-            hint = did_you_mean(str(edge), [str(e) for e in graph.edges()])
+            hint = did_you_mean(str(edge), map(str, edges))
             raise GraphError(f"identified names the edge {text!r}, which the graph does not have.{hint}")
         known[drawn] = bool(value)
     return known

@@ -190,7 +190,7 @@ def _witness(graph: Graph, witness: Witness) -> Document:
     """The two models side by side; edges that differ first."""
     names, rows = witness.models[0].names, list[tuple[Cell, ...]]()
     weights = [edge_weights(graph, model) for model in witness.models]
-    for edge in graph.edges():
+    for edge in weights[0]:
         rows.append((str(edge), *(w[edge] for w in weights)))
     for i, v in enumerate(names):
         rows.append((f"variance of the error of {v}", *(float(model.W[i, i]) for model in witness.models)))

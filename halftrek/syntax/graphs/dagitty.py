@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import re
+from itertools import starmap
 
-from halftrek.graphs import Graph
+from halftrek.graphs import Edge, Graph
 from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
 from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
 
@@ -34,7 +35,7 @@ def parse(text: str) -> Graph:
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first."""
     lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent]" for u in graph.latents]
-    for edge in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
         known = graph.known.get(edge)
         beta = ""
         if known is not None:

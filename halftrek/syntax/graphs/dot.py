@@ -8,8 +8,9 @@ equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other a
 from __future__ import annotations
 
 import re
+from itertools import starmap
 
-from halftrek.graphs import Graph
+from halftrek.graphs import Edge, Graph
 from halftrek.syntax.graphs.blocks import Link, Node, parse_block
 from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
 
@@ -29,7 +30,7 @@ def parse(text: str) -> Graph:
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first; bidirected edges are dashed, hidden variables dotted."""
     lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent=true, style=dotted]" for u in graph.latents]
-    for edge in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
         marks = ["dir=both", "style=dashed"] if edge.kind == "<->" else []
         known = graph.known.get(edge)
         if isinstance(known, str):
