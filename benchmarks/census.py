@@ -20,7 +20,7 @@ from time import perf_counter
 
 import numpy as np
 
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Graph
 from halftrek.identification import identify_all
 from halftrek.identification.criteria.certificate import known_effects
 from halftrek.identification.criteria.half_trek import half_trek
@@ -175,7 +175,7 @@ def found_by(studies: Iterable[Study], criteria: tuple[str, ...]) -> set[str]:
 
 def columns_of(graph: Graph) -> tuple[int, ...]:
     """How many edges each column solves, the closure last."""
-    edges = {edge_key(u, "->", v) for u, v in graph.directed}
+    edges = {f"{u} -> {v}" for u, v in graph.directed}
     whole, parts = Study(graph), [Study(part) for part in districts(graph)]
     closure = len(edges & known_effects(whole).known.keys())
     found = (found_by(parts if split else [whole], criteria) for criteria, split in COLUMNS.values())

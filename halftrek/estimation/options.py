@@ -8,7 +8,7 @@ from numbers import Real
 
 from halftrek.choices import Intercepts, Noise
 from halftrek.errors import GraphError, InputError
-from halftrek.graphs import Graph, did_you_mean, edge_key, parse_edge_key
+from halftrek.graphs import Edge, Graph, did_you_mean, written
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ def resolve_options(graph: Graph, noise: Noise, intercepts: Intercepts) -> Optio
 
 def with_coefficients(graph: Graph, given: Mapping[str, float | str]) -> Graph:
     """The graph; what is given for an edge replaces what it said of that edge, however the edge is written."""
-    merged = dict(graph.coefficients)
-    for key, value in given.items():
-        u, kind, v = parse_edge_key(key)
-        if kind == "<->":
-            merged.pop(edge_key(v, kind, u), None)
-        merged[edge_key(u, kind, v)] = value
-    return Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, merged, notes=graph.notes)
+    merged = dict(graph.known)
+    for text, value in given.items():
+        edge = Edge.read(text)
+        if edge.kind == "<->":
+            merged.pop(edge.turned, None)
+        merged[edge] = value
+    return graph.with_(coefficients=written(merged))
 
 
 def refuse_idle(method: str, **given: object) -> None:

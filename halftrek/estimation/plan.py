@@ -6,10 +6,10 @@ that feed it. Coefficients that share a label tie their districts into one task.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from halftrek.arrays import Floats, Ints
 from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.options import Options
-from halftrek.graphs import Graph, edge_key, parse_edge_key
+from halftrek.graphs import Coefficient, Edge, Graph
 from halftrek.graphs.order import reachable
 
 if TYPE_CHECKING:
@@ -203,23 +203,23 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
     """
     place = {v: i for i, v in enumerate(names)}
     p = len(names)
-    known = graph.restrictions
+    known = {Edge.read(text): value for text, value in graph.restrictions.items()}
     fixed_T = np.zeros((p, p)) if known else np.zeros((0, 0))
-    fixed = {(u, v) for u, v in graph.directed if known and isinstance(known.get(edge_key(u, "->", v)), float)}
+    fixed = {(u, v) for u, v in graph.directed if known and isinstance(known.get(Edge(u, "->", v)), float)}
     for u, v in fixed:
-        fixed_T[place[u], place[v]] = known[edge_key(u, "->", v)]
+        fixed_T[place[u], place[v]] = known[Edge(u, "->", v)]
     fixed_mu = {place[v]: value for v, value in options.intercepts}
     fixed_noise = {place[v]: value for v, value in options.noise}
     derived = [place[v] for v in names if place[v] in fixed_mu or (fixed and fixed_T[:, place[v]].any())]
     source = {v: v for v in range(p)} | {v: p + i for i, v in enumerate(derived)}
     constant = p + len(derived)
-    districts = _tied_districts(graph)
+    districts = _tied_districts(graph, known)
     home = {v: members[0] for members in districts for v in members}
     arcs: dict[str, list[tuple[str, str]]] = {}
     for u, v in graph.bidirected:
         arcs.setdefault(home[u], []).append((u, v))
     rank = {u: k for k, u in enumerate(graph.latents)}
-    builder = _Builder(graph, place, source, fixed, fixed_mu, fixed_noise, constant, raw, arcs, rank)
+    builder = _Builder(graph, known, place, source, fixed, fixed_mu, fixed_noise, constant, raw, arcs, rank)
     singles: dict[tuple[int, bool], list[tuple[int, int, tuple[int, ...]]]] = {}
     tasks: list[Task] = []
     for members in districts:
@@ -232,14 +232,13 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
     mixing = _mixing(p, derived, fixed_T, fixed_mu) if derived or raw else None
     latents = tuple(graph.latents)
     first = {u: min((place[c] for c in kids), default=-1) for u, kids in graph.latents.items()}
-    turnable = tuple((k, first[u]) for k, u in enumerate(latents) if first[u] >= 0 and _turnable(graph, u))
+    turnable = tuple((k, first[u]) for k, u in enumerate(latents) if first[u] >= 0 and _turnable(graph, known, u))
     return Plan(names, latents, fixed_T, fixed_mu, fixed_noise, mixing, constant, turnable, singles, tuple(tasks))
 
 
-def _turnable(graph: Graph, latent: str) -> bool:
+def _turnable(graph: Graph, known: Mapping[Edge, Coefficient], latent: str) -> bool:
     """True if nothing tells the sign of a hidden cause: no loading is known, or equal to another's."""
-    known = graph.restrictions
-    mine = [known[key] for key in (edge_key(latent, "->", c) for c in graph.latents[latent]) if key in known]
+    mine = [known[edge] for c in graph.latents[latent] if (edge := Edge(latent, "->", c)) in known]
     labels = {value for value in mine if isinstance(value, str)}
     elsewhere = sum(value in labels for value in known.values()) > sum(value in labels for value in mine)
     return not elsewhere and all(value in labels or value == 0.0 for value in mine)
@@ -257,12 +256,12 @@ def _mixing(p: int, derived: list[int], fixed_T: Floats, fixed_mu: dict[int, flo
     return mixing
 
 
-def _tied_districts(graph: Graph) -> Sequence[tuple[str, ...]]:
+def _tied_districts(graph: Graph, known: Mapping[Edge, Coefficient]) -> Sequence[tuple[str, ...]]:
     """Districts, those that share a label joined."""
     labelled: dict[str, list[str]] = {}
-    for key, value in graph.restrictions.items():
+    for edge, value in known.items():
         if isinstance(value, str):
-            labelled.setdefault(value, []).append(parse_edge_key(key)[2])
+            labelled.setdefault(value, []).append(edge.second)
     if not labelled:
         return graph.districts
     home = {v: str(i) for i, d in enumerate(graph.districts) for v in d}
@@ -281,10 +280,6 @@ def _tied_districts(graph: Graph) -> Sequence[tuple[str, ...]]:
     return groups
 
 
-def _arc(u: str, v: str) -> tuple[str, str, str]:
-    return (u, "<->", v)
-
-
 def _has_bow(graph: Graph, members: tuple[str, ...]) -> bool:
     return any(set(graph.parents(v)) & set(graph.spouses(v)) for v in members)
 
@@ -292,6 +287,7 @@ def _has_bow(graph: Graph, members: tuple[str, ...]) -> bool:
 @dataclass(frozen=True)
 class _Builder:
     graph: Graph
+    known: Mapping[Edge, Coefficient]  # what restricts
     place: dict[str, int]
     source: dict[int, int]
     fixed: set[tuple[str, str]]
@@ -306,10 +302,10 @@ class _Builder:
         v = members[0]
         if len(members) > 1 or any(self._is_explicit(u) for u in self.graph.latent_parents(v)):
             return False
-        return not (self.graph.restrictions and self._repeats(v))
+        return not (self.known and self._repeats(v))
 
     def _repeats(self, v: str) -> bool:
-        labels = [self.graph.restrictions.get(edge_key(u, "->", v)) for u in self.graph.parents(v)]
+        labels = [self.known.get(Edge(u, "->", v)) for u in self.graph.parents(v)]
         named = [x for x in labels if isinstance(x, str)]
         return len(set(named)) < len(named)
 
@@ -322,13 +318,13 @@ class _Builder:
     def _is_explicit(self, latent: str) -> bool:
         """Hidden causes that need loadings: three or more children, loadings that have a name, noise that is fixed."""
         kids = self.graph.latents[latent]
-        known = self.graph.coefficients
-        spoken = any(edge_key(latent, "->", c) in known for c in kids)
-        spoken |= len(kids) == 2 and any(edge_key(*ends) in known for ends in (_arc(*kids), _arc(*kids[::-1])))
+        known = self.graph.known
+        spoken = any(Edge(latent, "->", c) in known for c in kids)
+        spoken |= len(kids) == 2 and any(Edge(a, "<->", b) in known for a, b in permutations(kids))
         return len(kids) > 2 or spoken or any(self.place[c] in self.fixed_noise for c in kids)
 
     def task(self, members: tuple[str, ...]) -> Task:
-        graph, known, at = self.graph, self.graph.restrictions, {v: i for i, v in enumerate(members)}
+        graph, known, at = self.graph, self.known, {v: i for i, v in enumerate(members)}
         about_origin = self.raw or any(self.place[v] in self.fixed_mu for v in members)
         tie: list[float | str | None] = []
         column: list[int] = []
@@ -336,7 +332,7 @@ class _Builder:
         for v in members:
             free = [u for u in graph.parents(v) if (u, v) not in self.fixed]
             sources = [self.place[u] for u in free]
-            labels = [known.get(edge_key(u, "->", v)) for u in free]
+            labels = [known.get(Edge(u, "->", v)) for u in free]
             if about_origin and self.place[v] not in self.fixed_mu:
                 sources.append(self.constant)
                 labels.append(None)
@@ -346,7 +342,7 @@ class _Builder:
         pairs: dict[tuple[int, int], float | str | None] = {}
         for a, b in self.arcs.get(members[0], ()):
             ends = (at[a], at[b]) if at[a] < at[b] else (at[b], at[a])
-            pairs[ends] = known.get(edge_key(a, "<->", b)) if known else None
+            pairs[ends] = known.get(Edge(a, "<->", b)) if known else None
         hidden = sorted({u for v in members for u in graph.latent_parents(v)}, key=self.rank.__getitem__)
         needs_loadings = any(
             self._is_explicit(u) for u in hidden
@@ -363,7 +359,7 @@ class _Builder:
         fixed_pairs = tuple((i, j, x) for (i, j), x in pairs.items() if isinstance(x, float))
         free_pairs = {pair: x for pair, x in pairs.items() if not isinstance(x, float)}
         noisy = tuple(i for v, i in at.items() if self.place[v] not in self.fixed_noise)
-        loading_ties = [known.get(edge_key(explicit[k], "->", members[j])) for k, j in loadings]
+        loading_ties = [known.get(Edge(explicit[k], "->", members[j])) for k, j in loadings]
         tie += [*free_pairs.values(), *[None] * len(noisy), *loading_ties]
         return Task(
             shape=Shape(len(members), tuple(column), tuple(free_pairs), noisy, tuple(loadings)),

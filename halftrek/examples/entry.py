@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from halftrek.choices import Scope
-from halftrek.graphs import Graph, parse_edge_key
+from halftrek.graphs import Edge, Graph
 from halftrek.models import CGLSCM
 from halftrek.portable import Portable
 
@@ -80,7 +80,7 @@ def _model(
     C = np.zeros((len(latents), len(observed)))
     omega: dict[tuple[str, str], float] = {}
     for key, weight in weights.items():
-        u, kind, v = parse_edge_key(key)
+        u, kind, v = Edge.read(key)
         if kind == "<->":
             omega[u, v] = weight
         elif u in rank:

@@ -2,7 +2,7 @@
 
 from halftrek.graphs.arcs import Arcs, arcs_of
 from halftrek.graphs.checks import Coefficient
-from halftrek.graphs.edges import check_name, edge_key, parse_edge_key, quoted
+from halftrek.graphs.edges import Edge, check_name, quoted, written
 from halftrek.graphs.graph import Graph
 from halftrek.graphs.indicators import with_indicators
 from halftrek.words import did_you_mean
@@ -10,12 +10,12 @@ from halftrek.words import did_you_mean
 __all__ = [
     "Arcs",
     "Coefficient",
+    "Edge",
     "Graph",
     "arcs_of",
     "check_name",
     "did_you_mean",
-    "edge_key",
-    "parse_edge_key",
     "quoted",
     "with_indicators",
+    "written",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from halftrek.errors import GraphError
 from halftrek.graphs.arcs import Arcs
 from halftrek.graphs.arcs import Pair as Pair
-from halftrek.graphs.edges import check_name, edge_key, holds_half_letter, parse_edge_key
+from halftrek.graphs.edges import Edge, check_name, holds_half_letter
 
 Coefficient = float | str
 
@@ -88,31 +88,29 @@ def refuse_impossible(
 
 def known_coefficients(
     given: Mapping[str, Coefficient],
-    arrows: Mapping[Pair, None],
+    arrows: Container[Pair],
     arcs: Container[Pair],
     hidden: Mapping[str, tuple[str, ...]],
 ) -> dict[str, Coefficient]:
     """What is known, keyed by the text of the edge as the graph has it."""
     known: dict[str, Coefficient] = {}
     for text, value in given.items():
-        key = _known_key(text, arrows, arcs, hidden)
-        number = _known_value(text, value)
+        edge = as_drawn(Edge.read(text), arrows, arcs, hidden)
+        if edge is None:
+            raise GraphError(f"a coefficient is given for {text!r}, but the graph has no such edge")
+        key, number = str(edge), _known_value(text, value)
         if known.setdefault(key, number) != number:
             raise GraphError(f"{key!r} has two coefficients, {known[key]!r} and {number!r}; keep one")
     return known
 
 
-def _known_key(
-    key: str, arrows: Mapping[Pair, None], arcs: Container[Pair], hidden: Mapping[str, tuple[str, ...]]
-) -> str:
-    u, kind, v = parse_edge_key(key)
-    if kind == "->" and ((u, v) in arrows or v in hidden.get(u, ())):
-        return edge_key(u, kind, v)
-    if kind == "<->" and (u, v) in arcs:
-        return edge_key(u, kind, v)
-    if kind == "<->" and (v, u) in arcs:
-        return edge_key(v, kind, u)
-    raise GraphError(f"a coefficient is given for {key!r}, but the graph has no such edge")
+def as_drawn(
+    edge: Edge, arrows: Container[Pair], arcs: Container[Pair], hidden: Mapping[str, tuple[str, ...]]
+) -> Edge | None:
+    """The edge as these have it, which for a bidirected one may be turned round; None if they do not have it."""
+    if edge.kind == "->":
+        return edge if edge[::2] in arrows or edge.second in hidden.get(edge.first, ()) else None
+    return next((e for e in (edge, edge.turned) if e[::2] in arcs), None)
 
 
 def _known_value(key: str, value: Coefficient) -> Coefficient:

@@ -1,8 +1,10 @@
-"""How variables and edges are named in text: ``x``, ``"a b"``, ``"x -> y"`` and ``"x <-> y"``."""
+"""Edges as values, and how variables and edges are named in text: ``x``, ``"a b"``, ``"x -> y"``, ``"x <-> y"``."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from halftrek.errors import GraphError
 
@@ -36,17 +38,32 @@ def quoted(name: str) -> str:
     return f'"{escaped}"'
 
 
-def edge_key(u: str, kind: str, v: str) -> str:
-    """The edge as text, with one space on each side of the arrow."""
-    return f"{u} {kind} {v}"
+class Edge(NamedTuple):
+    """An arrow ``->`` from ``first`` to ``second``, out of hidden causes too, or an edge ``<->`` between the two."""
+
+    first: str
+    kind: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.first} {self.kind} {self.second}"
+
+    @property
+    def turned(self) -> Edge:
+        """From the other end: of a bidirected edge the same, written the other way."""
+        return Edge(self.second, self.kind, self.first)
+
+    @staticmethod
+    def read(text: str) -> Edge:
+        """From ``"x -> y"``, ``"y <- x"`` (turned round) or ``"x <-> y"``."""
+        if isinstance(text, str):
+            for kind in ("<->", "->", "<-"):
+                u, arrow, v = (piece.strip() for piece in text.partition(kind))
+                if arrow and u and v:
+                    return Edge(v, "->", u) if kind == "<-" else Edge(u, kind, v)
+        raise GraphError(f"an edge is written 'x -> y' or 'x <-> y', not {text!r}")
 
 
-def parse_edge_key(key: str) -> tuple[str, str, str]:
-    """The pieces of ``"x -> y"``, ``"y <- x"`` (turned round) or ``"x <-> y"``."""
-    if isinstance(key, str):
-        for kind in ("<->", "->", "<-"):
-            u, arrow, v = key.partition(kind)
-            if arrow and u.strip() and v.strip():
-                ends = (u.strip(), v.strip())
-                return (ends[1], "->", ends[0]) if kind == "<-" else (ends[0], kind, ends[1])
-    raise GraphError(f"an edge is written 'x -> y' or 'x <-> y', not {key!r}")
+def written(known: Mapping[Edge, float | str]) -> dict[str, float | str]:
+    """What is known of edges by their texts, as a graph is given it."""
+    return {str(edge): value for edge, value in known.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from halftrek.graphs.arcs import Arcs, Unordered, arcs_of, degrees, siblings_in,
 from halftrek.graphs.checks import (
     Coefficient,
     Pair,
+    as_drawn,
     children_of,
     ends_of,
     known_coefficients,
@@ -23,7 +24,7 @@ from halftrek.graphs.checks import (
     refuse_impossible,
     unordered,
 )
-from halftrek.graphs.edges import check_name, parse_edge_key
+from halftrek.graphs.edges import Edge, check_name
 from halftrek.graphs.order import find_cycle, neighbours, reachable, topological_sort
 from halftrek.words import did_you_mean
 
@@ -75,8 +76,7 @@ class Graph:
                     out[u][v] = None
                     del arrows[u, v]
             hidden = {u: tuple(kids) for u, kids in out.items()}
-        blocks = bidirected.blocks if isinstance(bidirected, Arcs) else ()
-        loose = bidirected.loose if isinstance(bidirected, Arcs) else bidirected
+        loose, blocks = (bidirected.loose, bidirected.blocks) if isinstance(bidirected, Arcs) else (bidirected, ())
         arcs = arcs_of(unordered(pair_of(e, "bidirected") for e in loose), blocks)
         ends = ends_of(arcs)
         names = observed_names(observed, arrows, ends, hidden)
@@ -89,41 +89,22 @@ class Graph:
             )
         given = coefficients or {}
         known = known_coefficients(given, arrows, arcs if blocks or not given else dict.fromkeys(arcs), hidden)
-        self._keep(tuple(arrows), arcs, hidden, names, known, notes)
-
-    @classmethod
-    def _checked(
-        cls,
-        arrows: Iterable[Pair],
-        arcs: Sequence[Pair],
-        hidden: dict[str, tuple[str, ...]],
-        names: tuple[str, ...],
-        known: dict[str, Coefficient],
-        notes: Iterable[Note],
-    ) -> Graph:
-        """A graph of pieces that are known to make one, each arrow and arc once, keys of what is known as drawn."""
-        graph = object.__new__(cls)
-        graph._keep(tuple(arrows), arcs, hidden, names, known, notes)
-        return graph
+        self._keep(arrows, arcs, hidden, names, known, notes)
 
     def _keep(
         self,
-        arrows: tuple[Pair, ...],
+        arrows: Iterable[Pair],
         arcs: Sequence[Pair],
-        hidden: dict[str, tuple[str, ...]],
+        hidden: Mapping[str, tuple[str, ...]],
         names: tuple[str, ...],
-        known: dict[str, Coefficient],
+        known: Mapping[str, Coefficient],
         notes: Iterable[Note],
-    ) -> None:
-        for attribute, value in (
-            ("directed", arrows),
-            ("bidirected", arcs),
-            ("latents", MappingProxyType(hidden)),
-            ("observed", names),
-            ("coefficients", MappingProxyType(known)),
-            ("notes", tuple(notes)),
-        ):
-            object.__setattr__(self, attribute, value)
+    ) -> Graph:
+        """The graph of pieces that are known to make one, each arrow and arc once, keys of what is known as drawn."""
+        kept = (tuple(arrows), arcs, MappingProxyType(hidden), names, MappingProxyType(known), tuple(notes))
+        for part, value in zip(fields(self), kept, strict=True):
+            object.__setattr__(self, part.name, value)
+        return self
 
     # -- who is next to whom ------------------------------------------------------------------
 
@@ -203,6 +184,11 @@ class Graph:
         return reachable(self._several(variables), self._children)
 
     @cached_property
+    def known(self) -> Mapping[Edge, Coefficient]:
+        """The coefficients, by edges as values in place of their text."""
+        return MappingProxyType({Edge.read(text): value for text, value in self.coefficients.items()})
+
+    @cached_property
     def restrictions(self) -> Mapping[str, Coefficient]:
         """The coefficients that are fixed or equal to others; a label that is used once only gives an edge a name."""
         uses = Counter(value for value in self.coefficients.values() if isinstance(value, str))
@@ -254,23 +240,46 @@ class Graph:
 
     # -- other forms ---------------------------------------------------------------------------
 
+    def with_(
+        self,
+        *,
+        directed: Iterable[Pair] | None = None,
+        bidirected: Iterable[Pair] | None = None,
+        latents: Mapping[str, Iterable[str]] | None = None,
+        observed: Iterable[str] | None = None,
+        coefficients: Mapping[str, Coefficient] | None = None,
+        notes: Iterable[Note] | None = None,
+    ) -> Graph:
+        """The graph with these parts in place of its own; the others stay, coefficients as far as their edges do.
+
+        ``graph.with_(directed=[*graph.directed, ("x", "y")])`` has one more arrow.
+        """
+        made = Graph(
+            self.directed if directed is None else directed,
+            self.bidirected if bidirected is None else bidirected,
+            self.latents if latents is None else latents,
+            self.observed if observed is None else observed,
+            notes=self.notes if notes is None else notes,
+        )
+        if coefficients is None and self.known:
+            arrows, arcs = set(made.directed), made.bidirected if made._blocks else set(made.bidirected)
+            coefficients = {str(e): x for e, x in self.known.items() if as_drawn(e, arrows, arcs, made.latents)}
+        parts = made.directed, made.bidirected, made.latents, made.observed
+        return Graph(*parts, coefficients, notes=made.notes) if coefficients else made
+
     def induced(self, variables: Iterable[str]) -> Graph:
         """The graph over some of its variables, all others deleted (not marginalised; for that see ``project``)."""
         keep = set(self._several(variables))
         arrows = [(u, v) for u, v in self.directed if u in keep and v in keep]
         arcs = (self.bidirected if isinstance(self.bidirected, Arcs) else Arcs(tuple(self.bidirected))).within(keep)
-        hidden = {u: [c for c in kids if c in keep] for u, kids in self.latents.items()}
-        hidden = {u: kids for u, kids in hidden.items() if kids}
+        hidden = {u: some for u, kids in self.latents.items() if (some := [c for c in kids if c in keep])}
         names = [v for v in self.observed if v in keep]
-        stays = keep | set(self.latents)
-        known = {k: x for k, x in self.coefficients.items() if stays.issuperset(parse_edge_key(k)[::2])}
-        return Graph(arrows, arcs, hidden, names, known)
+        return self.with_(directed=arrows, bidirected=arcs, latents=hidden, observed=names)
 
     def edges(self) -> list[tuple[str, str, str]]:
         """Every edge as ``(from, "->" or "<->", to)``: directed, out of hidden causes, bidirected."""
-        arrows = [(u, "->", v) for u, v in self.directed]
-        loadings = [(u, "->", c) for u, kids in self.latents.items() for c in kids]
-        return arrows + loadings + [(u, "<->", v) for u, v in self.bidirected]
+        arrows = [*self.directed, *((u, c) for u, kids in self.latents.items() for c in kids)]
+        return [(u, "->", v) for u, v in arrows] + [(u, "<->", v) for u, v in self.bidirected]
 
     @property
     def edge_count(self) -> int:
@@ -324,17 +333,12 @@ class Graph:
             frozenset(self.directed),
             frozenset(degrees(self.bidirected).items()),
             frozenset((u, frozenset(kids)) for u, kids in self.latents.items()),
-            frozenset((self._key_either_way(key), value) for key, value in self.coefficients.items()),
+            frozenset((e if e.kind == "->" else frozenset(e), value) for e, value in self.known.items()),
         )
 
     @cached_property
     def _pairs(self) -> Unordered:
         return unordered_parts(self.bidirected)
-
-    @staticmethod
-    def _key_either_way(key: str) -> tuple[str, frozenset[str]] | str:
-        u, kind, v = parse_edge_key(key)
-        return (kind, frozenset((u, v))) if kind == "<->" else key
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 
 from halftrek.errors import GraphError
-from halftrek.graphs.edges import parse_edge_key
 from halftrek.graphs.graph import Graph
 from halftrek.words import did_you_mean
 
@@ -21,22 +20,19 @@ def with_indicators(graph: Graph, indicators: Mapping[str, Sequence[str]]) -> Gr
     indicators = {v: names for v, names in indicators.items() if v in graph.observed or not _drawn(graph, names)}
     for v in indicators:
         _refuse_effect(graph, v)
-    for key in graph.coefficients:
-        u, _, v = parse_edge_key(key)
-        for end in (u, v):
+    for edge in graph.known:
+        for end in (edge.first, edge.second):
             if end in indicators:
                 raise GraphError(
-                    f"{key}: {end} is a category and has an edge for each of its levels; free this edge, or fix those "
+                    f"{edge}: {end} is a category and has an edge for each of its levels; free this edge, or fix those "
                     f"of the levels with coefficients="
                 )
     parts = {v: tuple(indicators.get(v, (v,))) for v in graph.observed}
     among = [pair for names in indicators.values() for pair in combinations(names, 2)]
-    return Graph(
-        _spread(graph.directed, parts),
-        [*_spread(graph.bidirected, parts), *among],
-        graph.latents,
-        [name for v in graph.observed for name in parts[v]],
-        graph.coefficients,
+    return graph.with_(
+        directed=_spread(graph.directed, parts),
+        bidirected=[*_spread(graph.bidirected, parts), *among],
+        observed=[name for v in graph.observed for name in parts[v]],
     )
 
 

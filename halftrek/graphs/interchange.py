@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import GraphError
-from halftrek.graphs.edges import edge_key
+from halftrek.graphs.edges import Edge, written
 
 if TYPE_CHECKING:
     import networkx
@@ -28,11 +29,10 @@ def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
     drawn = networkx.MultiDiGraph()
     drawn.add_nodes_from(graph.observed, hidden=False)
     drawn.add_nodes_from(graph.latents, hidden=True)
-    for u, arrow, v in graph.edges():
-        kind = "directed" if arrow == "->" else "bidirected"
-        key = edge_key(u, arrow, v)
-        known = {"coefficient": graph.coefficients[key]} if key in graph.coefficients else {}
-        drawn.add_edge(u, v, key=kind, kind=kind, **known)
+    for edge in starmap(Edge, graph.edges()):
+        kind = "directed" if edge.kind == "->" else "bidirected"
+        known = {"coefficient": graph.known[edge]} if edge in graph.known else {}
+        drawn.add_edge(edge.first, edge.second, key=kind, kind=kind, **known)
     return drawn
 
 
@@ -57,7 +57,7 @@ def from_networkx(source: Any) -> Graph:
     hidden: dict[str, list[str]] = {names[v]: [] for v, marks in source.nodes(data=True) if _is_hidden(v, marks)}
     directed: list[tuple[str, str]] = []
     bidirected: list[tuple[str, str]] = []
-    known: dict[str, Coefficient] = {}
+    known: dict[Edge, Coefficient] = {}
     for a, b, marks in source.edges(data=True):
         u, v = names[a], names[b]
         kind = marks.get("kind", "directed")
@@ -66,8 +66,8 @@ def from_networkx(source: Any) -> Graph:
         (directed if kind == "directed" else bidirected).append((u, v))
         value = marks.get("coefficient")
         if value is not None:
-            _remember(known, u, "->" if kind == "directed" else "<->", v, value)
-    return Graph(directed, bidirected, hidden, [n for n in names.values() if n not in hidden], known)
+            _remember(known, Edge(u, "->" if kind == "directed" else "<->", v), value)
+    return Graph(directed, bidirected, hidden, [n for n in names.values() if n not in hidden], written(known))
 
 
 def _text_names(source: Any) -> dict[Hashable, str]:
@@ -82,13 +82,10 @@ def _text_names(source: Any) -> dict[Hashable, str]:
     return names
 
 
-def _remember(known: dict[str, Coefficient], u: str, arrow: str, v: str, value: Any) -> None:
-    ways = [edge_key(u, arrow, v)] + ([edge_key(v, arrow, u)] if arrow == "<->" else [])
-    for key in ways:
-        if key in known and known[key] != value:
-            raise GraphError(f"'{ways[0]}' has two coefficients, {known[key]!r} and {value!r}; keep one")
-    if not any(key in known for key in ways):
-        known[ways[0]] = value
+def _remember(known: dict[Edge, Coefficient], edge: Edge, value: Any) -> None:
+    key = edge.turned if edge.kind == "<->" and edge.turned in known else edge
+    if known.setdefault(key, value) != value:
+        raise GraphError(f"'{edge}' has two coefficients, {known[key]!r} and {value!r}; keep one")
 
 
 def _is_hidden(node: Hashable, marks: Mapping[str, Any]) -> bool:

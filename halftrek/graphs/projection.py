@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from halftrek.errors import GraphError
-from halftrek.graphs.edges import edge_key
+from halftrek.graphs.edges import Edge, written
 
 if TYPE_CHECKING:
     from halftrek.graphs.checks import Coefficient, Pair
@@ -22,42 +22,37 @@ def project(graph: Graph, onto: Iterable[str]) -> Graph:
     to u and v from one removed variable, or from the two ends of a bidirected edge. What is known of an edge is kept
     where the edge stands alone; where removed paths add to it, its weight is no longer the one that was known.
     """
-    from halftrek.graphs.graph import Graph
-
     chosen = set(onto)
     keep = tuple(v for v in graph.observed if v in chosen)
     below = _kept_below(graph, chosen)
     arrows = dict.fromkeys((u, v) for u in keep for c in graph.children(u) for v in _landing(c, chosen, below))
     arcs = dict.fromkeys(_confounded(graph, keep, below))
-    known: dict[str, Coefficient] = {}
+    known: dict[Edge, Coefficient] = {}
     for u, v in arrows:
         through = any(v in below[c] for c in graph.children(u) if c not in chosen)
         if not through:
-            known.update(_known_of(graph, u, "->", v))
-    if any("<->" in key for key in graph.coefficients):
+            known.update(_known_of(graph, Edge(u, "->", v)))
+    if any(edge.kind == "<->" for edge in graph.known):
         alone = _untouched_arcs(graph, chosen, below)
         for u, v in alone & set(arcs):
-            known.update(_known_of(graph, u, "<->", v) or _known_of(graph, v, "<->", u))
-    return Graph(arrows, arcs, {}, keep, known)
+            known.update(_known_of(graph, Edge(u, "<->", v)) or _known_of(graph, Edge(v, "<->", u)))
+    return graph.with_(directed=arrows, bidirected=arcs, latents={}, observed=keep, coefficients=written(known))
 
 
 def canonical(graph: Graph) -> Graph:
     """Each bidirected edge replaced by a hidden cause of its two ends, named U1, U2, ... past the names in use."""
-    from halftrek.graphs.graph import Graph
-
     taken = {*graph.observed, *graph.latents}
     fresh = _fresh_names(taken)
     hidden = dict(graph.latents)
     for u, v in graph.bidirected:
-        value = graph.restrictions.get(edge_key(u, "<->", v))
-        if value is not None:
+        edge = str(Edge(u, "<->", v))
+        if edge in graph.restrictions:
             raise GraphError(
-                f"the error covariance of '{u} <-> {v}' is known ({value}), and a hidden cause has no place for that. "
-                f"Remove this coefficient before asking for the canonical graph"
+                f"the error covariance of '{edge}' is known ({graph.restrictions[edge]}), and a hidden cause has no "
+                f"place for that. Remove this coefficient before asking for the canonical graph"
             )
         hidden[next(fresh)] = (u, v)
-    known = {k: value for k, value in graph.coefficients.items() if "<->" not in k}
-    return Graph(graph.directed, (), hidden, graph.observed, known)
+    return graph.with_(bidirected=(), latents=hidden)
 
 
 def _kept_below(graph: Graph, chosen: set[str]) -> dict[str, dict[str, None]]:
@@ -96,9 +91,8 @@ def _untouched_arcs(graph: Graph, chosen: set[str], below: Mapping[str, dict[str
     return {pair for pair in own if times[pair] == 1}
 
 
-def _known_of(graph: Graph, u: str, kind: str, v: str) -> dict[str, Coefficient]:
-    key = edge_key(u, kind, v)
-    return {key: graph.coefficients[key]} if key in graph.coefficients else {}
+def _known_of(graph: Graph, edge: Edge) -> dict[Edge, Coefficient]:
+    return {edge: graph.known[edge]} if edge in graph.known else {}
 
 
 def _fresh_names(taken: set[str]) -> Iterator[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, starmap
 from time import monotonic
 
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Edge, Graph
 from halftrek.identification.local.jacobian import jacobian_test
 from halftrek.queries.checks import all_variants, variables_of
 from halftrek.queries.kinds.terms import leaves
@@ -58,7 +58,7 @@ def helpful_changes(graph: Graph, query: Query, decide: Decide, *, seconds: floa
             break
         removed = set(graph.bidirected) - (set(first.graph.bidirected) & set(second.graph.bidirected))
         arcs = [e for e in graph.bidirected if e not in removed]
-        both = Change("rule out", f"{first.text} and {second.text}", _with(graph, bidirected=arcs), query)
+        both = Change("rule out", f"{first.text} and {second.text}", graph.with_(bidirected=arcs), query)
         if _works(both, decide):
             found.append(both)
     return found
@@ -76,25 +76,9 @@ def _single_changes(graph: Graph, query: Query) -> Iterator[Change]:
     yield from _known_coefficient(graph, query)
 
 
-def _with(
-    graph: Graph,
-    *,
-    directed: list[tuple[str, str]] | None = None,
-    bidirected: list[tuple[str, str]] | None = None,
-    latents: dict[str, tuple[str, ...]] | None = None,
-) -> Graph:
-    """The graph with some of its parts replaced, and the coefficients of the edges that remain."""
-    arrows = graph.directed if directed is None else directed
-    arcs = graph.bidirected if bidirected is None else bidirected
-    hidden = graph.latents if latents is None else latents
-    bare = Graph(arrows, arcs, hidden, graph.observed)
-    present = {edge_key(*e) for e in bare.edges()}
-    return Graph(arrows, arcs, hidden, graph.observed, {k: v for k, v in graph.coefficients.items() if k in present})
-
-
 def _ruled_out(graph: Graph, query: Query) -> Iterator[Change]:
     for u, v in graph.bidirected:
-        changed = _with(graph, bidirected=[e for e in graph.bidirected if e != (u, v)])
+        changed = graph.with_(bidirected=[e for e in graph.bidirected if e != (u, v)])
         yield Change("rule out", f"ruling out {u} <-> {v} (nothing hidden affects both)", changed, query)
 
 
@@ -102,11 +86,11 @@ def _measured_confounder(graph: Graph, query: Query) -> Iterator[Change]:
     for u, v in graph.bidirected:
         arcs = [e for e in graph.bidirected if e != (u, v)]
         name = _fresh(graph, "confounder")
-        changed = _with(graph, directed=[*graph.directed, (name, u), (name, v)], bidirected=arcs)
+        changed = graph.with_(directed=[*graph.directed, (name, u), (name, v)], bidirected=arcs)
         yield Change("measure", f"measuring what {u} and {v} have in common", changed, query)
     for u, kids in graph.latents.items():
         hidden = {h: c for h, c in graph.latents.items() if h != u}
-        changed = _with(graph, directed=[*graph.directed, *((u, c) for c in kids)], latents=hidden)
+        changed = graph.with_(directed=[*graph.directed, *((u, c) for c in kids)], latents=hidden)
         yield Change("measure", f"measuring {u}", changed, query)
 
 
@@ -130,7 +114,7 @@ def _causes(query: Query) -> tuple[str, ...]:
 
 def _new_instrument(graph: Graph, query: Query) -> Iterator[Change]:
     for x in _causes(query):
-        changed = _with(graph, directed=[(_fresh(graph, "instrument"), x), *graph.directed])
+        changed = graph.with_(directed=[(_fresh(graph, "instrument"), x), *graph.directed])
         text = f"measuring an instrument for {x}: something that moves {x} and is otherwise unrelated to the graph"
         yield Change("instrument", text, changed, query)
 
@@ -143,21 +127,18 @@ def _new_mediator(graph: Graph, query: Query) -> Iterator[Change]:
             arrows = [e for e in graph.directed if e != (u, v)] + [(u, name), (name, v)]
             text = f"measuring a mediator that carries all of {u} -> {v} and shares no hidden cause with either"
             asked: Query = TotalEffect(u, v) if isinstance(query, DirectEffect) else query
-            yield Change("mediator", text, _with(graph, directed=arrows), asked)
+            yield Change("mediator", text, graph.with_(directed=arrows), asked)
 
 
 def _known_coefficient(graph: Graph, query: Query) -> Iterator[Change]:
-    asked = {edge_key(query.cause, "->", query.effect)} if isinstance(query, DirectEffect | TotalEffect) else set()
+    asked = {f"{query.cause} -> {query.effect}"} if isinstance(query, DirectEffect | TotalEffect) else set()
     asked |= {str(query)}
-    for u, arrow, v in graph.edges():
-        key = edge_key(u, arrow, v)
-        if key in graph.coefficients or key in asked or u in graph.latents:
+    for edge in starmap(Edge, graph.edges()):
+        if edge in graph.known or str(edge) in asked or edge.first in graph.latents:
             continue
-        known = Graph(
-            graph.directed, graph.bidirected, graph.latents, graph.observed, {**graph.coefficients, key: _KNOWN}
-        )
-        what = "the error covariance" if arrow == "<->" else "the coefficient of"
-        yield Change("know", f"knowing {what} {key} from elsewhere", known, query)
+        known = graph.with_(coefficients={**graph.coefficients, str(edge): _KNOWN})
+        what = "the error covariance" if edge.kind == "<->" else "the coefficient of"
+        yield Change("know", f"knowing {what} {edge} from elsewhere", known, query)
 
 
 def _fresh(graph: Graph, name: str) -> str:

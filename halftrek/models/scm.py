@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from halftrek import upward
 from halftrek.arrays import Floats
 from halftrek.errors import ModelError, QueryError
-from halftrek.graphs import Graph, did_you_mean, parse_edge_key
+from halftrek.graphs import Graph, did_you_mean
 from halftrek.models.gaussian import Gaussian, frozen, spread_units
 from halftrek.models.rows import Rows
 from halftrek.portable import Portable
@@ -358,10 +358,4 @@ def _cut(graph: Graph, held: set[str]) -> Graph:
     arrows = [(u, v) for u, v in graph.directed if v not in held]
     arcs = [(u, v) for u, v in graph.bidirected if u not in held and v not in held]
     hidden = {u: [c for c in kids if c not in held] for u, kids in graph.latents.items()}
-    known = {k: x for k, x in graph.coefficients.items() if _survives(k, held)}
-    return Graph(arrows, arcs, hidden, graph.observed, known)
-
-
-def _survives(key: str, held: set[str]) -> bool:
-    u, kind, v = parse_edge_key(key)
-    return v not in held and (kind == "->" or u not in held)
+    return graph.with_(directed=arrows, bidirected=arcs, latents=hidden)

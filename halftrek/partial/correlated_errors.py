@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import GraphError, InputError, QueryError
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Edge, Graph
 from halftrek.models import Gaussian
 from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
@@ -107,26 +107,19 @@ def _pair(graph: Graph, arc: Any) -> tuple[str, str]:
 
 def _fitted(graph: Graph, seen: Moments | Patterns, arc: tuple[str, str], covariance: float) -> Fit | None:
     """The fit with the errors' covariance held; None if no covariance matrix of errors has it."""
-    arcs = (*graph.bidirected, arc)
-    held = Graph(graph.directed, arcs, graph.latents, graph.observed, _known_besides(graph, arc))
+    held = graph.with_(bidirected=(*graph.bidirected, arc))
     try:
         with np.errstate(all="ignore"):  # far from what the data allow
-            fitted = fit_graph(held, seen, coefficients={edge_key(arc[0], "<->", arc[1]): covariance})
+            fitted = fit_graph(held, seen, coefficients={str(Edge(arc[0], "<->", arc[1])): covariance})
     except InputError:
         return None
     return fitted if fitted.converged else None
 
 
-def _known_besides(graph: Graph, arc: tuple[str, str]) -> dict[str, float | str]:
-    """What the graph says of coefficients, but for the arc."""
-    keys = {edge_key(u, "<->", v) for u, v in (arc, arc[::-1])}
-    return {k: v for k, v in graph.coefficients.items() if k not in keys}
-
-
 def _range(graph: Graph, seen: Moments | Patterns, arc: tuple[str, str]) -> Floats:
     """Covariances around zero, as large as the errors without the arc allow and a little less."""
     arcs = [e for e in graph.bidirected if set(e) != set(arc)]
-    free = Graph(graph.directed, arcs, graph.latents, graph.observed, _known_besides(graph, arc))
+    free = graph.with_(bidirected=arcs)
     errors = fit_graph(free, seen).model.omega
     names = free.observed
     i, j = names.index(arc[0]), names.index(arc[1])

@@ -58,7 +58,7 @@ def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -
     for op, title in _TITLES.items():
         chosen = [r for r in rows if r.op == op and r.lhs != r.rhs]
         if chosen:
-            lines = [(r.edge, *_numbers(r), p_value(r.p), r.std, r.note) for r in chosen]
+            lines = [(str(r.edge), *_numbers(r), p_value(r.p), r.std, r.note) for r in chosen]
             table = Table(heads, lines, wide=("p", "standardised"), most=most, more="fit.params()")
             parts += [Heading(title), table]
     parts += [Heading("Equations"), _equations(fit, rows, most)]

@@ -32,7 +32,7 @@ def coefficient_table(fit: Fitted) -> Any:
         "ci95l": [r.ci_low for r in rows],
         "ci95u": [r.ci_high for r in rows],
     }
-    return pd.DataFrame(columns, index=pd.Index([r.edge for r in rows], name="Coefficient"), dtype=float)
+    return pd.DataFrame(columns, index=pd.Index([str(r.edge) for r in rows], name="Coefficient"), dtype=float)
 
 
 def statistic(fit: Fitted, key: str) -> Any:

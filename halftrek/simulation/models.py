@@ -9,7 +9,7 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.choices import Noise
 from halftrek.errors import ModelError
-from halftrek.graphs import Graph, did_you_mean, edge_key
+from halftrek.graphs import Edge, Graph, did_you_mean
 from halftrek.models import CGLSCM
 
 
@@ -38,12 +38,12 @@ def random_model(
     C = np.zeros((len(hidden), len(names)))
     W = np.diag(psi)
     for u, v in graph.directed:
-        T[place[u], place[v]] = values[edge_key(u, "->", v)]
+        T[place[u], place[v]] = values[Edge(u, "->", v)]
     for k, u in enumerate(hidden):
         for v in graph.latents[u]:
-            C[k, place[v]] = values[edge_key(u, "->", v)]
+            C[k, place[v]] = values[Edge(u, "->", v)]
     for u, v in graph.bidirected:
-        W[place[u], place[v]] = W[place[v], place[u]] = values[edge_key(u, "<->", v)]
+        W[place[u], place[v]] = W[place[v], place[u]] = values[Edge(u, "<->", v)]
     mu = rng.uniform(-1.0, 1.0, len(names))
     return CGLSCM(names, T, C, mu, _make_definite(W, noise), hidden, graph)
 
@@ -63,36 +63,38 @@ def _noise_variances(names: tuple[str, ...], noise: Noise, rng: np.random.Genera
     return psi if noise == "free" else np.ones(len(names))
 
 
-def _edge_values(graph: Graph, weights: tuple[float, float], psi: Floats, rng: np.random.Generator) -> dict[str, float]:
+def _edge_values(
+    graph: Graph, weights: tuple[float, float], psi: Floats, rng: np.random.Generator
+) -> dict[Edge, float]:
     """A value for each edge; edges of one label share the value, drawn within the narrowest of their ranges."""
     sizes = _edge_sizes(graph, weights, psi)
     ranges: dict[object, tuple[float, float]] = {}
-    for key, (low, high) in sizes.items():
-        group = graph.coefficients.get(key, (key,))  # a tuple cannot be mistaken for a label
+    for edge, (low, high) in sizes.items():
+        group = graph.known.get(edge, edge)
         smallest = ranges.get(group, (low, high))
         ranges[group] = (min(low, smallest[0]), min(high, smallest[1]))
     drawn = {group: rng.choice((-1.0, 1.0)) * rng.uniform(low, high) for group, (low, high) in ranges.items()}
     values = {}
-    for key in sizes:
-        known = graph.coefficients.get(key)
-        values[key] = float(known) if isinstance(known, float | int) else float(drawn[known or (key,)])
+    for edge in sizes:
+        known = graph.known.get(edge)
+        values[edge] = float(known) if isinstance(known, float | int) else float(drawn[known or edge])
     return values
 
 
-def _edge_sizes(graph: Graph, weights: tuple[float, float], psi: Floats) -> dict[str, tuple[float, float]]:
+def _edge_sizes(graph: Graph, weights: tuple[float, float], psi: Floats) -> dict[Edge, tuple[float, float]]:
     low, high = weights
     sd = dict(zip(graph.observed, np.sqrt(psi), strict=True))
     sizes = {}
     for u, v in graph.directed:
         shrink = min(1.0, 1.0 / (high * len(graph.parents(v)) ** 0.5))
-        sizes[edge_key(u, "->", v)] = (low * shrink, high * shrink)
+        sizes[Edge(u, "->", v)] = (low * shrink, high * shrink)
     for u, kids in graph.latents.items():
         for v in kids:
             shrink = min(1.0, 1.0 / (high * len(graph.latent_parents(v)) ** 0.5))
-            sizes[edge_key(u, "->", v)] = (low * shrink, high * shrink)
+            sizes[Edge(u, "->", v)] = (low * shrink, high * shrink)
     for u, v in graph.bidirected:  # correlations that sum to 0.8 or less in each row: diagonally dominant
         limit = 0.8 / max(len(graph.siblings(u)), len(graph.siblings(v))) * sd[u] * sd[v]
-        sizes[edge_key(u, "<->", v)] = (limit / 2.0, limit)
+        sizes[Edge(u, "<->", v)] = (limit / 2.0, limit)
     return sizes
 
 

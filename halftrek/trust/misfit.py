@@ -21,7 +21,6 @@ from halftrek.estimation import Fitted
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.plan import make_plan
-from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed
 from halftrek.inference.checks.measures import counted
@@ -100,11 +99,8 @@ def _before(fit: Fitted, variables: frozenset[str]) -> Fitted | None:
     inside = [v for v in graph.observed if v in kept_names]
     if len(inside) > TOO_LARGE:
         return None
-    hidden = {u: kids for u, some in graph.latents.items() if len(kids := [v for v in some if v in kept_names]) > 1}
-    part = Graph(
-        [e for e in graph.directed if set(e) <= kept_names], [e for e in graph.bidirected if set(e) <= kept_names],
-        hidden, inside,
-    )  # fmt: skip
+    part = graph.induced(inside)
+    part = part.with_(latents={u: kids for u, kids in part.latents.items() if len(kids) > 1}, coefficients={})
     found = fit_model(part, data_of(fit).select(inside))
     return replace(found, rows=None if fit.rows is None else fit.rows.select(tuple(inside)))
 

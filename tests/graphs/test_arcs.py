@@ -92,6 +92,20 @@ def test_different_graphs_differ() -> None:
         assert other != kept
 
 
+def test_a_graph_with_another_part_keeps_its_blocks() -> None:
+    graph = Graph([("a", "y")], Arcs((("a", "y"),), blocks("abc", "def")), coefficients={"c <-> a": 0.5, "a -> y": 1})
+    for other in (
+        graph.with_(),
+        graph.with_(directed=()),
+        graph.with_(latents={"U": ["a", "b"]}),
+        graph.with_(notes=()),
+    ):
+        assert isinstance(other.bidirected, Arcs)
+        assert other.bidirected.blocks == blocks("abc", "def")
+        assert other.coefficients["a <-> c"] == 0.5
+    assert dict(graph.with_(directed=()).coefficients) == {"a <-> c": 0.5}
+
+
 def test_what_is_no_block() -> None:
     for wrong in (blocks("ab"), blocks("aab"), blocks("abc", "cde"), (("a", "b", " c"),)):
         with pytest.raises(GraphError):

@@ -6,10 +6,12 @@ from typing import Any, cast
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from halftrek.errors import GraphError
-from halftrek.graphs import Graph, edge_key, parse_edge_key, quoted
+from halftrek.graphs import Edge, Graph, quoted
 from halftrek.graphs.order import find_cycle
+from halftrek.notes import Note
 from tests.graphs.random_graphs import graphs, quick
 
 
@@ -98,6 +100,29 @@ def test_induced_deletes_and_keeps_what_is_known() -> None:
     assert kept == Graph([], [("a", "c")], {"U": ["a"]}, coefficients={"U -> a": "l", "a <-> c": 0.1})
 
 
+@quick
+@given(graphs(), st.integers(0, 9), st.data())
+def test_with_replaces_what_it_is_given_and_keeps_the_rest(graph: Graph, number: int, data: st.DataObject) -> None:
+    known = {f"{u} {kind} {v}": float(number) for u, kind, v in graph.edges()[::2]}
+    graph = graph.with_(coefficients=known, notes=[Note("indices with holes")])
+    same = graph.with_()
+    assert same == graph
+    assert (same.observed, same.notes, dict(same.coefficients)) == (graph.observed, graph.notes, known)
+    assert graph.with_(coefficients={}).coefficients == {}
+    more = graph.with_(directed=[*graph.directed, (graph.topological_order[-1], "new")])
+    assert set(more.edges()) - set(graph.edges()) == {(graph.topological_order[-1], "->", "new")}
+    assert (more.observed, dict(more.coefficients)) == ((*graph.observed, "new"), known)
+    assert more.with_(directed=graph.directed, observed=graph.observed) == graph
+    for part, pairs in (("directed", graph.directed), ("bidirected", graph.bidirected)):
+        if pairs:
+            gone = data.draw(st.sampled_from(list(pairs)))
+            less = graph.with_(**{part: [pair for pair in pairs if pair != gone]})  # type: ignore[arg-type]
+            kind = "->" if part == "directed" else "<->"
+            assert set(graph.edges()) - set(less.edges()) == {(gone[0], kind, gone[1])}
+            assert dict(less.coefficients) == {k: x for k, x in known.items() if k != f"{gone[0]} {kind} {gone[1]}"}
+    assert graph.with_(latents={}).latents == {}
+
+
 def test_a_known_coefficient_may_be_written_from_either_end() -> None:
     graph = Graph([("x", "y")], [("x", "z")], coefficients={"y <- x": 1, "z<->x": "c"})
     assert dict(graph.coefficients) == {"x -> y": 1.0, "x <-> z": "c"}
@@ -156,9 +181,12 @@ def test_find_cycle_gives_a_real_cycle_not_what_hangs_on_it() -> None:
 
 
 def test_edge_text() -> None:
-    assert parse_edge_key(edge_key("a b", "->", "c")) == ("a b", "->", "c")
-    assert parse_edge_key("y<-x") == ("x", "->", "y")
-    assert parse_edge_key(" y <-> x") == ("y", "<->", "x")
+    assert Edge.read(str(Edge("a b", "->", "c"))) == ("a b", "->", "c")
+    assert Edge.read("y<-x") == ("x", "->", "y")
+    assert Edge.read(" y <-> x") == Edge("x", "<->", "y").turned == ("y", "<->", "x")
+    for text in ("x", "-> y", "x -- y"):
+        with pytest.raises(GraphError, match="an edge is written"):
+            Edge.read(text)
     assert quoted("größe_1.b") == "größe_1.b"
     assert quoted('a "b"\\') == '"a \\"b\\"\\\\"'
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import halftrek as ht
 from halftrek.data import Moments, read_moments
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Graph
 from halftrek.simulation import random_graph, random_model
 from halftrek.syntax import format_graph
 
@@ -69,7 +69,7 @@ def random_case(seed: int) -> tuple[Graph, Moments]:
         order,
     )
     marks = [rng.choice([None, None, None, None, "a", "b", 0.3]) for _ in bare.edges()]
-    keys = [edge_key(*e) for e in Graph(*pieces).edges()]
+    keys = [str(e) for e in Graph(*pieces).edges()]
     graph = Graph(*pieces, {key: mark for key, mark in zip(keys, marks, strict=True) if mark is not None})
     seen = read_moments(random_model(graph, random_state=seed).sample(ROWS, random_state=seed))
     return graph, seen

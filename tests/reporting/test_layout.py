@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from halftrek.graphs import Graph
+from halftrek.graphs import Edge, Graph
 from halftrek.reporting.plots.curves import curve, distance
 from halftrek.reporting.plots.layout import _crossings, _net_of, _order_columns, _sides, _spread, lay_out
 from tests.narrow import some
@@ -100,7 +100,7 @@ def test_a_chain_is_straight_and_a_bow_is_not() -> None:
     assert chain.nodes["x"][1] == pytest.approx(chain.nodes["m"][1], abs=0.02)
     assert chain.nodes["y"][1] == pytest.approx(chain.nodes["m"][1], abs=0.02)
     bow = lay_out(Graph([("x", "y")], [("x", "y")]))
-    arrow, arc = bow.routes["x", "->", "y"], bow.routes["x", "<->", "y"]
+    arrow, arc = (bow.routes[Edge("x", kind, "y")] for kind in ("->", "<->"))
     assert abs(arc[1][1] - arrow[len(arrow) // 2][1]) > 0.5
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from halftrek.choices import Syntax
 from halftrek.errors import GraphError
-from halftrek.graphs import Graph, check_name, edge_key
+from halftrek.graphs import Graph, check_name
 from halftrek.syntax import detect_syntax, format_graph, parse_graph
 
 SYNTAXES = ("arrows", "lavaan", "dagitty", "dot")
@@ -52,7 +52,7 @@ def marked_graphs(draw: st.DrawFn, words: Strategy = NAMES, labels: Strategy = L
     known = {}
     for u, kind, v in bare.edges():
         if draw(st.integers(0, 2)) == 0:
-            known[edge_key(u, kind, v)] = draw(st.one_of(labels, NUMBERS))
+            known[f"{u} {kind} {v}"] = draw(st.one_of(labels, NUMBERS))
     return Graph(directed, bidirected, latents, bare.observed, known)
 
 
@@ -65,8 +65,8 @@ def said_in(graph: Graph, syntax: Syntax) -> Graph:
     """What a syntax can say of the graph: lavaan has no edge for a covariance of zero."""
     if syntax != "lavaan":
         return graph
-    zero = [(u, v) for u, v in graph.bidirected if graph.coefficients.get(edge_key(u, "<->", v)) == 0.0]
-    gone = {edge_key(u, "<->", v) for u, v in zero}
+    zero = [(u, v) for u, v in graph.bidirected if graph.coefficients.get(f"{u} <-> {v}") == 0.0]
+    gone = {f"{u} <-> {v}" for u, v in zero}
     return Graph(
         graph.directed,
         [pair for pair in graph.bidirected if pair not in zero],

@@ -24,7 +24,7 @@ from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.space import Space, make_space
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Edge, Graph, written
 from halftrek.models import CGLSCM
 
 ROUNDS = 10  # of Newton steps and inner fit; two are the rule
@@ -289,11 +289,11 @@ class _Search:
 
 def _with_loadings(graph: Graph) -> Graph:
     """The same graph with a label of its own on each loading of a hidden cause of two, so that it is a parameter."""
-    known = dict(graph.coefficients)
+    known = dict(graph.known)
     for cause, children in graph.latents.items():
-        if len(children) == 2 and not any(edge_key(cause, "->", c) in known for c in children):
-            known |= {edge_key(cause, "->", c): f"loading of {cause} on {c}" for c in children}
-    return Graph(graph.directed, graph.bidirected, graph.latents, graph.observed, known)
+        if len(children) == 2 and not any(Edge(cause, "->", c) in known for c in children):
+            known |= {Edge(cause, "->", c): f"loading of {cause} on {c}" for c in children}
+    return graph.with_(coefficients=written(known))
 
 
 def _refuse_dependent(patterns: Patterns, graph: Graph) -> None:

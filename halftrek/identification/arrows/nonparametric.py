@@ -85,7 +85,8 @@ def _cut(graph: Graph, no_causes: set[str], no_effects: set[str]) -> Graph:
     arrows = [(u, v) for u, v in graph.directed if v not in no_causes and u not in no_effects]
     arcs = [(u, v) for u, v in graph.bidirected if u not in no_causes and v not in no_causes]
     hidden = {u: [c for c in kids if c not in no_causes] for u, kids in graph.latents.items()}
-    return Graph(arrows, arcs, {u: kids for u, kids in hidden.items() if kids}, graph.observed)
+    left = {u: kids for u, kids in hidden.items() if kids}
+    return graph.with_(directed=arrows, bidirected=arcs, latents=left, coefficients={})
 
 
 def _ancestors(graph: Graph, of: Iterable[str], within: Variables) -> Variables:

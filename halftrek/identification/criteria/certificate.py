@@ -8,20 +8,21 @@ from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING
 
-from halftrek.graphs import edge_key
 from halftrek.identification.arrows.named import effect_label
 from halftrek.identification.criteria.closure import Closure, Cut, parent_cuts, small_cuts
 from halftrek.identification.criteria.determinants import determinant_steps
 from halftrek.identification.criteria.registry import CRITERIA, STEPWISE
 from halftrek.identification.recipes.describe import method_name
 from halftrek.identification.recipes.recipe import (
-    Combination,
     CovarianceStep,
     LinearStep,
     Recipe,
     Step,
     SumStep,
     ValueStep,
+    arrow_of,
+    cleaned,
+    direct,
     inputs_of,
     outputs_of,
     prune,
@@ -59,21 +60,21 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
     graph = closure.bench.point.parameters.graph
     match answerable(query):
         case DirectEffect(cause, effect):
-            key = edge_key(cause, "->", effect)
+            key = direct(cause, effect)
             return [key], [], (key,)
         case TotalEffect(cause, effect):
             key = closure.name(cause, effect)
             return [key], [], (key,)
         case PathEffect(path):
-            edges = [edge_key(u, "->", v) for u, v in itertools.pairwise(path)]
+            edges = [direct(u, v) for u, v in itertools.pairwise(path)]
             return edges, [SumStep(f"path {query}", ((1, tuple(edges)),))], (f"path {query}",)
         case ThroughEffect(stations):
             legs = [closure.name(u, v) for u, v in itertools.pairwise(stations)]
             return legs, [SumStep(f"path {query}", ((1, tuple(legs)),))], (f"path {query}",)
         case ErrorCovariance(first, second):
-            errors = [tuple((p, edge_key(p, "->", v)) for p in graph.parents(v)) for v in (first, second)]
-            step = CovarianceStep(str(query), Combination(first, errors[0]), Combination(second, errors[1]))
-            return list(dict.fromkeys(q for e in errors for _, q in e)), [step], (str(query),)
+            errors = [cleaned(v, graph.parents(v)) for v in (first, second)]
+            step = CovarianceStep(str(query), *errors)
+            return list(dict.fromkeys(q for e in errors for _, q in e.minus)), [step], (str(query),)
         case Interventional(outcomes, do, _) as joint:
             wanted: list[str] = []
             finish: list[Step] = []
@@ -159,7 +160,7 @@ def _constants(closure: Closure) -> list[Step]:
 
 def _edge_steps(study: Study, name: str, wanted: list[str]) -> tuple[LinearStep, ...] | None:
     """The first steps of a criterion for edges, found once for a study; None if not all that is wanted comes."""
-    if not all(" -> " in q for q in wanted):
+    if not all(map(arrow_of, wanted)):
         return None
     if name not in study.memory:
         study.memory[name] = (STEPWISE[name](study.bench), list[LinearStep](), set[str]())

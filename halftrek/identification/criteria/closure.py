@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.graphs import edge_key, parse_edge_key
-from halftrek.identification.recipes.recipe import Combination, LinearStep, Step, SumStep, ValueStep
+from halftrek.identification.recipes.recipe import Combination, LinearStep, Step, SumStep, ValueStep, direct
 
 if TYPE_CHECKING:
     from halftrek.identification.criteria.bench import Bench
@@ -55,7 +54,7 @@ class Closure:
         self._names: dict[tuple[str, str, Edges], str] = {}
         for e in self.bench.point.parameters.direct.values():
             if e.parameter is None:
-                self.learn(ValueStep(edge_key(e.source, "->", e.target), e.value), self.weight(e.source, e.target))
+                self.learn(ValueStep(direct(e.source, e.target), e.value), self.weight(e.source, e.target))
 
     @cached_property
     def _down(self) -> dict[str, frozenset[str]]:
@@ -103,7 +102,7 @@ class Closure:
         avoided = set(around)
         if not avoided:
             first = [w for w in self._graph.children(cause) if effect in self._down[w]]
-            return edge_key(cause, "->", effect) if first == [effect] else f"{cause} ~> {effect}"
+            return direct(cause, effect) if first == [effect] else f"{cause} ~> {effect}"
         forward, stack = {cause}, [cause]
         while stack:
             for w in self._graph.children(stack.pop()):
@@ -120,7 +119,7 @@ class Closure:
             near = sorted(
                 {w for u in useful for w in self._graph.children(u) if w in avoided and effect in self._down[w]}
             )
-            text = edge_key(cause, "->", effect) if edges == {(cause, effect)} else f"{cause} ~> {effect}"
+            text = direct(cause, effect) if edges == {(cause, effect)} else f"{cause} ~> {effect}"
             if near and edges != {(cause, effect)}:
                 text += f" around {', '.join(near)}"
             self._names[key] = text
@@ -142,9 +141,9 @@ class Closure:
         if not any(outputs):
             return False
         self.steps.append(replace(step, outputs=outputs))
-        for q in filter(None, outputs):
-            u, _, v = parse_edge_key(q)
-            self.known[q] = self.weight(u, v)
+        for q, column in zip(outputs, step.columns, strict=True):
+            if q is not None:
+                self.known[q] = self.weight(column.variable, step.target.variable)
         return True
 
     def instrument_step(self, cut: Cut) -> bool:
@@ -234,11 +233,11 @@ class Closure:
         first: dict[int, str] = {}
         entries = [e for e in self.bench.point.parameters.direct.values() if e.parameter is not None]
         for e in entries:
-            key = edge_key(e.source, "->", e.target)
+            key = direct(e.source, e.target)
             if key in self.known and e.parameter is not None:
                 first.setdefault(e.parameter, key)
         for e in entries:
-            key = edge_key(e.source, "->", e.target)
+            key = direct(e.source, e.target)
             if key not in self.known and e.parameter in first:
                 self.learn(SumStep(key, ((1, (first[e.parameter],)),)), self.weight(e.source, e.target))
                 grown = True

@@ -13,10 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
-from halftrek.graphs import edge_key
 from halftrek.identification.criteria.closure import Closure
 from halftrek.identification.numbers.modular import Ints, PrimeField
-from halftrek.identification.recipes.recipe import Combination, LinearStep
+from halftrek.identification.recipes.recipe import Combination, LinearStep, cleaned, direct
 
 _MOST_ROWS = 26  # possible instruments that are tried, the simplest first
 _MOST_COLUMNS = 12
@@ -26,7 +25,7 @@ def determinant_steps(closure: Closure) -> bool:
     """Try every edge that is not known; True if one was found."""
     grown = False
     for x, v in closure.bench.point.parameters.graph.directed:
-        if edge_key(x, "->", v) not in closure.known:
+        if direct(x, v) not in closure.known:
             step = _find(closure, x, v)
             if step is not None:
                 closure.learn(step, closure.weight(x, v))
@@ -37,10 +36,10 @@ def determinant_steps(closure: Closure) -> bool:
 def _find(closure: Closure, x: str, v: str) -> LinearStep | None:
     bench = closure.bench
     graph = bench.point.parameters.graph
-    settled = tuple((p, edge_key(p, "->", v)) for p in graph.parents(v) if edge_key(p, "->", v) in closure.known)
+    settled = [p for p in graph.parents(v) if direct(p, v) in closure.known]
     residual = np.zeros(len(bench.names), dtype=np.int64)
     residual[bench.place[v]] = 1
-    for p, _ in (*settled, (x, "")):
+    for p in (*settled, x):
         residual[bench.place[p]] = bench.field.p - closure.weight(p, v)
     rows, vectors, products = closure.instruments(_MOST_ROWS)
     left = bench.field.matmul(products, residual[:, None])[:, 0]
@@ -52,9 +51,9 @@ def _find(closure: Closure, x: str, v: str) -> LinearStep | None:
             picked = _rows_that_fit(closure, left, cause, columns[:, list(chosen)])
             if picked is not None:
                 others = tuple(rows[extra[i]] for i in chosen)
-                outputs = (edge_key(x, "->", v), *(None for _ in others))
-                target = Combination(v, settled)
-                return LinearStep(tuple(rows[i] for i in picked), (Combination(x), *others), target, outputs)
+                outputs = (direct(x, v), *(None for _ in others))
+                instruments = tuple(rows[i] for i in picked)
+                return LinearStep(instruments, (Combination(x), *others), cleaned(v, settled), outputs)
     return None
 
 

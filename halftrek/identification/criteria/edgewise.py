@@ -14,9 +14,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from halftrek.graphs import edge_key
 from halftrek.identification.criteria.flows import Network, disjoint_paths, half_trek_network
-from halftrek.identification.recipes.recipe import Combination, LinearStep
+from halftrek.identification.recipes.recipe import Combination, LinearStep, cleaned, direct
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -73,7 +72,7 @@ class _Reach:
 def _solve(bench: Bench, reach: _Reach, v: str, settled: Collection[str]) -> LinearStep | None:
     """The smallest set of unsolved parents of v that can be solved for."""
     parents = reach.graph.parents(v)
-    unsolved = [p for p in parents if edge_key(p, "->", v) not in settled]
+    unsolved = [p for p in parents if direct(p, v) not in settled]
     for chosen in _subsets(unsolved):
         rows = list(_instruments(reach, v, set(unsolved) - set(chosen), settled))
         if len(rows) < len(chosen):
@@ -83,8 +82,8 @@ def _solve(bench: Bench, reach: _Reach, v: str, settled: Collection[str]) -> Lin
         used = {side[1] for side in disjoint_paths(reach.network, [("left", r.variable) for r in rows], ends)}
         if len(used) < len(chosen):
             continue
-        target = Combination(v, tuple((p, edge_key(p, "->", v)) for p in parents if p not in unsolved))
-        outputs = tuple(edge_key(w, "->", v) for w in chosen)
+        target = cleaned(v, [p for p in parents if p not in unsolved])
+        outputs = tuple(direct(w, v) for w in chosen)
         picked = tuple(r for r in rows if r.variable in used)
         step = LinearStep(picked, tuple(Combination(w) for w in chosen), target, outputs)
         if bench.invertible(step):
@@ -107,8 +106,8 @@ def _instruments(reach: _Reach, v: str, others: set[str], settled: Collection[st
         if y not in reach.half[v] and not reach.full[y] & others:
             yield Combination(y)
             continue
-        solved = [q for q in reach.graph.parents(y) if edge_key(q, "->", y) in settled]
+        solved = [q for q in reach.graph.parents(y) if direct(q, y) in settled]
         left = [q for q in reach.graph.parents(y) if q not in solved]
         met = reach.half[y].union(*(reach.full[q] for q in left))
         if not reach.half[v].intersection(left) and not met & others:
-            yield Combination(y, tuple((q, edge_key(q, "->", y)) for q in solved))
+            yield cleaned(y, solved)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.graphs import edge_key
-from halftrek.identification.recipes.recipe import Combination, LinearStep
+from halftrek.identification.recipes.recipe import Combination, LinearStep, cleaned, direct
 
 if TYPE_CHECKING:
     from halftrek.identification.criteria.bench import Bench
@@ -30,7 +29,7 @@ def half_trek_steps(bench: Bench, known: Collection[str] = ()) -> Iterator[Linea
     """The steps one after another, for those who need only the first of them."""
     graph = bench.point.parameters.graph
     near = {v: {v, *graph.spouses(v)} for v in graph.observed}
-    solved = {v for v in graph.observed if all(edge_key(p, "->", v) in known for p in graph.parents(v))}
+    solved = {v for v in graph.observed if all(direct(p, v) in known for p in graph.parents(v))}
     waiting = [v for v in bench.names if v not in solved]
     progress = True
     while progress:
@@ -51,12 +50,7 @@ def _candidates(bench: Bench, v: str, near: Collection[str], solved: Collection[
     free = [y for y in bench.names if y not in reached]
     yield from (Combination(y) for y in free if y in parents)
     yield from (Combination(y) for y in free if y not in parents)
-    yield from (_error(bench, y) for y in bench.names if y in reached and y in solved and y not in near)
-
-
-def _error(bench: Bench, y: str) -> Combination:
-    parents = bench.point.parameters.graph.parents(y)
-    return Combination(y, tuple((q, edge_key(q, "->", y)) for q in parents))
+    yield from (cleaned(y, graph.parents(y)) for y in bench.names if y in reached and y in solved and y not in near)
 
 
 def _system(bench: Bench, v: str, candidates: Iterator[Combination]) -> LinearStep | None:
@@ -73,6 +67,6 @@ def _system(bench: Bench, v: str, candidates: Iterator[Combination]) -> LinearSt
         rows += more
         system = np.vstack([system, bench.covariances(more, at)])
         chosen = bench.field.independent(system)
-    outputs = tuple(edge_key(p, "->", v) for p in parents)
+    outputs = tuple(direct(p, v) for p in parents)
     columns = tuple(Combination(p) for p in parents)
     return LinearStep(tuple(rows[i] for i in chosen), columns, Combination(v), outputs)

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from halftrek.graphs import edge_key
 from halftrek.identification.criteria.flows import disjoint_paths, latent_half_trek_network
-from halftrek.identification.recipes.recipe import Combination, LinearStep
+from halftrek.identification.recipes.recipe import Combination, LinearStep, cleaned, direct
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -27,7 +26,7 @@ _MOST_CAUSES = 2  # hidden causes that are let in at once
 def latent_factor_half_trek(bench: Bench, known: Collection[str] = ()) -> tuple[LinearStep, ...]:
     """Steps for every variable that the criterion solves, in an order in which they can be carried out."""
     graph = bench.point.parameters.graph
-    solved = {v for v in bench.names if all(edge_key(p, "->", v) in known for p in graph.parents(v))}
+    solved = {v for v in bench.names if all(direct(p, v) in known for p in graph.parents(v))}
     waiting = [v for v in bench.names if v not in solved]
     steps: list[LinearStep] = []
     grown = True
@@ -57,9 +56,9 @@ def _solve(bench: Bench, graph: Graph, v: str, solved: Collection[str]) -> Linea
         if len(used) < len(columns):
             continue
         picked = tuple(r for r in rows if r.variable in used)
-        cleaned = tuple(_error(graph, z) for z in others)
-        outputs = (*(edge_key(p, "->", v) for p in parents), *(None for _ in others))
-        step = LinearStep(picked, (*map(Combination, parents), *cleaned), Combination(v), outputs)
+        errors = tuple(cleaned(z, graph.parents(z)) for z in others)
+        outputs = (*(direct(p, v) for p in parents), *(None for _ in others))
+        step = LinearStep(picked, (*map(Combination, parents), *errors), Combination(v), outputs)
         if bench.invertible(step):
             return step
     return None
@@ -90,8 +89,4 @@ def _instruments(
         if y not in near and y not in reached:
             yield Combination(y)
         elif y not in near and y in solved:
-            yield _error(graph, y)
-
-
-def _error(graph: Graph, y: str) -> Combination:
-    return Combination(y, tuple((q, edge_key(q, "->", y)) for q in graph.parents(y)))
+            yield cleaned(y, graph.parents(y))

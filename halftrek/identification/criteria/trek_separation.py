@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.graphs import edge_key
 from halftrek.identification.criteria.determinants import determinants
 from halftrek.identification.criteria.flows import Network, disjoint_paths, trek_network
-from halftrek.identification.recipes.recipe import Combination, LinearStep
+from halftrek.identification.recipes.recipe import Combination, LinearStep, cleaned, direct
 
 if TYPE_CHECKING:
     from halftrek.identification.criteria.bench import Bench
@@ -39,7 +38,7 @@ def trek_separation(bench: Bench, known: Collection[str] = ()) -> tuple[LinearSt
     while grown:
         grown = False
         for x, v in graph.directed:
-            key = edge_key(x, "->", v)
+            key = direct(x, v)
             if key not in settled:
                 step = _solve(bench, whole, batches, x, v, settled)
                 if step is not None:
@@ -53,9 +52,8 @@ def _solve(
     bench: Bench, whole: Network, batches: list[Ints], x: str, v: str, settled: Collection[str]
 ) -> LinearStep | None:
     graph = bench.point.parameters.graph
-    gone = [p for p in graph.parents(v) if edge_key(p, "->", v) in settled]
+    gone = [p for p in graph.parents(v) if direct(p, v) in settled]
     cut = trek_network(graph, [(p, v) for p in (x, *gone)])
-    target = Combination(v, tuple((p, edge_key(p, "->", v)) for p in gone))
     below = graph.descendants(v)
     allowed = [w for w in bench.names if w != x and w not in below]
     for sources, others in _candidates(bench, batches, x, v, gone, allowed):
@@ -65,8 +63,9 @@ def _solve(
             continue
         if len(disjoint_paths(cut, starts, {*ends, ("right", v)})) == len(starts):
             continue
-        outputs = (edge_key(x, "->", v), *(None for _ in others))
-        step = LinearStep(tuple(map(Combination, sources)), tuple(map(Combination, (x, *others))), target, outputs)
+        outputs = (direct(x, v), *(None for _ in others))
+        columns = tuple(map(Combination, (x, *others)))
+        step = LinearStep(tuple(map(Combination, sources)), columns, cleaned(v, gone), outputs)
         if bench.invertible(step):
             return step
     return None

@@ -15,7 +15,6 @@ from math import prod
 
 from flint import nmod_mat, nmod_mpoly, nmod_mpoly_ctx, nmod_poly
 
-from halftrek.graphs import edge_key
 from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.criteria.bench import Bench
 from halftrek.identification.exact.algebra import Algebra, algebra
@@ -27,6 +26,7 @@ from halftrek.identification.local.parameters import Point
 from halftrek.identification.local.pieces import composite_parts
 from halftrek.identification.local.worlds import counterfactual_parts
 from halftrek.identification.numbers.modular import PRIMES, PrimeField
+from halftrek.identification.recipes.recipe import direct
 from halftrek.identification.study import Study
 from halftrek.queries.types import (
     Composite,
@@ -153,7 +153,7 @@ def _equation(system: System, finite: Algebra | None, query: Query, clock: Clock
 def _system(point: Point, field: PrimeField, touched: list[Block], known: frozenset[str]) -> System:
     """Equations of the districts that the answer depends on."""
     table = point.parameters
-    settled = {e.parameter for (u, v), e in table.direct.items() if edge_key(u, "->", v) in known}
+    settled = {e.parameter for (u, v), e in table.direct.items() if direct(u, v) in known}
     free = dict.fromkeys(
         e.parameter
         for e in table.entries

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations, starmap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Edge, Graph, written
 
 if TYPE_CHECKING:
     from halftrek.identification.numbers.fields import Array, Field
@@ -159,14 +160,14 @@ def parameters_of(graph: Graph) -> Parameters:
         return numbers[key]
 
     entries: list[Entry] = []
-    for source, arrow, target in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
+        source, arrow, target = edge
         kind: Kind = "covariance" if arrow == "<->" else "loading" if source in graph.latents else "direct"
-        text = edge_key(source, arrow, target)
-        known = graph.coefficients.get(text)
+        known = graph.known.get(edge)
         if isinstance(known, float):
             entries.append(Entry(kind, source, target, None, known))
         else:
-            entries.append(Entry(kind, source, target, free("edge" if known is None else "label", known or text)))
+            entries.append(Entry(kind, source, target, free("edge" if known is None else "label", known or str(edge))))
     entries += [Entry("noise", v, v, free("noise", f"{v} <-> {v}")) for v in graph.observed]
     return Parameters(graph, tuple(entries), tuple(texts))
 
@@ -180,16 +181,16 @@ def without_redundant_latents(graph: Graph) -> Graph:
         return graph
     arcs = list(graph.bidirected)
     hidden: dict[str, tuple[str, ...]] = {}
-    known = dict(graph.coefficients)
+    known = dict(graph.known)
     for u, kids in graph.latents.items():
-        held = [edge_key(u, "->", c) for c in kids if edge_key(u, "->", c) in known]
+        held = [edge for c in kids if (edge := Edge(u, "->", c)) in known]
         if len(kids) == 2 and not held:
             arcs.append((kids[0], kids[1]))
-            for key in (edge_key(kids[0], "<->", kids[1]), edge_key(kids[1], "<->", kids[0])):
-                known.pop(key, None)
+            for a, b in permutations(kids):
+                known.pop(Edge(a, "<->", b), None)
         elif len(kids) >= 2:
             hidden[u] = kids
         else:
-            for key in held:  # it only adds to the noise of its child
-                del known[key]
-    return Graph(graph.directed, arcs, hidden, graph.observed, known)
+            for edge in held:  # it only adds to the noise of its child
+                del known[edge]
+    return graph.with_(bidirected=arcs, latents=hidden, coefficients=written(known))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from halftrek.graphs import parse_edge_key
 from halftrek.identification.recipes.recipe import (
     Combination,
     CovarianceStep,
@@ -11,6 +10,7 @@ from halftrek.identification.recipes.recipe import (
     Step,
     SumStep,
     ValueStep,
+    arrow_of,
     inputs_of,
     outputs_of,
 )
@@ -145,10 +145,9 @@ def _combination(c: Combination) -> str:
 
 
 def _symbol(quantity: str) -> str:
-    path, _, around = quantity.partition(" around ")
-    if " -> " in path:
-        u, _, v = parse_edge_key(path)
-        return f"\\lambda_{{{latex_name(u)} {latex_name(v)}}}"
+    arrow, (path, _, around) = arrow_of(quantity), quantity.partition(" around ")
+    if arrow is not None:
+        return f"\\lambda_{{{latex_name(arrow.first)} {latex_name(arrow.second)}}}"
     if "~>" in path:
         u, v = (end.strip() for end in path.split("~>", 1))
         avoid = f"\\setminus {latex_name(around)}" if around else ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halftrek.errors import DataError
+from halftrek.graphs import Edge
 from halftrek.identification.numbers.fields import Array, Field, Reals
 
 if TYPE_CHECKING:
@@ -26,6 +27,21 @@ class Combination:
         if not self.minus:
             return self.variable
         return self.variable + "".join(f" - [{q}]·{v}" for v, q in self.minus)
+
+
+def direct(cause: str, effect: str) -> str:
+    """The name of an arrow's coefficient in recipes, which are printed and saved: its text."""
+    return f"{cause} -> {effect}"
+
+
+def arrow_of(quantity: str) -> Edge | None:
+    """The arrow whose coefficient the quantity is."""
+    return Edge.read(quantity) if " -> " in quantity else None
+
+
+def cleaned(variable: str, causes: Iterable[str]) -> Combination:
+    """The variable without what some of its direct causes add."""
+    return Combination(variable, tuple((c, direct(c, variable)) for c in causes))
 
 
 @dataclass(frozen=True)

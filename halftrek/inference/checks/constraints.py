@@ -158,7 +158,7 @@ def ancestral(graph: Graph, independences: list[Independence]) -> Graph:
         for x in order[:j]:
             if frozenset((x, y)) not in apart:
                 (arrows if x in above[y] else arcs).append((x, y))
-    return Graph(arrows, arcs, observed=graph.observed)
+    return graph.with_(directed=arrows, bidirected=arcs, latents={}, coefficients={})
 
 
 def _other(fit: Fitted, chi2: float, wider: Fitted | None, df: int, by_units: bool) -> Constraint:

@@ -19,12 +19,12 @@ from halftrek.choices import Multiplicity
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan
-from halftrek.graphs import Graph, parse_edge_key
+from halftrek.graphs import Edge, Graph
 from halftrek.graphs.separation import Walks, minimal_separator
 from halftrek.inference.checks.modification import absent_edges, with_edge
 from halftrek.inference.checks.multiplicity import adjusted
 from halftrek.inference.checks.relaxation import relaxations
-from halftrek.inference.checks.scores import Edge, Edges, Relaxation
+from halftrek.inference.checks.scores import Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.delta import standard_errors
 from halftrek.inference.information.base import kind_of_data
@@ -119,8 +119,7 @@ def restrictions_behind(
 
 def relaxed(fit: Fitted, edge: str) -> Fitted:
     """The same data with one more edge in the graph, as ``Contradiction.edge`` writes it."""
-    first, kind, second = parse_edge_key(edge)
-    wider = with_edge(fit.graph, Edge(first, kind == "->", second))
+    wider = with_edge(fit.graph, Edge.read(edge))
     return refit(fit, wider, noise=dict(fit.options.noise), intercepts=dict(fit.options.intercepts))
 
 
@@ -238,7 +237,7 @@ class Restrictions:
         if given is not None:
             pair = sorted((x, y), key=self._place.__getitem__)
             return f"{pair[0]} and {pair[1]} are independent" + (f" given {', '.join(given)}" if given else "")
-        if not edge.arrow:
+        if edge.kind == "<->":
             return f"nothing {'else ' * (y in graph.spouses(x))}hidden acts on both {x} and {y}"
         between = [m for m in graph.children(x) if y in graph.descendants(m)]
         return f"{x} acts on {y} only through {', '.join(between)}" if between else f"{x} does not act on {y}"
@@ -250,7 +249,7 @@ class Restrictions:
     def usual(self, edge: Edge) -> bool:
         """True for the edge that stands for all between two independent variables: from an ancestor, or an arc."""
         above = edge.first in self._above[edge.second]
-        return above if edge.arrow else not above and edge.second not in self._above[edge.first]
+        return above if edge.kind == "->" else not above and edge.second not in self._above[edge.first]
 
     def _separator(self, x: str, y: str) -> list[str] | None:
         pair = frozenset((x, y))

@@ -14,8 +14,7 @@ import numpy as np
 
 from halftrek.arrays import Floats, Ints
 from halftrek.estimation import Fitted
-from halftrek.graphs import parse_edge_key
-from halftrek.identification.recipes.recipe import Recipe
+from halftrek.identification.recipes.recipe import Recipe, arrow_of
 from halftrek.identification.recipes.slopes import solve_with_slope
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms, Scores, forms_covariance
@@ -108,10 +107,8 @@ def effect_of(query: Query, recipe: Recipe) -> Effect | None:
     if " ~> " in name:
         cause, effect = name.split(" ~> ")
         return TotalEffect(cause, effect)
-    if " -> " in name:
-        cause, _, effect = parse_edge_key(name)
-        return DirectEffect(cause, effect)
-    return None
+    arrow = arrow_of(name)
+    return None if arrow is None else DirectEffect(arrow.first, arrow.second)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ import numpy as np
 
 from halftrek.arrays import Flags
 from halftrek.estimation import Fitted
-from halftrek.graphs import Graph
+from halftrek.graphs import Edge, Graph
 from halftrek.inference.checks.relaxation import relaxations
-from halftrek.inference.checks.scores import Edge, Edges, Relaxation
+from halftrek.inference.checks.scores import Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
@@ -99,7 +99,7 @@ def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, dou
     u, v = freed.edges.first, freed.edges.second
     std = freed.change * np.where(freed.edges.arrow, sd[u] / sd[v], 1.0 / (noise[u] * noise[v]))
     for k, edge in enumerate(freed.edges.named(fit.model.names)):
-        lhs, op, rhs = (edge.second, "~", edge.first) if edge.arrow else (edge.first, "~~", edge.second)
+        lhs, op, rhs = (edge.second, "~", edge.first) if edge.kind == "->" else (edge.first, "~~", edge.second)
         epc, scaled = float(freed.change[k]), float(std[k])
         if doubtful and _undetermined(fit, edge):
             epc = scaled = float("nan")  # its value hangs on what data do not tell
@@ -109,7 +109,7 @@ def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, dou
 def _undetermined(fit: Fitted, edge: Edge) -> bool:
     """True if the weight of a new edge would not be determined, or only at special values of the other parameters."""
     unknown = undetermined_parameters(with_edge(fit.graph, edge), fit.options)
-    if edge.arrow:
+    if edge.kind == "->":
         return (edge.second, "~", edge.first) in unknown
     return (edge.second, "~~", edge.first) in unknown or (edge.first, "~~", edge.second) in unknown
 
@@ -117,9 +117,9 @@ def _undetermined(fit: Fitted, edge: Edge) -> bool:
 def with_edge(graph: Graph, edge: Edge) -> Graph:
     """The graph with one more edge."""
     new = (edge.first, edge.second)
-    arrows, arcs = graph.directed, graph.bidirected
-    arrows, arcs = ((*arrows, new), arcs) if edge.arrow else (arrows, (*arcs, new))
-    return Graph(arrows, arcs, graph.latents, graph.observed, graph.coefficients)
+    if edge.kind == "->":
+        return graph.with_(directed=(*graph.directed, new))
+    return graph.with_(bidirected=(*graph.bidirected, new))
 
 
 def absent_edges(fit: Fitted) -> tuple[Flags, Flags]:

@@ -17,7 +17,6 @@ from halftrek.arrays import Floats
 from halftrek.choices import RobustTest
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
-from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
 from halftrek.inference.checks.mixture import Mixture, Squares, mixture
 from halftrek.inference.information.base import kind_of_data
@@ -236,4 +235,4 @@ def _baseline(fit: Fitted) -> Fitted:
     graph = fit.graph
     roots = {v for v in graph.observed if not graph.parents(v)}
     arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
-    return refit(fit, Graph([], arcs, {}, graph.observed))
+    return refit(fit, graph.with_(directed=(), bidirected=arcs, latents={}, coefficients={}))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
+from halftrek.graphs import Edge
 from halftrek.queries.gradients import Gradient
 
 LEAST_LEFT = 1e-7  # share of a new parameter's information that must be left when all others are free
@@ -44,18 +45,7 @@ class Edges:
     def named(self, names: tuple[str, ...]) -> list[Edge]:
         """With the names of variables."""
         ends = zip(self.first, self.arrow, self.second, strict=True)
-        return [Edge(names[u], bool(arrow), names[v]) for u, arrow, v in ends]
-
-
-class Edge(NamedTuple):
-    """One edge; ``str(edge)`` is how it is written in a graph."""
-
-    first: str
-    arrow: bool
-    second: str
-
-    def __str__(self) -> str:
-        return f"{self.first} {'->' if self.arrow else '<->'} {self.second}"
+        return [Edge(names[u], "->" if arrow else "<->", names[v]) for u, arrow, v in ends]
 
 
 class RowForms(Protocol):

@@ -10,6 +10,7 @@ import numpy as np
 from halftrek.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.many.groups import FittedGroups
+from halftrek.graphs import Edge
 from halftrek.inference.groups.batch import BatchInformation, batch_information
 from halftrek.inference.groups.estimates import Sample
 from halftrek.inference.information.incomplete import pattern_information
@@ -20,17 +21,17 @@ from halftrek.queries.gradients import linearize
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A district's coefficients: names, values by group, covariances by group, and which ones each group tells."""
+    """A district's coefficients: edges, values by group, covariances by group, and which ones each group tells."""
 
-    names: list[str]
+    edges: list[Edge]
     values: Floats
     spread: Floats
     told: Flags
 
-    def only(self, names: list[str]) -> Part:
+    def only(self, edges: list[Edge]) -> Part:
         """Some of the coefficients."""
-        keep = [self.names.index(name) for name in names]
-        return Part(names, self.values[:, keep], self.spread[:, keep][:, :, keep], self.told[:, keep])
+        keep = [self.edges.index(edge) for edge in edges]
+        return Part(edges, self.values[:, keep], self.spread[:, keep][:, :, keep], self.told[:, keep])
 
     def within(self, told: Flags) -> Part:
         """Where another sample tells them too."""
@@ -45,27 +46,27 @@ def coefficients_of_all(fits: FittedGroups, sample: Sample, values: Floats) -> l
 
 def _with_holes(parts: list[Part], holed: Mapping[int, Fitted]) -> Part:
     """All coefficients together: where values are missing those of different districts vary together."""
-    names = [name for part in parts for name in part.names]
+    edges = [edge for part in parts for edge in part.edges]
     values, told = (np.concatenate([getattr(part, x) for part in parts], axis=1) for x in ("values", "told"))
-    spread, begin = np.zeros((len(values), len(names), len(names))), 0
+    spread, begin = np.zeros((len(values), len(edges), len(edges))), 0
     for part in parts:
-        own = slice(begin, begin + len(part.names))
+        own = slice(begin, begin + len(part.edges))
         spread[:, own, own] = part.spread
         begin = own.stop
     for i, fit in holed.items():
         known = pattern_information(fit)
-        pulled = [known.pull(linearize(DirectEffect(*name.split(" -> ")), fit.model).values[0]) for name in names]
+        pulled = [known.pull(linearize(DirectEffect(u, v), fit.model).values[0]) for u, _, v in edges]
         along = np.array([known.direction(g) for g in pulled])
         spread[i] = np.array(pulled) @ along.T / fit.n
         told[i] = has_error(values[i], np.diag(spread[i]))
-    return Part(names, values, np.where(told[:, :, None] & told[:, None, :], spread, 0.0), told)
+    return Part(edges, values, np.where(told[:, :, None] & told[:, None, :], spread, 0.0), told)
 
 
 def _coefficients(block: BatchInformation, fits: FittedGroups, T: Floats, n: Floats) -> Part:
     """A district's coefficients, one for each label, with covariances."""
     task, shape, m = block.task, block.task.shape, block.task.shape.slots
     own, link = block.scale[:, m:], block.state.problem.link
-    names, entries, probes, seen = [], [], [], set()
+    edges, entries, probes, seen = [], [], [], set()
     for a, (slot, j) in enumerate(zip(task.slots, shape.column, strict=True)):
         if not 0 <= slot < T.shape[1]:
             continue
@@ -78,8 +79,8 @@ def _coefficients(block: BatchInformation, fits: FittedGroups, T: Floats, n: Flo
         probes.append(probe if link is None else (probe[:, None, :] @ link)[:, 0])
         v = task.variables[j]
         entries.append((slot, v))
-        names.append(f"{fits.batch.names[slot]} -> {fits.batch.names[v]}")
-    if not names:
+        edges.append(Edge(fits.batch.names[slot], "->", fits.batch.names[v]))
+    if not edges:
         return Part([], np.zeros((len(T), 0)), np.zeros((len(T), 0, 0)), np.zeros((len(T), 0), dtype=bool))
     values, vectors, scale = block.spectrum()
     along = np.stack(probes, axis=1) / scale[:, None, :] @ vectors
@@ -88,7 +89,7 @@ def _coefficients(block: BatchInformation, fits: FittedGroups, T: Floats, n: Flo
     weighted = np.where(strong, along / np.sqrt(np.where(strong, values[:, None, :], 1.0)), 0.0)
     spread = weighted @ weighted.transpose(0, 2, 1) / n[:, None, None]
     chosen = np.stack([T[:, slot, v] for slot, v in entries], axis=1)
-    return Part(names, chosen, spread, ~lost & has_error(chosen, np.diagonal(spread, axis1=1, axis2=2)))
+    return Part(edges, chosen, spread, ~lost & has_error(chosen, np.diagonal(spread, axis1=1, axis2=2)))
 
 
 def has_error(values: Floats, errors: Floats) -> Flags:

@@ -14,6 +14,7 @@ from halftrek.estimation import Fitted, fit_batch
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.estimation.many.pooling import pooled_fit, pooled_within
+from halftrek.graphs import Edge
 from halftrek.identification import identify
 from halftrek.inference.groups.calibration import Drawn, redraw, summed
 from halftrek.inference.groups.coefficients import Part, coefficients_of_all, has_error
@@ -50,7 +51,7 @@ def invariance_tests(fits: FittedGroups, *, calibrate: bool = True, random_state
     tests = [] if fits.options.intercepts else [_all_equal(fits, rows, calibrate, random_state)]
     sample = sample_of(fits, rows)
     parts = [part.only(_asked(fits, part)) for part in coefficients_of_all(fits, sample, sample.batch.T)]
-    names = [name for part in parts for name in part.names]
+    names = [str(edge) for part in parts for edge in part.edges]
     if not names:
         return tests
     found = _coefficient_tests(parts, slice(None))
@@ -58,7 +59,7 @@ def invariance_tests(fits: FittedGroups, *, calibrate: bool = True, random_state
     if calibrate:
         again = redraw(fits, sample, random_state)
         gaps = coefficients_of_all(fits, again.sample, again.sample.batch.T - sample.batch.T[again.group])
-        alike = [new.only(old.names).within(old.told[again.group]) for new, old in zip(gaps, parts, strict=True)]
+        alike = [new.only(old.edges).within(old.told[again.group]) for new, old in zip(gaps, parts, strict=True)]
         drawn = [*summed(_coefficient_tests(alike, time) for time in again.times())]
     words = ["all coefficients equal", *(f"{name} equal" for name in names)]
     single: Kind = "Cochran's Q"
@@ -187,12 +188,12 @@ def _pooled_loglik(fits: FittedGroups, data: list[Moments | Patterns]) -> float:
         return float("nan")
 
 
-def _asked(fits: FittedGroups, part: Part) -> list[str]:
+def _asked(fits: FittedGroups, part: Part) -> list[Edge]:
     """Coefficients that every group tells, and those that some do not although the graph determines them."""
     return [
-        name
-        for name, told in zip(part.names, part.told.T, strict=True)
-        if told.all() or identify(fits.graph, DirectEffect(*name.split(" -> "))).identified
+        edge
+        for edge, told in zip(part.edges, part.told.T, strict=True)
+        if told.all() or identify(fits.graph, DirectEffect(edge.first, edge.second)).identified
     ]
 
 
@@ -205,7 +206,7 @@ def _coefficient_tests(parts: list[Part], groups: slice) -> list[tuple[float, fl
         more, k = equal_vectors(values, spread, told)
         statistic, df = statistic + more, df + k
         errors = np.sqrt(np.where(told, np.diagonal(spread, axis1=1, axis2=2), np.nan))
-        each += [cochran(values[:, a], errors[:, a])[:2] for a in range(len(part.names))]
+        each += [cochran(values[:, a], errors[:, a])[:2] for a in range(len(part.edges))]
     return [(statistic, df), *each]
 
 

@@ -15,7 +15,7 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import make_space
-from halftrek.graphs import Graph, parse_edge_key
+from halftrek.graphs import Edge, Graph
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
 from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
 from halftrek.inference.how import How
@@ -51,11 +51,10 @@ class Parameter:
     note: str = ""
 
     @property
-    def edge(self) -> str:
+    def edge(self) -> Edge:
         """The parameter as an edge."""
-        if self.op == "~~":
-            return f"{self.lhs} <-> {self.rhs}"
-        return f"{self.lhs} -> {self.rhs}" if self.op == "=~" else f"{self.rhs} -> {self.lhs}"
+        first, second = (self.lhs, self.rhs) if self.op in ("~~", "=~") else (self.rhs, self.lhs)
+        return Edge(first, "<->" if self.op == "~~" else "->", second)
 
 
 FIELDS = tuple(f.name for f in fields(Parameter))
@@ -304,24 +303,16 @@ def _slope_of_intercept(fit: Fitted, j: int) -> Gradient:
     return Gradient(T, np.zeros((p, p)), mean)
 
 
-def _edge(row: Parameter) -> tuple[str, ...]:
-    if row.op == "~":
-        return (f"{row.rhs} -> {row.lhs}",)
-    if row.op == "=~":
-        return (f"{row.lhs} -> {row.rhs}",)
-    return (f"{row.lhs} <-> {row.rhs}", f"{row.rhs} <-> {row.lhs}")
-
-
 def _equal(fit: Fitted, row: Parameter) -> str:
-    label = next((fit.graph.coefficients[e] for e in _edge(row) if e in fit.graph.coefficients), None)
+    edge, known = row.edge, fit.graph.known
+    label = known.get(edge, known.get(edge.turned) if edge.kind == "<->" else None)
     return f"label {label}" if isinstance(label, str) else ""
 
 
 def _fixed_rows(fit: Fitted) -> list[Parameter]:
     """Coefficients and error covariances that were held at a value."""
     rows = []
-    for key, value in fit.graph.coefficients.items():
-        u, kind, v = parse_edge_key(key)
+    for (u, kind, v), value in fit.graph.known.items():
         if isinstance(value, float) and u not in fit.graph.latents:
             sides = (v, "~", u) if kind == "->" else (u, "~~", v)
             rows.append(_row(*sides, value, 0.0, nan, Reach(1.0), "fixed"))

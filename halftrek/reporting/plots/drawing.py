@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import GraphError
-from halftrek.graphs import Graph, did_you_mean, edge_key, parse_edge_key
+from halftrek.graphs import Edge, Graph, did_you_mean
 from halftrek.reporting.plots.curves import HEIGHT, curve, node_width, visible
-from halftrek.reporting.plots.layout import Edge, Point, lay_out
+from halftrek.reporting.plots.layout import Point, lay_out
 
 if TYPE_CHECKING:
     from halftrek.models import CGLSCM
@@ -113,11 +114,12 @@ def edge_weights(graph: Graph, model: CGLSCM) -> dict[Edge, float]:
     at = {v: i for i, v in enumerate(model.names)}
     hidden = {u: k for k, u in enumerate(model.latents)}
     weights: dict[Edge, float] = {}
-    for u, kind, v in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
+        u, kind, v = edge
         if kind == "<->":
-            weights[u, kind, v] = float(model.W[at[u], at[v]])
+            weights[edge] = float(model.W[at[u], at[v]])
         else:
-            weights[u, kind, v] = float(model.C[hidden[u], at[v]] if u in hidden else model.T[at[u], at[v]])
+            weights[edge] = float(model.C[hidden[u], at[v]] if u in hidden else model.T[at[u], at[v]])
     return weights
 
 
@@ -150,15 +152,11 @@ def determined(fit: Fit) -> dict[Edge, bool]:
     """Which edges' weights the data of a fit determine."""
     from halftrek.inference import parameter_rows
 
-    found: set[Edge] = set()
+    found = {edge for edge, value in fit.graph.known.items() if not isinstance(value, str)}
     for row in parameter_rows(fit):
-        if not np.isnan(row.est):
-            if row.op == "~~":
-                found |= {(row.lhs, "<->", row.rhs), (row.rhs, "<->", row.lhs)}
-            elif row.op in ("~", "=~"):
-                found.add((row.rhs, "->", row.lhs) if row.op == "~" else (row.lhs, "->", row.rhs))
-    fixed = {parse_edge_key(key) for key, value in fit.graph.coefficients.items() if not isinstance(value, str)}
-    return {e: e in found or e in fixed or (e[2], e[1], e[0]) in fixed for e in fit.graph.edges()}
+        if row.op in ("~", "=~", "~~") and not np.isnan(row.est):
+            found |= {row.edge, row.edge.turned} if row.op == "~~" else {row.edge}
+    return {e: e in found for e in starmap(Edge, fit.graph.edges())}
 
 
 def _decided(graph: Graph) -> dict[Edge, bool]:
@@ -167,23 +165,24 @@ def _decided(graph: Graph) -> dict[Edge, bool]:
     from halftrek.queries import DirectEffect, ErrorCovariance
 
     known: dict[Edge, bool] = {}
-    for u, kind, v in graph.edges():
+    for edge in starmap(Edge, graph.edges()):
+        u, kind, v = edge
         if u not in graph.latents:
             query = ErrorCovariance(u, v) if kind == "<->" else DirectEffect(u, v)
-            known[u, kind, v] = identify(graph, query, budget=_BUDGET, witness=False).identified
+            known[edge] = identify(graph, query, budget=_BUDGET, witness=False).identified
     return known
 
 
 def _given(graph: Graph, identified: Mapping[str, bool]) -> dict[Edge, bool]:
-    edges = set(graph.edges())
+    edges = dict.fromkeys(starmap(Edge, graph.edges()))
     known: dict[Edge, bool] = {}
-    for key, value in identified.items():
-        u, kind, v = parse_edge_key(key)
-        edge = (u, kind, v) if (u, kind, v) in edges else (v, kind, u)
-        if edge not in edges or (kind == "->" and edge != (u, kind, v)):
-            hint = did_you_mean(edge_key(u, kind, v), [edge_key(*e) for e in graph.edges()])
-            raise GraphError(f"identified names the edge {key!r}, which the graph does not have.{hint}")
-        known[edge] = bool(value)
+    for text, value in identified.items():
+        edge = Edge.read(text)
+        drawn = edge.turned if edge.kind == "<->" and edge not in edges else edge
+        if drawn not in edges:
+            hint = did_you_mean(str(edge), map(str, edges))
+            raise GraphError(f"identified names the edge {text!r}, which the graph does not have.{hint}")
+        known[drawn] = bool(value)
     return known
 
 
@@ -204,14 +203,14 @@ def _with_stars(graph: Graph, known: dict[Edge, bool]) -> tuple[Graph, set[str]]
         if len(crowd) >= _CROWD and free:
             rest -= set(crowd)
             within = set(_arcs_within(graph, crowd))
-            arcs = [(a, b) for a, b in arcs if (a, "<->", b) not in within]
+            arcs = [(a, b) for a, b in arcs if Edge(a, "<->", b) not in within]
             hubs[f"{' '.join(crowd)} together"] = tuple(crowd)
-    return Graph(graph.directed, arcs, {**graph.latents, **hubs}, graph.observed) if hubs else graph, set(hubs)
+    return graph.with_(bidirected=arcs, latents={**graph.latents, **hubs}) if hubs else graph, set(hubs)
 
 
 def _arcs_within(graph: Graph, crowd: Sequence[str]) -> list[Edge]:
     inside = set(crowd)
-    return [(a, "<->", b) for a, b in graph.bidirected if a in inside and b in inside]
+    return [Edge(a, "<->", b) for a, b in graph.bidirected if a in inside and b in inside]
 
 
 # -- places --------------------------------------------------------------------------------------

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from halftrek.graphs import Edge
+
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
 
 Point = tuple[float, float]
-Edge = tuple[str, str, str]
 
 _COLUMN = 1.9  # distance of neighbouring columns of observed variables, in heights of a node
 _GAP = 1.5  # vertical distance of neighbouring nodes
@@ -86,13 +87,13 @@ def _net_of(graph: Graph) -> _Net:
         pieces.extend(pairwise(chain))
         return chain
 
-    chains: dict[Edge, list[str]] = {(u, "->", v): connect(u, v, f"{u}->{v}") for u, v in graph.directed}
+    chains: dict[Edge, list[str]] = {Edge(u, "->", v): connect(u, v, f"{u}->{v}") for u, v in graph.directed}
     for u, kids in graph.latents.items():
-        chains.update({(u, "->", c): connect(u, c, f"{u}->{c}") for c in kids})
+        chains.update({Edge(u, "->", c): connect(u, c, f"{u}->{c}") for c in kids})
     for u, v in graph.bidirected:
         top = f"{u}<->{v}"
         back, forth = connect(top, u, f"{top}<"), connect(top, v, f"{top}>")
-        chains[u, "<->", v] = [*reversed(back), *forth[1:]]
+        chains[Edge(u, "<->", v)] = [*reversed(back), *forth[1:]]
     return _Net(columns, pieces, chains, frozenset(light), frozenset(passes))
 
 

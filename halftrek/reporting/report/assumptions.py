@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from halftrek.graphs import parse_edge_key
 from halftrek.inference import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import kind_of
@@ -133,7 +132,7 @@ def _held(fit: Fit) -> list[str]:
     labels: dict[str, list[str]] = {}
     for key, value in fit.graph.coefficients.items():
         if isinstance(value, str):
-            labels.setdefault(value, []).append(" ".join(parse_edge_key(key)))
+            labels.setdefault(value, []).append(key)
     sentences += [f"Equal by assumption: {listed(edges)}." for edges in labels.values() if len(edges) > 1]
     for what, values in (("variance of the error", fit.options.noise), ("intercept", fit.options.intercepts)):
         if values:

@@ -190,8 +190,8 @@ def _witness(graph: Graph, witness: Witness) -> Document:
     """The two models side by side; edges that differ first."""
     names, rows = witness.models[0].names, list[tuple[Cell, ...]]()
     weights = [edge_weights(graph, model) for model in witness.models]
-    for u, kind, v in graph.edges():
-        rows.append((f"{u} {kind} {v}", *(w[u, kind, v] for w in weights)))
+    for edge in weights[0]:
+        rows.append((str(edge), *(w[edge] for w in weights)))
     for i, v in enumerate(names):
         rows.append((f"variance of the error of {v}", *(float(model.W[i, i]) for model in witness.models)))
     apart = [abs(float(a) - float(b)) > 1e-9 for _, a, b in rows]  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ or ``%%``, or stand in ``/* */``. Names with other characters than letters, digi
 from __future__ import annotations
 
 from halftrek.errors import GraphSyntaxError
-from halftrek.graphs import Arcs, Coefficient, Graph, edge_key, parse_edge_key, quoted
+from halftrek.graphs import Arcs, Coefficient, Edge, Graph, quoted
 from halftrek.syntax.graphs.draft import Draft, number_text
 from halftrek.syntax.tokens import Cursor, Token, rules, scan
 
@@ -44,17 +44,17 @@ def write(graph: Graph) -> str:
     edges: list[str] = []
     for u, v in graph.directed:
         drawn |= {u: None, v: None}
-        edges.append(_edge(graph, u, "->", v))
+        edges.append(_edge(graph, Edge(u, "->", v)))
     for u, kids in graph.latents.items():
         drawn |= dict.fromkeys(kids)
-        if len(kids) > 1 and not any(edge_key(u, "->", c) in graph.coefficients for c in kids):
+        if len(kids) > 1 and not any(Edge(u, "->", c) in graph.known for c in kids):
             edges.append(f"{_name(u)} -> {{{', '.join(map(_name, kids))}}}")
         else:
-            edges.extend(_edge(graph, u, "->", c) for c in kids)
+            edges.extend(_edge(graph, Edge(u, "->", c)) for c in kids)
     blocks = _blocks(graph)
     for u, v in graph.bidirected.loose if blocks and isinstance(graph.bidirected, Arcs) else graph.bidirected:
         drawn |= {u: None, v: None}
-        edges.append(_edge(graph, u, "<->", v))
+        edges.append(_edge(graph, Edge(u, "<->", v)))
     for block in blocks:
         drawn |= dict.fromkeys(block)
         names = f"{{{', '.join(map(_name, block))}}}"
@@ -69,7 +69,7 @@ def write(graph: Graph) -> str:
 def _blocks(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """Blocks of covariances that can be written as one: nothing is known of any of them."""
     arcs = graph.bidirected
-    if not isinstance(arcs, Arcs) or any(kind == "<->" for _, kind, _ in map(parse_edge_key, graph.coefficients)):
+    if not isinstance(arcs, Arcs) or any(edge.kind == "<->" for edge in graph.known):
         return ()
     return arcs.blocks
 
@@ -150,9 +150,9 @@ def _fail_after_statement(cursor: Cursor) -> None:
     cursor.fail(f"{cursor.here.shown()} is not understood here; an arrow (->, <-, <->), ';' or a new line can follow")
 
 
-def _edge(graph: Graph, u: str, kind: str, v: str) -> str:
-    known = graph.coefficients.get(edge_key(u, kind, v))
-    text = f"{_name(u)} {kind} {_name(v)}"
+def _edge(graph: Graph, edge: Edge) -> str:
+    known = graph.known.get(edge)
+    text = f"{_name(edge.first)} {edge.kind} {_name(edge.second)}"
     if known is None:
         return text
     return f"{text} [{quoted(known) if isinstance(known, str) else number_text(known)}]"

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import re
+from itertools import starmap
 
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Edge, Graph
 from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
 from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
 
@@ -34,12 +35,12 @@ def parse(text: str) -> Graph:
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first."""
     lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent]" for u in graph.latents]
-    for u, kind, v in graph.edges():
-        known = graph.coefficients.get(edge_key(u, kind, v))
+    for edge in starmap(Edge, graph.edges()):
+        known = graph.known.get(edge)
         beta = ""
         if known is not None:
             beta = f" [beta={_name(known) if isinstance(known, str) else number_text(known)}]"
-        lines.append(f"{_name(u)} {kind} {_name(v)}{beta}")
+        lines.append(f"{_name(edge.first)} {edge.kind} {_name(edge.second)}{beta}")
     return "\n".join(["dag {", *(f"  {line}" for line in lines), "}"])
 
 

@@ -8,8 +8,9 @@ equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other a
 from __future__ import annotations
 
 import re
+from itertools import starmap
 
-from halftrek.graphs import Graph, edge_key
+from halftrek.graphs import Edge, Graph
 from halftrek.syntax.graphs.blocks import Link, Node, parse_block
 from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
 
@@ -29,14 +30,14 @@ def parse(text: str) -> Graph:
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first; bidirected edges are dashed, hidden variables dotted."""
     lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent=true, style=dotted]" for u in graph.latents]
-    for u, kind, v in graph.edges():
-        marks = ["dir=both", "style=dashed"] if kind == "<->" else []
-        known = graph.coefficients.get(edge_key(u, kind, v))
+    for edge in starmap(Edge, graph.edges()):
+        marks = ["dir=both", "style=dashed"] if edge.kind == "<->" else []
+        known = graph.known.get(edge)
         if isinstance(known, str):
             marks += [f"coefficient={_name(known)}", f"label={_name(known)}"]
         elif known is not None:
             marks += [f'coefficient="{number_text(known)}"', f'label="{number_text(known)}"']
-        lines.append(f"{_name(u)} -> {_name(v)}" + (f" [{', '.join(marks)}]" if marks else ""))
+        lines.append(f"{_name(edge.first)} -> {_name(edge.second)}" + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join(["digraph {", *(f"  {line};" for line in lines), "}"])
 
 

@@ -9,7 +9,7 @@ from itertools import chain, combinations, pairwise
 from typing import NamedTuple, NoReturn
 
 from halftrek.errors import GraphError, GraphSyntaxError, shortened
-from halftrek.graphs import Coefficient, Graph, arcs_of, check_name, edge_key, quoted
+from halftrek.graphs import Coefficient, Edge, Graph, arcs_of, check_name, quoted, written
 from halftrek.graphs.checks import known_coefficients, unordered
 from halftrek.graphs.edges import holds_half_letter
 from halftrek.graphs.order import find_cycle
@@ -19,7 +19,7 @@ from halftrek.syntax.tokens import Token
 _FEW = 30  # names up to which all pairs of them are edges like others; more are kept as one block
 
 
-class Edge(NamedTuple):
+class SaidEdge(NamedTuple):
     """An edge with the stretch of text that says it."""
 
     u: str
@@ -38,7 +38,7 @@ class Draft:
         self._met: dict[str, Token] = {}
         self._hidden: dict[str, Token] = {}
         self._stated: dict[str, Token] = {}
-        self._edges: list[Edge] = []
+        self._edges: list[SaidEdge] = []
         self._blocks: list[list[Token]] = []
         self._joined: set[str] = set()  # names in blocks, none in two
 
@@ -78,7 +78,7 @@ class Draft:
             begin, end = min(t.start for t in span), max(t.end for t in span)
         else:
             begin, end = min(left.start, right.start), max(left.end, right.end)
-        self._edges.append(Edge(u, "<->" if arrow == "<->" else "->", v, begin, end, coefficient))
+        self._edges.append(SaidEdge(u, "<->" if arrow == "<->" else "->", v, begin, end, coefficient))
 
     def join(self, names: list[Token]) -> None:
         """Each of the names is joined to each other by ``<->``."""
@@ -122,7 +122,7 @@ class Draft:
         for member in chain.from_iterable(self._blocks):
             if member.word in hidden:
                 self._refuse_hidden_end(member.word, member)
-        known = self._coefficients()
+        given = self._coefficients()
         arrows = {(e.u, e.v): e for e in self._edges if e.kind == "->"}
         cycle = find_cycle(tuple(self._met), arrows)
         if cycle:
@@ -143,11 +143,10 @@ class Draft:
         between = dict.fromkeys(pair for pair in arrows if pair[0] not in hidden) if hidden else dict.fromkeys(arrows)
         pairs = unordered((e.u, e.v) for e in self._edges if e.kind == "<->")
         arcs = arcs_of(pairs, ([name.word for name in block] for block in self._blocks))
-        if known:
-            known = known_coefficients(known, between, arcs if self._blocks else pairs, latents)
-        return Graph._checked(between, arcs, latents, observed, known, notes)
+        known = known_coefficients(written(given), between, arcs if self._blocks else pairs, latents)
+        return object.__new__(Graph)._keep(between, arcs, latents, observed, known, notes)
 
-    def _check_ends(self, edge: Edge) -> None:
+    def _check_ends(self, edge: SaidEdge) -> None:
         if edge.u == edge.v:
             self.refuse(f"{edge.u!r} has an edge to itself; remove it", edge)
         if edge.kind == "->" and edge.v in self._hidden:
@@ -160,26 +159,25 @@ class Draft:
             if edge.kind == "<->" and name in self._hidden:
                 self._refuse_hidden_end(name, edge)
 
-    def _refuse_hidden_end(self, name: str, place: Token | Edge) -> NoReturn:
+    def _refuse_hidden_end(self, name: str, place: Token | SaidEdge) -> NoReturn:
         self.refuse(
             f"hidden {name!r} has a bidirected edge; hidden variables are independent roots. "
             f"Give the two a hidden common cause of their children instead",
             place,
         )
 
-    def _coefficients(self) -> dict[str, Coefficient]:
-        known: dict[str, Coefficient] = {}
-        for edge in self._edges:
-            if edge.coefficient is None:
+    def _coefficients(self) -> dict[Edge, Coefficient]:
+        known: dict[Edge, Coefficient] = {}
+        for said in self._edges:
+            if said.coefficient is None:
                 continue
-            key = edge_key(edge.u, edge.kind, edge.v)
-            turned = edge_key(edge.v, edge.kind, edge.u)
-            key = turned if edge.kind == "<->" and turned in known else key
-            if known.setdefault(key, edge.coefficient) != edge.coefficient:
-                self.refuse(f"'{key}' has two coefficients, {known[key]} and {edge.coefficient}; keep one", edge)
+            edge = Edge(said.u, said.kind, said.v)
+            edge = edge.turned if edge.kind == "<->" and edge.turned in known else edge
+            if known.setdefault(edge, said.coefficient) != said.coefficient:
+                self.refuse(f"'{edge}' has two coefficients, {known[edge]} and {said.coefficient}; keep one", said)
         return known
 
-    def refuse(self, message: str, place: Token | Edge) -> NoReturn:
+    def refuse(self, message: str, place: Token | SaidEdge) -> NoReturn:
         """Raise an error that points at the place."""
         raise GraphSyntaxError(message, self.text, place.start, place.end)
 

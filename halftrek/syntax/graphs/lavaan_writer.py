@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from halftrek.errors import GraphError
-from halftrek.graphs import Arcs, Coefficient, Graph, edge_key
+from halftrek.graphs import Arcs, Coefficient, Edge, Graph
 from halftrek.syntax.graphs.draft import number_text
 
 # what R takes for a name; lavaan calls its own parameters .p1., .p2. and so on
@@ -53,8 +53,8 @@ _Line = tuple[str, str, dict[str, str]]  # left side, operator, and each name of
 
 def _measurements(graph: Graph) -> Iterator[_Line]:
     for u, children in graph.latents.items():
-        terms = {child: f"{_modifier(_known(graph, u, '->', child))}{child}" for child in children}
-        if children and not isinstance(_known(graph, u, "->", children[0]), float):
+        terms = {child: f"{_modifier(graph.known.get(Edge(u, '->', child)))}{child}" for child in children}
+        if children and not isinstance(graph.known.get(Edge(u, "->", children[0])), float):
             start = terms[children[0]]
             terms[children[0]] = f"NA*{children[0]}" + (f" + {start}" if "*" in start else "")
         yield u, "=~", terms or {u: "0"}
@@ -66,16 +66,16 @@ def _measurements(graph: Graph) -> Iterator[_Line]:
 def _regressions(graph: Graph) -> Iterator[_Line]:
     for v in graph.observed:
         if graph.parents(v):
-            yield v, "~", {u: f"{_modifier(_known(graph, u, '->', v))}{u}" for u in graph.parents(v)}
+            yield v, "~", {u: f"{_modifier(graph.known.get(Edge(u, '->', v)))}{u}" for u in graph.parents(v)}
 
 
 def _covariances(graph: Graph) -> Iterator[_Line]:
     arcs = graph.bidirected if isinstance(graph.bidirected, Arcs) else Arcs(tuple(graph.bidirected))
     for u, v in arcs.loose:
-        yield u, "~~", {v: f"{_modifier(_known(graph, u, '<->', v))}{v}"}
+        yield u, "~~", {v: f"{_modifier(graph.known.get(Edge(u, '<->', v)))}{v}"}
     for block in arcs.blocks:  # a line for each member
         for i, u in enumerate(block[:-1]):
-            yield u, "~~", {v: f"{_modifier(_known(graph, u, '<->', v))}{v}" for v in block[i + 1 :]}
+            yield u, "~~", {v: f"{_modifier(graph.known.get(Edge(u, '<->', v)))}{v}" for v in block[i + 1 :]}
     for would_covary in (_exogenous(graph), _terminal(graph)):
         yield from _zeros(would_covary, graph.siblings)
 
@@ -116,10 +116,6 @@ def _named_first(observed: tuple[str, ...], met: list[str]) -> tuple[str, ...]:
     while start > 0 and place[observed[start - 1]] < place[observed[start]]:
         start -= 1
     return observed[:start]
-
-
-def _known(graph: Graph, u: str, kind: str, v: str) -> Coefficient | None:
-    return graph.coefficients.get(edge_key(u, kind, v))
 
 
 def _modifier(known: Coefficient | None) -> str:

@@ -12,10 +12,11 @@ from halftrek.choices import Intercepts
 from halftrek.data import Moments
 from halftrek.estimation import fit
 from halftrek.estimation.space import make_space
+from halftrek.graphs import Edge
 from halftrek.inference.checks.contradictions import Restrictions, contradictions, relaxed, restrictions_behind
 from halftrek.inference.checks.modification import absent_edges, with_edge
 from halftrek.inference.checks.relaxation import relaxation
-from halftrek.inference.checks.scores import Edge, Edges
+from halftrek.inference.checks.scores import Edges
 from halftrek.inference.delta import standard_errors
 from halftrek.queries import Interventional, TotalEffect
 from halftrek.queries.gradients import linearize
@@ -70,8 +71,8 @@ def dense_step(found: Fit, edge: Edge, query: TotalEffect) -> tuple[float, float
     step = np.linalg.pinv(info / np.outer(scale, scale), rcond=1e-9, hermitian=True) @ (score / scale) / scale
     (gradient,) = linearize(query, model).values
     i, j = model.names.index(edge.first), model.names.index(edge.second)
-    at = space.T_at if edge.arrow else space.W_at
-    new = next(int(a) for u, v, a in at if (u, v) == (i, j) or (not edge.arrow and (v, u) == (i, j)))
+    at = space.T_at if edge.kind == "->" else space.W_at
+    new = next(int(a) for u, v, a in at if (u, v) == (i, j) or (edge.kind == "<->" and (v, u) == (i, j)))
     return float(step[new]), float(space.pull(gradient, theta) @ step)
 
 
@@ -125,8 +126,8 @@ def test_scores_of_rows_are_derivatives_of_their_likelihood(holes: float, held: 
     X = np.stack([columns[v] for v in found.model.names], axis=1)
     values = freed.rows.values(X - found.moments.mean, found.moments.cov)
     assert np.nanmax(np.abs(values.mean(axis=0) - freed.score)) < 1e-5
-    k = edges.named(found.model.names).index(Edge("z1", True, "y"))
-    space = make_space(with_edge(found.graph, Edge("z1", True, "y")), found.model.names, found.options)
+    k = edges.named(found.model.names).index(Edge("z1", "->", "y"))
+    space = make_space(with_edge(found.graph, Edge("z1", "->", "y")), found.model.names, found.options)
     theta = space.vector(found.model)
     i, j = found.model.names.index("z1"), found.model.names.index("y")
     new = next(int(a) for u, v, a in space.T_at if (u, v) == (i, j))
@@ -208,14 +209,14 @@ def test_a_restriction_behind_the_width_alone_is_told_apart() -> None:
 
 def test_restrictions_in_words() -> None:
     words = Restrictions(ht.graph("z -> x -> m -> y; x <-> y; w -> y"))
-    assert words.of(Edge("z", True, "y")) == "z acts on y only through x"
-    assert words.of(Edge("z", False, "y")) == "nothing hidden acts on both z and y"
-    assert words.of(Edge("w", True, "x")) == "x and w are independent"
-    assert words.of(Edge("w", True, "z")) == "z and w are independent"
-    assert words.of(Edge("m", True, "z")) == "z and m are independent given x"
-    assert Restrictions(ht.graph("a <-> b")).of(Edge("a", True, "b")) == "a does not act on b"
+    assert words.of(Edge("z", "->", "y")) == "z acts on y only through x"
+    assert words.of(Edge("z", "<->", "y")) == "nothing hidden acts on both z and y"
+    assert words.of(Edge("w", "->", "x")) == "x and w are independent"
+    assert words.of(Edge("w", "->", "z")) == "z and w are independent"
+    assert words.of(Edge("m", "->", "z")) == "z and m are independent given x"
+    assert Restrictions(ht.graph("a <-> b")).of(Edge("a", "->", "b")) == "a does not act on b"
     hidden = Restrictions(ht.graph("latent U; U -> {a, b, c}; a -> b"))
-    assert hidden.of(Edge("a", False, "b")) == "nothing else hidden acts on both a and b"
+    assert hidden.of(Edge("a", "<->", "b")) == "nothing else hidden acts on both a and b"
 
 
 def test_of_several_outcomes_the_one_that_moves_most() -> None:
