@@ -3,7 +3,8 @@
     python -m benchmarks.mutations --seed 1 --count 100                 changes number 1 to 100 of the order of seed 1
     python -m benchmarks.mutations --seed 1 --count 200                 goes on where that ended: results are kept
     python -m benchmarks.mutations --seed 2 --count 20 --only queries   one room
-    python -m benchmarks.mutations --again                              survivors once more, after new tests
+    python -m benchmarks.mutations --quick                              only the tests that name the module
+    python -m benchmarks.mutations --again                              survivors once more, by all tests of their room
     python -m benchmarks.mutations --at halftrek/data/moments.py:47     every change of one line
 
 The changes: ``+`` and ``-``, ``*`` and ``/``, ``<`` and ``<=``, ``>`` and ``>=``, ``==`` and ``!=``, ``and`` and
@@ -224,18 +225,19 @@ class Copy:
         return ("slow", "") if status is None else ("caught", failed[1] if failed else output.strip()[-200:])
 
 
-def judged(copy: Copy, change: Change, moment: int) -> dict[str, Any]:
-    """What becomes of a change: the tests that name its module first, the others of its room once if it survives."""
+def judged(copy: Copy, change: Change, moment: int, quick: bool) -> dict[str, Any]:
+    """What becomes of a change: the tests that name its module first, then the others of its room."""
     before, after, source = change.made()
     named, began = naming_tests(change.file), perf_counter()
     outcome, by = "survived", ""
     with copy.changed(change.file, source, moment):
         if named:
             outcome, by = copy.failing(named, (), NAMED_SECONDS)
-        if outcome == "survived":
+        if outcome == "survived" and not (quick and named):
             outcome, by = copy.failing([f"tests/{change.room}"], named, ROOM_SECONDS)
     seconds = round(perf_counter() - began, 1)
-    return {**asdict(change), "outcome": outcome, "before": before, "after": after, "by": by, "seconds": seconds}
+    told = {"outcome": outcome, "before": before, "after": after, "by": by, "quick": quick, "seconds": seconds}
+    return {**asdict(change), **told}
 
 
 def known_results(path: Path) -> dict[Change, dict[str, Any]]:
@@ -263,17 +265,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the order of all changes")
     parser.add_argument("--count", type=int, default=100, help="how many of them, from the first")
     parser.add_argument("--only", choices=ROOMS, help="one room")
+    parser.add_argument("--quick", action="store_true", help="only the tests that name the module, where there are any")
     parser.add_argument("--again", action="store_true", help="those that survived in --out")
     parser.add_argument("--at", nargs="+", help="all changes of a line, file:line, or of a file")
     parser.add_argument("--out", type=Path, default=Path("mutations.jsonl"), help="results, one line each")
     options = parser.parse_args()
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests interrupt; a shell's background jobs ignore that
     known = known_results(options.out)
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, options.out.open("a") as out:
         copy = Copy.made_in(Path(folder).resolve())
         for moment, change in enumerate(wanted(options, known), start=1):
-            result = judged(copy, change, moment)
+            result = judged(copy, change, moment, options.quick)
             found[result["outcome"]] += 1
             print(json.dumps(result), file=out, flush=True)
             print(f"{result['outcome']:8s} {change.file}:{change.line}  {result['before']}  ->  {result['after']}")
