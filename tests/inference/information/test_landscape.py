@@ -104,3 +104,17 @@ def test_the_value_is_that_of_the_rows() -> None:
     assert land.model.names == ("x", "m", "y")
     here, start = land.at(theta), land.at(land.start)
     assert land.n * (here.value - start.value) == pytest.approx(deviance(here.model) - deviance(start.model), rel=1e-9)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_error_covariances_that_can_be_anything_follow_the_coefficients(holes: bool) -> None:
+    """In the bow each coefficient has error covariances with the same distribution of what is observed."""
+    fit = fit_of("x -> m; x <-> m", {}, holes)
+    land = kind_of_data(fit).landscape(fit, Target(TotalEffect("x", "m")), False)
+    before = land.at(land.start)
+    moved = before.theta.copy()
+    moved[land.relevant] += 0.3
+    assert land.at(moved).value > before.value + 1e-2
+    after = land.at(land.refit_errors(before, moved))
+    assert land.answer(after) != pytest.approx(land.answer(before), abs=0.1)
+    assert after.value == pytest.approx(before.value, abs=1e-9)
