@@ -64,6 +64,13 @@ TOLERANCE = 1e-4  # floats below this are tolerances
 NAMED, NAMED_SECONDS, ROOM_SECONDS = 3, 60.0, 240.0  # files that name the module, at most; limits of both rounds
 
 
+# Put beside the copied tests: that one example fails is enough, a small one is not looked for.
+FIRST_FAILURE = """from hypothesis import Phase, settings
+
+settings.register_profile("first failure", phases=[Phase.explicit, Phase.generate], database=None)
+settings.load_profile("first failure")
+"""
+
 Place = tuple[ast.AST, Callable[[], None]]
 
 
@@ -179,6 +186,7 @@ class Copy:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
+        (folder / "conftest.py").write_text(FIRST_FAILURE)
         copy = cls(folder)
         where = copy.python(["-c", "import halftrek; print(halftrek.__file__)"], 60.0)[1]
         assert Path(where.strip()).is_relative_to(folder), f"the tests would run {where}, not the copy"
