@@ -210,6 +210,21 @@ MODEL = CGLSCM.from_parameters(
 @pytest.mark.parametrize(
     "text",
     [
+        "Cov[x, y | do(m ~ N(1, 2))]",  # what is drawn anew is behind one of the two only
+        "Cov[x, y | do(m ~ N(1, 2)), m=1]",
+        "Cov[x + m, y | do(m ~ N(1, 2))]",
+        "Cov[m, y | do(x ~ N(1, 2))]",
+        "Corr[x, y | do(m ~ N(1, 2))]",
+        "E[y | do(m ~ N(1, 2)), x=1]",
+    ],
+)
+def test_gradients_where_something_is_drawn_anew(text: str) -> None:
+    compare(MODEL, parse_question(text), np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "P(y > 1 | do(x=1))",
         "P(0 < y < 1.5, m > 0 | do(x += 1))",
         "P(y > 0, m > 0, x > 0)",
