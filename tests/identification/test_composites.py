@@ -76,6 +76,7 @@ def test_verdicts(graph: str, question: str, status: str, method: str) -> None:
     else:
         assert (found.status, found.method) == (status, method)
     assert (found.witness is not None) == (status == "not identified")
+    assert found.identified == (found.degree == 1)
     assert found.explain()
     assert found.to_dict()["status"] == status
 
