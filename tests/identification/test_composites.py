@@ -204,6 +204,33 @@ def test_exact_pieces_equal_the_answer_of_the_model(graph: Graph, seed: int) -> 
         assert found.values[0] == answer
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E[y | x=1, m=0]",
+        "Var[y | x=1]",
+        "Var[y + 2 * x | m=1]",
+        "Cov[x, y | m=1]",
+        "Cov[y_{x=1}, m | x=0, y=2]",
+        "Var[y_{x=1} - y_{x=0} | y=2]",
+        "Var[y | do(x ~ N(1, 2)), m=1]",
+        "Var[y | do(x *= 2), m=1]",
+        "E[y | do(x += 1), m=1]",
+        "Cov[x, y | do(m -> y = 2)]",
+        "E[y | x=1] / Var[m | x=1, y=0] - (x ~> y) * (x <-> y)",
+    ],
+)
+def test_exact_pieces_of_each_kind_equal_the_answer_of_the_model(text: str) -> None:
+    query = parse_question(text)
+    assert isinstance(query, Composite)
+    assert is_rational(query)
+    table = parameters_of(parse_graph("x -> m -> y; x -> y; x <-> y"))
+    point = Point(table, Reals(), starting_values(table, np.random.default_rng(2)))
+    found = functionals(query, point)
+    assert found.values[0] == pytest.approx(number(evaluate(query, model_at(point, means=True))), rel=1e-9)
+    np.testing.assert_allclose(found.duals[0], smooth_dual(query, point), rtol=1e-8, atol=1e-8)
+
+
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_verdicts_agree_with_gradients_and_witnesses(graph: Graph, seed: int) -> None:

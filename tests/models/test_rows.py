@@ -39,9 +39,9 @@ def test_names_stay_with_the_columns() -> None:
     rows = Rows(VALUES, ("a", "b"))
     assert rows[1:].names == ("a", "b")
     assert rows[np.array([True, False, True])].names == ("a", "b")
-    assert rows.reshape(2, 3).names is None
-    assert rows.ravel().names is None
-    assert rows[0].names is None
+    for other in (rows.reshape(2, 3), rows.ravel(), rows[0]):
+        assert isinstance(other, Rows)
+        assert other.names is None
     for plain in (rows[:, ::-1], rows[:, :1], rows * 2.0):
         assert type(plain) is np.ndarray
     assert rows.sum() == 15.0

@@ -234,7 +234,7 @@ def test_a_sweep_along_the_edges_equals_products_of_matrices(seed: int, monkeypa
 def test_the_graph_of_a_model_has_all_that_is_not_zero() -> None:
     model = CGLSCM.from_parameters(
         names=["x", "y", "z"],
-        T=[[0, 0.5, 0.2], [0, 0, 0], [0, 0, 0]],
+        T=[[0.0, 0.5, 0.2], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
         C=[[0.3, 0.0, 0.4]],
         omega={("x", "y"): 0.1, ("z", "x"): 0.2, ("y", "z"): 0.3},
     )
