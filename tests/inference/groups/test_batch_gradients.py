@@ -46,7 +46,7 @@ GRAPH = parse_graph("a -> b -> c -> d; a -> c; a -> d; b <-> d")
 )
 def test_answers_of_all_models_are_those_of_each(query: Query) -> None:
     model = random_model(GRAPH, random_state=2)
-    samples = [np.asarray(model.sample(200, random_state=seed)) + [0.0, 1.0, 2.0, 3.0] for seed in range(3)]
+    samples = [np.asarray(model.sample(200, random_state=seed)) + np.arange(4.0) for seed in range(3)]
     moments = [Moments(model.names, 200, rows.mean(axis=0), np.cov(rows.T, bias=True)) for rows in samples]
     batch = fit_batch(GRAPH, moments)
     found = answers(batch, query)
