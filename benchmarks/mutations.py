@@ -15,7 +15,7 @@ noticed: ``strict`` and ``check_finite``, and numbers so small that they can onl
 A change is written into a copy of the project in a temporary folder. First come the test files that name the module or
 what it defines, then the other tests of its room; each time with a limit. A change is caught, or it survived, or it is
 slow: no test had failed when the time was over, as in an endless loop. Results are lines of JSON in ``--out``, and the
-last line of a change counts. It is run alone and by hand; a hundred changes take about a quarter of an hour.
+last line of a change counts. It is run alone and by hand; a change takes about 20 seconds on a busy core.
 """
 
 from __future__ import annotations
