@@ -125,3 +125,11 @@ def test_a_header_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(csvhead, "MOST", 1 << 17)
     with pytest.raises(DataError, match="no line end in its first"):
         read_moments(write(tmp_path, "one.csv", b"a" * (1 << 19)))
+
+
+def test_two_stars_look_into_all_folders(tmp_path: Path) -> None:
+    (tmp_path / "one" / "two").mkdir(parents=True)
+    write(tmp_path, "x.csv", b"a,b\n1,2\n3,5\n")
+    write(tmp_path / "one" / "two", "x.csv", b"a,b\n2,2\n4,9\n")
+    assert read_moments(tmp_path / "**" / "*.csv").n == 4
+    assert read_moments(tmp_path / "*" / "two" / "*.csv").n == 2

@@ -51,6 +51,10 @@ def test_arrays_are_read_only_and_independent_of_what_was_given() -> None:
     [
         (("a", "a", "c"), 5, np.zeros(3), S, "'a' is named twice"),
         (("a", "b"), 5, np.zeros(3), S, "2 names need"),
+        (("a", "b", "c"), 5, np.zeros(2), S, "a mean of shape"),
+        (("a", "b", "c"), 5, np.zeros((3, 1)), S, "a mean of shape"),
+        (("a", "b", "c"), 5, np.zeros(3), S[:2, :2], "a cov of shape"),
+        (("a", "b", "c"), 5, np.zeros(3), S[:, :2], "a cov of shape"),
         (("a", "b", 3), 5, np.zeros(3), S, "not 3"),
         ("abc", 5, np.zeros(3), S, "not one text"),
         ((), 5, [], [], "at least one column"),

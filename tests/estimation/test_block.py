@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from halftrek.estimation.district.block import evaluate, fisher, gradient, hessian
 from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
+from halftrek.estimation.district.matching import definite
 from halftrek.estimation.district.search import climb
 from halftrek.estimation.district.shape import Problem, Shape
 from halftrek.estimation.district.starts import random_start, regression_start
@@ -143,6 +144,22 @@ def test_starts_are_feasible_and_repeatable(case: tuple[Problem, np.ndarray], se
     if not fixed & {i for p in problem.shape.pairs for i in p}:
         assert np.isfinite(evaluate(problem, first).value).all()
     assert np.isfinite(evaluate(problem, regression_start(problem)).value).all()
+
+
+@given(case=problems())
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_error_covariances_that_are_too_large_are_made_smaller(case: tuple[Problem, np.ndarray]) -> None:
+    problem, theta = case
+    at = problem.shape.at
+    assume(problem.shape.pairs)
+    large = theta.copy()
+    large[:, at.w] = 50.0
+    assert not np.isfinite(evaluate(problem, large).value).any()
+    found = definite(problem, large)
+    assert np.isfinite(evaluate(problem, found).value).all()
+    others = np.setdiff1d(np.arange(theta.shape[1]), np.arange(theta.shape[1])[at.w])
+    np.testing.assert_array_equal(found[:, others], theta[:, others])
+    np.testing.assert_array_equal(definite(problem, theta), theta)  # as it is where it is fine
 
 
 def test_cholesky_marks_only_the_matrices_that_fail() -> None:

@@ -45,6 +45,8 @@ def test_everything_is_the_same(seed: int) -> None:
     kept, written = _both(seed)
     assert isinstance(kept.bidirected, Arcs)
     assert isinstance(written.bidirected, tuple)
+    same = kept
+    assert kept == same
     assert kept == written
     assert written == kept
     assert hash(kept) == hash(written)
@@ -104,6 +106,17 @@ def test_a_graph_with_another_part_keeps_its_blocks() -> None:
         assert other.bidirected.blocks == blocks("abc", "def")
         assert other.coefficients["a <-> c"] == 0.5
     assert dict(graph.with_(directed=()).coefficients) == {"a <-> c": 0.5}
+
+
+def test_arcs_are_equal_where_their_pairs_are() -> None:
+    arcs = Arcs((("a", "d"),), blocks("abc"))
+    assert arcs == Arcs((("a", "d"),), blocks("abc"))
+    assert arcs != Arcs((("b", "d"),), blocks("abc"))
+    assert arcs != Arcs((("a", "d"),), blocks("abd"))
+    assert arcs == (("a", "d"), ("a", "b"), ("a", "c"), ("b", "c"))
+    assert arcs != (("a", "d"), ("a", "b"), ("a", "c"), ("b", "d"))
+    assert arcs != (("a", "d"), ("a", "b"), ("a", "c"))
+    assert arcs != [*arcs]
 
 
 def test_what_is_no_block() -> None:

@@ -14,12 +14,14 @@ from halftrek.errors import QueryError
 from halftrek.graphs import Graph
 from halftrek.identification import identify, solve
 from halftrek.identification.decision import decide
-from halftrek.identification.local.functionals import functionals
+from halftrek.identification.local.functionals import composite_values, functionals
+from halftrek.identification.local.jacobian import random_point
 from halftrek.identification.local.parameters import Point, parameters_of
 from halftrek.identification.local.pieces import is_rational
 from halftrek.identification.local.smooth import filled, model_at, smooth_dual
 from halftrek.identification.local.witness import moves_freely, starting_values
 from halftrek.identification.numbers.fields import Reals
+from halftrek.identification.numbers.modular import PRIMES, PrimeField
 from halftrek.identification.study import Study
 from halftrek.queries import Composite, Distribution, evaluate
 from halftrek.syntax import parse_graph, parse_question
@@ -74,6 +76,7 @@ def test_verdicts(graph: str, question: str, status: str, method: str) -> None:
     else:
         assert (found.status, found.method) == (status, method)
     assert (found.witness is not None) == (status == "not identified")
+    assert found.identified == (found.degree == 1)
     assert found.explain()
     assert found.to_dict()["status"] == status
 
@@ -94,6 +97,33 @@ def test_an_effect_of_w_survives_a_hopeless_effect_of_x() -> None:
     contrast = identify(graph, parse_question("E[y | do(x=1, w=2)] - E[y | do(x=1, w=0)]"))
     assert contrast.identified
     assert "w ~> y" in there(contrast.estimand)
+
+
+@pytest.mark.parametrize(
+    ("rest", "identified"),
+    [
+        ("E[y | do(x=1)] - (E[y | do(x=0)] + (x -> y))", True),  # zero: what x does is taken away again
+        ("E[y | do(x=1)] - (E[y | do(x=0)] - (x -> y))", False),
+        ("(x ~> y) - (x -> y)", True),
+        ("(x ~> y) + (x -> y)", False),
+    ],
+)
+@pytest.mark.parametrize("beside", ["SD[w]", "P(w > 1)"])
+def test_the_signs_of_a_sum_that_is_not_rational_count(rest: str, identified: bool, beside: str) -> None:
+    graph = parse_graph("x -> y; x <-> y; w -> y")
+    prime = PRIMES[0]
+    point = random_point(parameters_of(graph), PrimeField(prime), 1)
+    alone = parse_question(rest)
+    assert isinstance(alone, Composite)
+    assert is_rational(alone)
+    (exact,) = composite_values(alone, point)
+    for text, sign in ((f"{beside} + ({rest})", 1), (f"{beside} - ({rest})", -1), (f"{rest} - {beside}", 1)):
+        asked = parse_question(text)
+        assert isinstance(asked, Composite)
+        assert not is_rational(asked)
+        assert composite_values(asked, point)[0] == sign * int(exact) % prime  # the rest of the sum comes first
+        assert moves_freely(graph, asked) != identified  # the model's own answers, by matrices
+        assert identify(graph, asked, witness=False).identified == identified
 
 
 def test_the_bow_has_two_models_that_answer_differently() -> None:
@@ -172,6 +202,33 @@ def test_exact_pieces_equal_the_answer_of_the_model(graph: Graph, seed: int) -> 
         np.testing.assert_allclose(found.duals[0], smooth_dual(query, point), rtol=1e-7, atol=1e-7)
     else:
         assert found.values[0] == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E[y | x=1, m=0]",
+        "Var[y | x=1]",
+        "Var[y + 2 * x | m=1]",
+        "Cov[x, y | m=1]",
+        "Cov[y_{x=1}, m | x=0, y=2]",
+        "Var[y_{x=1} - y_{x=0} | y=2]",
+        "Var[y | do(x ~ N(1, 2)), m=1]",
+        "Var[y | do(x *= 2), m=1]",
+        "E[y | do(x += 1), m=1]",
+        "Cov[x, y | do(m -> y = 2)]",
+        "E[y | x=1] / Var[m | x=1, y=0] - (x ~> y) * (x <-> y)",
+    ],
+)
+def test_exact_pieces_of_each_kind_equal_the_answer_of_the_model(text: str) -> None:
+    query = parse_question(text)
+    assert isinstance(query, Composite)
+    assert is_rational(query)
+    table = parameters_of(parse_graph("x -> m -> y; x -> y; x <-> y"))
+    point = Point(table, Reals(), starting_values(table, np.random.default_rng(2)))
+    found = functionals(query, point)
+    assert found.values[0] == pytest.approx(number(evaluate(query, model_at(point, means=True))), rel=1e-9)
+    np.testing.assert_allclose(found.duals[0], smooth_dual(query, point), rtol=1e-8, atol=1e-8)
 
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))

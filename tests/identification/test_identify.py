@@ -15,6 +15,7 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point, parameters_of
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
+from halftrek.identification.verdict import Scope
 from halftrek.models import CGLSCM
 from halftrek.queries import Query
 from halftrek.queries.types import (
@@ -201,3 +202,18 @@ def test_an_answer_that_fixed_coefficients_determine() -> None:
         verdict = identify(graph, query)
         assert verdict.identified
         assert solve(there(verdict.recipe), np.eye(3)) == value
+
+
+@pytest.mark.parametrize("graph", [BOW, INSTRUMENT, Graph([("x", "m"), ("m", "y")], [("x", "y")])])
+@pytest.mark.parametrize("scope", ["linear", "nonparametric"])
+def test_what_is_identified_has_one_value(graph: Graph, scope: Scope) -> None:
+    """However it was found out; what has no more than a few is not identified."""
+    queries: list[Query] = [
+        Interventional((v,), {u: None} if u else {}) for u in ("", *graph.observed) for v in graph.observed if u != v
+    ]
+    if scope == "linear":
+        queries += [TotalEffect(u, v) for u in graph.observed for v in graph.observed if u != v]
+        queries += [ErrorCovariance(u, v) for u, v in itertools.combinations(graph.observed, 2)]
+    found = [identify(graph, query, scope=scope, witness=False) for query in queries]
+    assert len({verdict.method for verdict in found}) > 2
+    assert all(verdict.identified == (verdict.degree == 1) for verdict in found)

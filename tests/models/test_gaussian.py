@@ -7,6 +7,7 @@ import pytest
 
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
+from halftrek.models.gaussian import spread_units
 
 
 def example() -> Gaussian:
@@ -81,3 +82,22 @@ def test_singular_sample_has_constant_columns() -> None:
     assert (rows[:, 0] == 1.0).all()
     assert rows[:, 1].std() == pytest.approx(2.0, rel=0.1)
     assert repr(Gaussian(("y",), np.array([1.0]), np.array([[2.0]]))) == "y ~ N(1, 2)"
+
+
+def test_a_distribution_without_any_variance_is_sampled_as_its_mean() -> None:
+    rows = Gaussian(("x", "y"), np.array([1.0, 2.0]), np.zeros((2, 2))).sample(3, random_state=0)
+    np.testing.assert_array_equal(np.asarray(rows), [[1.0, 2.0]] * 3)
+
+
+@pytest.mark.parametrize(
+    ("variances", "units"),
+    [
+        ([0.0, 0.0], [1.0, 1.0]),
+        ([4.0, 9.0], [1.0, 1.0]),
+        ([4.0, 0.0], [1.0, 1.0]),
+        ([1e-30, 4.0], [1e-15, 2.0]),
+        ([1e-30, 4.0, 0.0], [1e-15, 2.0, 1.0]),
+    ],
+)
+def test_units_are_changed_only_where_variances_are_far_apart(variances: list[float], units: list[float]) -> None:
+    np.testing.assert_allclose(spread_units(np.array(variances)), units, rtol=1e-12)

@@ -229,3 +229,16 @@ def test_a_sweep_along_the_edges_equals_products_of_matrices(seed: int, monkeypa
         [(u, v) for u in model.names for v in model.names if backwards[u] < backwards[v]], (), {}, model.names
     )
     np.testing.assert_allclose(replace(swept, graph=other, C=np.zeros((0, 8)), latents=()).B, B, atol=1e-14)
+
+
+def test_the_graph_of_a_model_has_all_that_is_not_zero() -> None:
+    model = CGLSCM.from_parameters(
+        names=["x", "y", "z"],
+        T=[[0.0, 0.5, 0.2], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+        C=[[0.3, 0.0, 0.4]],
+        omega={("x", "y"): 0.1, ("z", "x"): 0.2, ("y", "z"): 0.3},
+    )
+    assert set(model.graph.directed) == {("x", "y"), ("x", "z")}
+    assert set(map(frozenset, model.graph.bidirected)) == {frozenset("xy"), frozenset("xz"), frozenset("yz")}
+    (children,) = model.graph.latents.values()
+    assert tuple(children) == ("x", "z")

@@ -210,6 +210,36 @@ MODEL = CGLSCM.from_parameters(
 @pytest.mark.parametrize(
     "text",
     [
+        "Cov[x, y | do(m ~ N(1, 2))]",  # what is drawn anew is behind one of the two only
+        "Cov[x, y | do(m ~ N(1, 2)), m=1]",
+        "Cov[x + m, y | do(m ~ N(1, 2))]",
+        "Cov[m, y | do(x ~ N(1, 2))]",
+        "Corr[x, y | do(m ~ N(1, 2))]",
+        "E[y | do(m ~ N(1, 2)), x=1]",
+        "Corr[x, y]",
+        "Corr[m, y_{x=1} - y]",
+        "Corr[x, y | m > 0]",
+        "Cov[x, y | m > 0]",
+        "Var[y | -1 < m < 1]",
+        "SD[y | do(x *= 2), m=1]",
+        "SD[y_{x=1} | x > 0]",
+        "E[y_{x=1} - y | x > 0]",
+        "P(y > 1 | x > 0)",
+        "P(0 < y < 1, m > 0 | x=1)",
+        "P(y_{x=1} > 1 | x > 0, m < 1)",
+        "Q(0.9, y | do(x=1), m=1)",
+        "std(x ~> y)",
+        "E[y] / SD[x] - 2 * Corr[x, m]",
+        "(x ~> y) * Var[m] + (x -> y) / E[x]",
+    ],
+)
+def test_gradients_of_each_kind_equal_central_differences(text: str) -> None:
+    compare(MODEL, parse_question(text), np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "P(y > 1 | do(x=1))",
         "P(0 < y < 1.5, m > 0 | do(x += 1))",
         "P(y > 0, m > 0, x > 0)",

@@ -16,6 +16,7 @@ from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, real_values, solve
 from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.exact.algebra import algebra
+from halftrek.identification.exact.branches import find_branches
 from halftrek.identification.exact.elimination import count_values
 from halftrek.identification.exact.polynomials import (
     closed_spaces,
@@ -140,6 +141,27 @@ def test_two_values_and_the_two_models_behind_them() -> None:
     branches = real_values(TWO_VALUES, DirectEffect("a", "b"), first.cov)
     assert [b[0] for b in branches] == pytest.approx(sorted(there(verdict.witness).answers))
     assert "2 values" in str(verdict)
+
+
+def test_two_models_are_shown_by_the_number_in_which_they_differ() -> None:
+    """The effect on w is the larger one, and the same in both."""
+    arrows = [*TWO_VALUES.directed, ("a", "w")]
+    graph = Graph(arrows, TWO_VALUES.bidirected, coefficients={"a -> w": 5.0})
+    witness = there(find_branches(graph, Interventional(("w", "b"), {"a": 1.0})))
+    assert witness.quantity == "a ~> b"
+    first, second = (truth(model, TotalEffect("a", "b")) for model in witness)
+    assert (first, second) == pytest.approx(witness.answers)
+    assert abs(first - second) > 0.05
+    assert witness.largest_difference < 1e-9
+
+
+def test_a_part_of_a_study_is_that_of_the_part_of_the_graph() -> None:
+    study = Study(TWO_VALUES)
+    assert study.part(tuple(TWO_VALUES.observed)) is study
+    small = tuple(TWO_VALUES.topological_order[:2])
+    part = study.part(small)
+    assert part.graph == TWO_VALUES.induced(small)
+    assert study.part(small) is part
 
 
 def test_branches_do_not_depend_on_units() -> None:

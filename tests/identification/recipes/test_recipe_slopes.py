@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from halftrek.identification import identify, solve
-from halftrek.identification.recipes.recipe import LinearStep, Recipe
+from halftrek.identification.recipes.recipe import Combination, CovarianceStep, LinearStep, Recipe, SumStep, ValueStep
 from halftrek.identification.recipes.recipe_slopes import slopes_of
 from halftrek.models import CGLSCM
 from halftrek.queries import DirectEffect, Query, TotalEffect
@@ -74,3 +74,33 @@ def test_the_slope_of_a_determinant_is_a_finite_difference() -> None:
             assert (slope * D).sum() == pytest.approx((ends[0] - ends[1]) / (2 * STEP), rel=1e-4, abs=1e-5)
             looked += 1
     assert looked >= 15
+
+
+def test_slopes_through_every_kind_of_step_are_finite_differences() -> None:
+    a, b, c = (Combination(v) for v in "abc")
+    recipe = Recipe(
+        ("a", "b", "c"),
+        (
+            ValueStep("two", 2.0),
+            LinearStep((a, b), (a, b), c, ("p", "q")),
+            CovarianceStep("r", a, Combination("b", (("a", "p"), ("c", "two")))),
+            SumStep("s", ((1, ("p", "r")), (-1, ("q", "two", "q"))), "r"),
+            LinearStep((Combination("a", (("b", "s"),)),), (Combination("c", (("b", "q"),)),), a, ("t",)),
+            SumStep("u", ((1, ("s",)), (-1, ("t", "t")))),
+        ),
+        ("u",),
+    )
+    sigma = np.array([[2.0, 0.5, 0.7], [0.5, 1.5, -0.4], [0.7, -0.4, 3.0]])
+    found = slopes_of(recipe, sigma, recipe.names)
+    assert found is not None
+    assert found.values["u"] == pytest.approx(solve(recipe, sigma))
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        D = rng.normal(size=sigma.shape)
+        D = D + D.T
+        up, down = (slopes_of(recipe, sigma + s * STEP * D, recipe.names) for s in (1.0, -1.0))
+        assert up is not None
+        assert down is not None
+        for q in ("p", "q", "r", "s", "t", "u"):
+            expected = (up.values[q] - down.values[q]) / (2 * STEP)
+            assert (found.slopes[q] * D).sum() == pytest.approx(expected, rel=1e-6, abs=1e-7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from statistics import NormalDist
 
 import numpy as np
@@ -19,11 +20,12 @@ from halftrek.inference.checks.constraints import ancestral, constraint_tests, i
 from halftrek.inference.checks.measures import measures
 from halftrek.inference.checks.multiplicity import benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import explained, residuals
-from halftrek.inference.checks.tetrads import Tetrad, tetrad_slope
+from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope
 from halftrek.inference.information.base import kind_of_data
 from halftrek.models import CGLSCM
 from halftrek.results.fit import Fit
 from halftrek.simulation import random_graph, random_model
+from halftrek.syntax import parse_graph
 from tests.inference.checks.test_modification import CHAIN_GRAPH, FACTOR_GRAPH, HOLZINGER, political
 from tests.narrow import wrong
 
@@ -229,6 +231,18 @@ def test_as_many_tetrads_as_constraints_for_a_factor() -> None:
     rows = constraint_tests(fit(FACTOR_OF_FIVE, moments_of(model, 500, 1)))
     assert [r.kind for r in rows] == ["other constraints", *["tetrad"] * 5]
     assert rows[0].df == 5
+
+
+@pytest.mark.parametrize(
+    "text", ["a -> b -> c -> d", "a -> b; a -> c; a -> d; b -> e", "a -> c; b -> c; c -> d; c -> e"]
+)
+def test_tetrads_that_follow_from_independences_are_left_out(text: str) -> None:
+    """In a graph without hidden causes all constraints are independences."""
+    graph = parse_graph(text)
+    complete = Graph(list(combinations(graph.observed, 2)))
+    model = random_model(graph, random_state=1)
+    assert beyond_independences(graph, complete, model, [])
+    assert beyond_independences(graph, complete, model, list(graph.implied_independences())) == []
 
 
 def test_saturated_graph_has_nothing_to_test() -> None:

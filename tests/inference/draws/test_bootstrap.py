@@ -212,6 +212,20 @@ def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula() -> None:
     assert (bca.variance_intervals > plain.variance_intervals).all()  # a variance is skewed to the right
 
 
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_bca_ends_stay_among_the_replicates_where_all_lie_on_one_side(side: float) -> None:
+    query = parse_question("c -> d")
+    values, _ = values_of(replicates_of(FIT, "bootstrap", 50, 0).batch, query)
+    found = (np.array([side * 100.0]), np.zeros(0))
+    spread, _, _ = bootstrap.bootstrap_spread(
+        FIT, query, found, kind="bootstrap", level=0.9, replicates=50, ends="bca", random_state=0
+    )
+    ((low, high),) = spread.intervals
+    outermost = values.max() if side > 0.0 else values.min()
+    assert values.min() <= low <= high <= values.max()
+    assert (high if side > 0.0 else low) == pytest.approx(outermost, abs=1e-3)
+
+
 def test_acceleration_is_that_of_the_jackknife() -> None:
     data = rows(120, 9, heavy=True)
     found = ht.fit(NAPKIN, data)
