@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
+from halftrek.choices import Scope
 from halftrek.errors import DataError
 from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, solve
@@ -15,7 +16,6 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point, parameters_of
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
-from halftrek.identification.verdict import Scope
 from halftrek.models import CGLSCM
 from halftrek.queries import Query
 from halftrek.queries.types import (
