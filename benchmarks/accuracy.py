@@ -23,7 +23,7 @@ FAR = 5.0  # attainable standard errors: answers that are off by so much are of 
 def measure(quick: bool) -> list[dict[str, Any]]:
     """One entry for each question and tool."""
     samples = 6 if quick else 20
-    entries = []
+    entries: list[dict[str, Any]] = []
     for question in QUESTIONS:
         if quick and question.name not in QUICK:
             continue

@@ -110,7 +110,8 @@ def _errors(rng: np.random.Generator, arcs: Iterable[tuple[int, int]], p: int, s
     if lowest < least:
         R *= (1.0 - least) / (1.0 - lowest)
     sd = np.sqrt(rng.uniform(0.5, 2.0, p))
-    return (np.eye(p) + R) * np.outer(sd, sd)
+    found: np.ndarray = (np.eye(p) + R) * np.outer(sd, sd)
+    return found
 
 
 def _determined(model: ht.CGLSCM) -> bool:

@@ -58,7 +58,9 @@ class Question:
         """The standard error that an efficient estimate of the effect has with so many complete rows."""
         model = self.model()
         moments = ht.Moments(names=model.names, n=rows, mean=np.asarray(model.mean), cov=np.asarray(model.cov))
-        return float(ht.fit(ht.graph(self.graph), moments).effect(self.cause, self.effect).se)
+        se = ht.fit(ht.graph(self.graph), moments).effect(self.cause, self.effect).se
+        assert isinstance(se, float)
+        return se
 
     def sample(self, rows: int, number: int) -> np.ndarray:
         model = self.model()
@@ -191,7 +193,7 @@ def directed_paths(graph: Graph, cause: str, effect: str) -> list[list[str]]:
 def question_problem(question: Question, rows: int, samples: int) -> Problem:
     """Samples of a question's model, as tools read them."""
     tables = tuple(question.sample(rows, k) for k in range(samples))
-    hints = {"instrument": question.instrument, "controls": question.controls}
+    hints: dict[str, object] = {"instrument": question.instrument, "controls": question.controls}
     return Problem(ht.graph(question.graph), question.cause, question.effect, tables, hints=hints)
 
 

@@ -280,8 +280,8 @@ def correlated_roots(correlation: float, rows: int, front: str) -> Callable[[np.
 
 def border(effect: float, rows: int) -> Callable[[np.random.Generator], Shown]:
     question = "P(y_{x=0} < 0.5 | x=1, y > 0.5)"
-    model = ht.CGLSCM.from_parameters(names=["x", "y"], T=[[0, effect], [0, 0]])
-    truth = float(model.query(question).value)  # type: ignore[arg-type]
+    model = ht.CGLSCM.from_parameters(names=["x", "y"], T=np.array([[0.0, effect], [0.0, 0.0]]))
+    truth = float(model.query(question).value)
     graph = ht.graph("x -> y")
 
     def draw(rng: np.random.Generator) -> Shown:
