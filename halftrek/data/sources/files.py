@@ -14,7 +14,7 @@ from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
 from halftrek.data.kinds import truth
 from halftrek.data.sources.csvhead import Head, read_head
-from halftrek.data.sources.guard import Explain, first_line, guarded, in_our_words
+from halftrek.data.sources.guard import Explain, first_line, guarded, in_our_words, interruptible
 from halftrek.data.sources.memory import PIECE, checked_batch, from_batches, objects
 from halftrek.data.sources.source import Source, chained
 from halftrek.data.sources.streams import refuse_impossible, refuse_special
@@ -62,18 +62,25 @@ def _from_relation(relation: Any) -> Source:
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         query = relation.project(", ".join(f"{_as_read(v, kinds[v])} AS {_quoted(v)}" for v in wanted))
-        reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
-        yield from from_batches(reader.schema, reader).blocks(wanted)
+        schema, batches = _batches(query)
+        yield from from_batches(schema, batches).blocks(wanted)
 
     def labels(name: str) -> Iterator[Array]:
         query = relation.project(_quoted(name))
-        reader = query.to_arrow_reader(PIECE) if hasattr(query, "to_arrow_reader") else query.fetch_record_batch(PIECE)
-        for batch in reader:
+        for batch in _batches(query)[1]:
             entries = batch.column(0).to_pylist()
             yield objects([int(x) if isinstance(x, Decimal) else x for x in entries] if name in huge else entries)
 
     truths = {v: truth(v) for v, kind in kinds.items() if kind == "BOOLEAN"}
     return Source(columns, blocks, refused, labels=labels, texts=texts, codings=truths, identifiers=huge)
+
+
+def _batches(query: Any) -> tuple[Any, Iterator[Any]]:
+    """Schema and batches of a DuckDB relation, which works while they are asked for."""
+    stop = getattr(getattr(query, "_con", None), "interrupt", None)  # DuckDB 2; earlier ones hear Ctrl-C
+    make = query.to_arrow_reader if hasattr(query, "to_arrow_reader") else query.fetch_record_batch
+    reader = interruptible(lambda: make(PIECE), stop)
+    return reader.schema, iter(lambda: interruptible(lambda: next(reader, None), stop), None)
 
 
 def _from_file(path: str) -> Source:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from threading import Event, Thread, current_thread, main_thread
+from typing import Any, TypeVar
 
 from halftrek.data.sources.source import Source
 from halftrek.errors import DataError, HalftrekError
@@ -13,7 +14,10 @@ from halftrek.errors import DataError, HalftrekError
 SHOWN = 300  # characters of an engine's words that are shown
 KEPT = 2_000  # ... and that are kept behind the error: DuckDB repeats a line of data, which may be long
 
+STOPS = 10.0  # seconds that an engine may take to stop
+
 Explain = Callable[[Exception], DataError]
+R = TypeVar("R")
 
 
 def is_interruption(error: BaseException) -> bool:
@@ -22,6 +26,36 @@ def is_interruption(error: BaseException) -> bool:
         return True
     words = str(error)
     return words.startswith("INTERRUPT Error") or (isinstance(error, RuntimeError) and words == "Query interrupted")
+
+
+def interruptible(call: Callable[[], R], stop: Callable[[], object] | None) -> R:
+    """What an engine's call gives; Ctrl-C ends it at once where the engine can be told to ``stop``.
+
+    Python hears of Ctrl-C in the main thread alone, which therefore waits while another one works.
+    """
+    if stop is None or current_thread() is not main_thread():
+        return call()
+    found: list[R] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:  # raised again in the thread that asked
+            failed.append(error)
+        done.set()
+
+    done = Event()
+    Thread(target=work, daemon=True).start()
+    try:
+        done.wait()
+    except KeyboardInterrupt:
+        stop()
+        done.wait(STOPS)
+        raise
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 def first_line(error: BaseException) -> str:
