@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import halftrek as ht
-from halftrek.inference import robust_measures
-from halftrek.inference.checks import contradictions, measures
+from halftrek.inference import contradictions, measures, robust_measures
 from halftrek.inference.checks.constraints import constraint_tests
 from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture

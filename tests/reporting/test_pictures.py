@@ -61,7 +61,7 @@ def test_graph_alone_has_names_only_and_makes_its_own_axes() -> None:
 
     ax = draw_graph(GRAPH)
     assert {text.get_text() for text in ax.texts} == {"x", "m", "y", "U"}
-    plt.close(there(ax.get_figure(root=True)))
+    plt.close("all")
 
 
 def test_names_are_shown_as_they_are_written() -> None:
