@@ -77,7 +77,7 @@ def _from_relation(relation: Any) -> Source:
 
 def _batches(query: Any) -> tuple[Any, Iterator[Any]]:
     """Schema and batches of a DuckDB relation, which works while they are asked for."""
-    stop = getattr(getattr(query, "_con", None), "interrupt", None)  # DuckDB 2; earlier ones hear Ctrl-C
+    stop = getattr(getattr(query, "_con", None), "interrupt", None)
     make = query.to_arrow_reader if hasattr(query, "to_arrow_reader") else query.fetch_record_batch
     reader = interruptible(lambda: make(PIECE), stop)
     return reader.schema, iter(lambda: interruptible(lambda: next(reader, None), stop), None)
