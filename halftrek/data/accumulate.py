@@ -75,13 +75,13 @@ class Accumulator:
     def result(self, codings: Mapping[str, Coding] = MappingProxyType({})) -> Moments:
         """The moments of all rows so far; ``codings`` say which columns were texts."""
         if self.hole_rows:
-            raise DataError(self._about_holes())
+            raise DataError(about_holes(self.names, self.holes, self.hole_rows, self.rows))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             self._close_run()
         total, mean, squares = self._total.n, self._total.first, self._total.second
         n = float(self._lines) if self.sampling else total
         if n < 2:
-            raise DataError(self._about_few_rows(n))
+            raise DataError(about_few_rows(self.names, n, self.rows, self.dropped))
         cov = squares / total
         too_large = ~np.isfinite(np.diag(cov))
         if too_large.any():
@@ -251,20 +251,6 @@ class Accumulator:
             return None
         return table[~bad], None if weights is None else weights[~bad]
 
-    def _about_holes(self) -> str:
-        where = [f"{v} ({k})" for v, k in zip(self.names, self.holes, strict=True) if k]
-        shown = listed(where, quote=False)
-        rows = "1 row has" if self.hole_rows == 1 else f"{self.hole_rows} of {self.rows} rows have"
-        return f'{rows} missing values, in {shown}; leave such rows out with missing="drop", or fill the values'
-
-    def _about_few_rows(self, n: float) -> str:
-        if self.dropped:
-            return f"fewer than 2 of {self.rows} rows are complete in {listed(self.names)}; use fewer columns"
-        if self.rows >= 2:
-            return f"the weights leave {n:g} of {self.rows} rows; at least 2 are needed for a variance"
-        rows = "no rows" if self.rows == 0 else f"only {self.rows} row"
-        return f"the data have {rows}; at least 2 are needed for a variance"
-
 
 @dataclass
 class _Sums:
@@ -277,6 +263,29 @@ class _Sums:
     @staticmethod
     def empty(p: int) -> _Sums:
         return _Sums(0.0, np.zeros(p), np.zeros((p, p)))
+
+
+# -- what cannot be used ---------------------------------------------------------------------------
+
+
+def about_holes(names: Sequence[str], holes: Codes, hole_rows: int, rows: int) -> str:
+    """Where values are missing, and what to do about it; ``holes`` counts them by column."""
+    where = [f"{v} ({k})" for v, k in zip(names, holes, strict=True) if k]
+    told = "1 row has" if hole_rows == 1 else f"{hole_rows} of {rows} rows have"
+    return (
+        f"{told} missing values, in {listed(where, quote=False)}; leave such rows out with missing=\"drop\", or fill the "
+        f"values"
+    )
+
+
+def about_few_rows(names: Sequence[str], n: float, rows: int, dropped: int) -> str:
+    """Why there are too few rows for a variance."""
+    if dropped:
+        return f"fewer than 2 of {rows} rows are complete in {listed(names)}; use fewer columns"
+    if rows >= 2:
+        return f"the weights leave {n:g} of {rows} rows; at least 2 are needed for a variance"
+    told = "no rows" if rows == 0 else f"only {rows} row"
+    return f"the data have {told}; at least 2 are needed for a variance"
 
 
 # -- blocks, whatever their form -----------------------------------------------------------------

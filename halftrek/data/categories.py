@@ -16,7 +16,9 @@ import numpy as np
 from halftrek.arrays import Array, Floats
 from halftrek.data.accumulate import Block
 from halftrek.data.kinds import Coding
+from halftrek.data.sources.memory import objects
 from halftrek.data.sources.source import Source
+from halftrek.data.sums import Column, Request, Sums
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean, listed
 
@@ -111,7 +113,37 @@ def coded(source: Source, categories: Categories = (), *, way_out: str = "leave 
             yield [parts[v] for v in wanted]
         codings.update((v, reader.coding) for v, reader in truths.items())
 
-    return replace(source, columns=columns, blocks=blocks, codings=codings)
+    def sums(request: Request) -> Sums:
+        assert source.sums is not None
+        made = []
+        for column in request.columns:
+            if column.name in owner:
+                made.append(_indicator_column(column.name, owner[column.name], source))
+            elif column.name in source.texts:
+                reader = _Truths(column.name, way_out)
+                entries = objects(_distinct(source, column.name, LEVELS))
+                numbers = dict(zip(entries.tolist(), reader.numbers(entries).tolist(), strict=True))
+                made.append(Column(column.name, column.name, numbers))
+                codings[column.name] = reader.coding
+            else:
+                made.append(column)
+        return source.sums(replace(request, columns=tuple(made)))
+
+    answers = None if source.sums is None else sums
+    return replace(source, columns=columns, blocks=blocks, codings=codings, sums=answers)
+
+
+def _indicator_column(name: str, category: Category, source: Source) -> Column:
+    """An indicator as an engine can make it: a number for each entry of the column."""
+    entries = objects(_distinct(source, category.column, 2 * LEVELS))
+    column = _indicators(category, entries)[category.names.index(name)]
+    return Column(name, category.column, dict(zip(entries.tolist(), column.tolist(), strict=True)))
+
+
+def _distinct(source: Source, column: str, most: int) -> list[Any]:
+    """The entries of an engine's column, holes aside."""
+    assert source.values is not None
+    return [x for x in source.values(column, most) if x is not None]
 
 
 def _refuse_clash(category: Category, source: Source) -> None:

@@ -22,13 +22,15 @@ from halftrek.data.sources.guard import cannot_be_read, guarded, in_our_words
 from halftrek.data.sources.memory import (
     from_array,
     from_arrow,
-    from_batches,
     from_columns,
     from_frame,
     from_polars_lazy,
 )
+from halftrek.data.sources.lazy import from_engine
 from halftrek.data.sources.source import Source
 from halftrek.data.sources.streams import is_stream, kept, read_once, renamed
+from halftrek.data.summed import data_of
+from halftrek.data.sums import Column, Request, Sums
 from halftrek.data.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean
@@ -76,6 +78,10 @@ def read_moments(
     known = resolve_categories(source, names, categories)
     names = names if isinstance(names, str) else expanded_names(names, known)
     with opened_source(source, names, known) as opened:
+        if (request := request_for(opened, names, given)) is not None:
+            whole = data_of(request, answered(opened, request), missing, opened.codings)
+            assert isinstance(whole, Moments)
+            return whole
         found = _accumulated(opened, names, given, missing, progress).result(opened.codings)
     refuse_rounded(found.names, found.mean, np.diag(found.cov))
     return found
@@ -99,6 +105,8 @@ def read_patterns(
     known = resolve_categories(source, names, categories)
     names = names if isinstance(names, str) else expanded_names(names, known)
     with opened_source(source, names, known) as opened:
+        if (request := request_for(opened, names, given)) is not None:
+            return data_of(request, answered(opened, request), "fiml", opened.codings)
         state = _accumulated(opened, names, given, "fiml", progress)
     sums = state.patterns()
     if sums is None:
@@ -132,6 +140,33 @@ def _refuse_for_moments(weights: RowWeights, categories: object, what: str) -> N
         raise DataError(f"{what} have no texts any more; give categories where the rows are read")
 
 
+def request_for(
+    source: Source, names: Sequence[str] | None, weights: RowWeights, by: tuple[str, ...] = ()
+) -> Request | None:
+    """What to ask an engine for; None where it cannot make the sums: its rows are read then."""
+    if source.sums is None or (weights.given is not None and weights.column is None):
+        return None
+    wanted = source.usable(names, besides=weights.column)
+    if len(wanted) > source.widest:
+        return None
+    _refuse_double(weights.column, wanted)
+    if weights.column is not None:
+        source.usable([weights.column])
+    columns = tuple(Column(v, v) for v in wanted)
+    return Request(columns, weights.column, by, sampling=weights.sampling)
+
+
+def answered(source: Source, request: Request) -> Sums:
+    """The sums that were asked for."""
+    assert source.sums is not None
+    return source.sums(request)
+
+
+def _refuse_double(column: str | None, wanted: Sequence[str]) -> None:
+    if column is not None and column in wanted:
+        raise DataError(f"the weights {column!r} cannot be a variable at the same time; take it out of names")
+
+
 def _accumulated(
     source: Source,
     names: Sequence[str] | None,
@@ -141,8 +176,7 @@ def _accumulated(
 ) -> Accumulator:
     column, given = weights.column, weights.array()
     wanted = source.usable(names, besides=column)
-    if column is not None and column in wanted:
-        raise DataError(f"the weights {column!r} cannot be a variable at the same time; take it out of names")
+    _refuse_double(column, wanted)
     read = wanted if column is None else (*wanted, *source.usable([column]))
     if given is not None and source.rows is not None:
         refuse_other_length(len(given), source.rows)
@@ -246,9 +280,8 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
     found = from_frame(source) or from_polars_lazy(source)
     if found is not None:
         return found
-    if hasattr(source, "to_pyarrow_batches"):  # Ibis
-        schema = source.schema().to_pyarrow()
-        return from_batches(schema, source.to_pyarrow_batches())
+    if (engine := from_engine(source)) is not None:
+        return engine
     if hasattr(source, "__arrow_c_stream__"):
         return from_arrow(source)
     raise DataError(

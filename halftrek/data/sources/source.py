@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
 from halftrek.data.kinds import Coding
+from halftrek.data.sums import Request, Sums
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean, listed
 
@@ -23,6 +25,8 @@ class Source:
     one column as it is, texts included, in pieces that need not be those of the blocks; None for a table of numbers.
     Columns in ``texts`` are objects in the blocks, until ``coded`` makes numbers of them; ``codings`` say how it did.
     Columns in ``identifiers`` hold whole numbers longer than a float, which blocks round; their labels are exact.
+    An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns; ``values(name, most)`` are some of
+    a column's distinct entries.
     """
 
     columns: tuple[str, ...]
@@ -33,6 +37,9 @@ class Source:
     texts: frozenset[str] = frozenset()
     codings: Mapping[str, Coding] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
+    sums: Callable[[Request], Sums] | None = None
+    values: Callable[[str, int], list[Any]] | None = None
+    widest: int = 0
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:
         """The columns to read: the given ones, each known, unique and numeric; or all (``besides`` is not counted)."""

@@ -1,0 +1,303 @@
+"""Tables that an engine holds (Spark, Ibis and the databases behind it, Dask): it makes the sums, rows stay there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halftrek.arrays import Array, Flags, Floats
+from halftrek.data.accumulate import Block
+from halftrek.data.kinds import MOST, Kind, KindSearch, truth
+from halftrek.data.sources.files import from_relation
+from halftrek.data.sources.memory import PIECE, from_batches, objects
+from halftrek.data.sources.source import Source
+from halftrek.data.sums import Column, Request, Sums, about_means
+from halftrek.data.weights import checked_weights
+from halftrek.errors import DataError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+SAMPLE = 1_000  # rows that are looked at first, for a guess of the means and for columns of few values
+WIDEST = 40  # columns up to which sums of products are written out: 860 of them; PostgreSQL takes 1,664 at most
+BITS = 30  # holes in one number of a pattern's name
+PATTERNS = 20_000  # patterns of holes that are kept
+
+
+def from_engine(table: Any) -> Source | None:
+    """A table of an engine that narwhals knows and that computes when it is asked; None for anything else."""
+    import narwhals as nw
+
+    if nw.dependencies.is_ibis_table(table) and table.get_backend().name == "duckdb":
+        return from_relation(_relation_of(table))
+    frame = nw.from_native(table, pass_through=True)
+    return _from_lazy(frame) if isinstance(frame, nw.LazyFrame) else None
+
+
+def _relation_of(table: Any) -> Any:
+    """An Ibis table on DuckDB as a relation: its own reader asks for a method that DuckDB 2 has no more."""
+    backend = table.get_backend()
+    backend._run_pre_execute_hooks(table)  # tables in memory are registered there
+    return backend.con.sql(backend.compile(table))
+
+
+def _from_lazy(frame: nw.LazyFrame[Any]) -> Source:
+    import narwhals as nw
+
+    schema = frame.collect_schema()
+    texts = frozenset(v for v, kind in schema.items() if kind in (nw.String, nw.Categorical, nw.Enum))
+    refused = {
+        v: f"holds dates or times ({kind}), not numbers" if kind.is_temporal() else f"holds {kind} values, not numbers"
+        for v, kind in schema.items()
+        if not (kind.is_numeric() or kind == nw.Boolean) and v not in texts
+    }
+    truths = {v: truth(v) for v, kind in schema.items() if kind == nw.Boolean}
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        chosen = frame.select(*wanted)
+        schema, batches = batches_of(chosen)
+        yield from from_batches(schema, batches).blocks(wanted)
+
+    def labels(name: str) -> Iterator[Array]:
+        for batch in batches_of(frame.select(name))[1]:
+            yield objects(batch.column(0).to_pylist())
+
+    def values(name: str, most: int) -> list[Any]:
+        return list(collected(frame.select(name).unique(name).head(most)).column(0).to_pylist())
+
+    return Source(
+        tuple(schema.names()), blocks, refused, labels=labels, texts=texts, codings=truths, values=values,
+        sums=lambda request: pushed_sums(frame, request), widest=WIDEST,
+    )  # fmt: skip
+
+
+def batches_of(frame: nw.LazyFrame[Any]) -> tuple[Any, Iterable[Any]]:
+    """Schema and batches of rows, piece by piece where the engine can."""
+    native = frame.to_native()
+    if hasattr(native, "to_pyarrow_batches"):  # Ibis
+        return native.schema().to_pyarrow(), native.to_pyarrow_batches(chunk_size=PIECE)
+    table = collected(frame)
+    return table.schema, table.to_batches()
+
+
+def collected(frame: nw.LazyFrame[Any]) -> Any:
+    """The rows of a small result, as an Arrow table."""
+    return frame.collect("pyarrow").to_native()
+
+
+def pushed_sums(frame: nw.LazyFrame[Any], request: Request) -> Sums:
+    """The sums, by one query; by a second where the guess of the means proves to be far off."""
+    columns = request.columns
+    schema = frame.collect_schema()
+    sample = collected(frame.select(*request.read).head(SAMPLE))
+    entries = {v: sample.column(v).to_pylist() for v in request.read}
+    guess = np.array([_guess([_number(x, c) for x in entries[c.column]]) for c in columns])
+    found, near = _queried(frame, request, guess, schema, about_group=False)
+    if not near:
+        total = np.maximum((found.n[:, None] * found.observed).sum(axis=0), 1e-300)
+        better = guess + (found.n[:, None] * np.where(found.observed, found.mean, 0.0)).sum(axis=0) / total
+        found, _ = _queried(frame, request, better, schema, about_group=bool(request.by))
+    return replace(found, kinds=_kinds(frame, request, entries))
+
+
+def _number(entry: Any, column: Column) -> float:
+    """An entry as a number, nan for a hole."""
+    if column.numbers is not None:
+        return float(column.numbers.get(entry, np.nan))
+    return np.nan if entry is None else float(entry)
+
+
+def _guess(values: list[float]) -> float:
+    known = np.array(values)[np.isfinite(values)] if values else np.zeros(0)
+    return float(known.mean()) if len(known) else 0.0
+
+
+def _queried(
+    frame: nw.LazyFrame[Any], request: Request, shift: Floats, schema: nw.Schema, *, about_group: bool
+) -> tuple[Sums, bool]:
+    """The sums about a shift (and about the mean of each group, if need be); whether it was near enough."""
+    import narwhals as nw
+
+    p = len(request.columns)
+    nans = _knows_nan(frame, schema)
+    centred = [_expression(c, schema, nans=nans) - float(s) for c, s in zip(request.columns, shift, strict=True)]
+    weight = None if request.weights is None else nw.col(request.weights).cast(nw.Float64)
+    made = frame.select(
+        *(nw.col(v).alias(f"k{i}") for i, v in enumerate(request.by)),
+        *(x.alias(f"x{i}") for i, x in enumerate(centred)),
+        *(() if weight is None else (weight.alias("w"),)),
+    )
+    keys = [f"k{i}" for i in range(len(request.by))]
+    if about_group:
+        means = [nw.col(f"x{i}").mean().over(*keys).alias(f"m{i}") for i in range(p)]
+        made = made.with_columns(*means).with_columns(*((nw.col(f"x{i}") - nw.col(f"m{i}")).alias(f"x{i}") for i in range(p)))
+    flags = [_one_if(nw.col(f"x{i}").is_null()) for i in range(p)]
+    for start in range(0, p, BITS):
+        name = sum((flag * (1 << i) for i, flag in enumerate(flags[start : start + BITS])), start=nw.lit(0))
+        made = made.with_columns(name.alias(f"h{start // BITS}"))
+        keys.append(f"h{start // BITS}")
+    values = [nw.col(f"x{i}").fill_null(0.0) for i in range(p)]
+    scaled = values if weight is None else [nw.col("w") * x for x in values]
+    outputs = [nw.len().alias("rows")]
+    if weight is not None:
+        w = nw.col("w")
+        part = nw.when(w != w.round(0)).then(w).otherwise(nw.lit(0.0))
+        made = made.with_columns(
+            _one_if(w > 0.0).alias("used"), w.alias("n"), (w * w).alias("squared"), w.alias("least"),
+            _one_if(w.is_null()).alias("lost"), part.alias("part"),
+        )  # fmt: skip
+        outputs += [nw.col(v).sum().alias(v) for v in ("used", "n", "squared", "lost")]
+        outputs += [nw.col("least").min().alias("least"), nw.col("part").max().alias("part")]
+    if about_group:
+        outputs += [nw.col(f"m{i}").max().alias(f"m{i}") for i in range(p)]
+    pairs = [(i, j) for i in range(p) for j in range(i + 1)]
+    made = made.with_columns(
+        *(x.alias(f"s{i}") for i, x in enumerate(scaled)),
+        *((scaled[i] * values[j]).alias(f"p{i}_{j}") for i, j in pairs),
+    )
+    outputs += [nw.col(f"s{i}").sum().alias(f"s{i}") for i in range(p)]
+    outputs += [nw.col(f"p{i}_{j}").sum().alias(f"p{i}_{j}") for i, j in pairs]
+    table = collected(made.group_by(*keys).agg(*outputs))
+    return _lines(table, request, shift, pairs, about_group=about_group)
+
+
+def _lines(
+    table: Any, request: Request, shift: Floats, pairs: Sequence[tuple[int, int]], *, about_group: bool
+) -> tuple[Sums, bool]:
+    p, k = len(request.columns), table.num_rows
+
+    def numbers(name: str) -> Floats:
+        return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+
+    rows = numbers("rows")
+    if request.weights is not None and k:
+        lost = [np.nan] if numbers("lost").any() else []
+        told = np.array([*lost, numbers("least").min(), numbers("n").max(), numbers("part").max()])
+        checked_weights(told, request.weights, sampling=request.sampling)
+    used, n, squared = (rows, rows, rows) if request.weights is None else map(numbers, ("used", "n", "squared"))
+    observed = _flags([table.column(f"h{i}").to_pylist() for i in range(-(-p // BITS))], p)
+    first = np.stack([numbers(f"s{i}") for i in range(p)], axis=1) if k else np.zeros((0, p))
+    second = np.zeros((k, p, p))
+    for i, j in pairs:
+        second[:, i, j] = second[:, j, i] = numbers(f"p{i}_{j}")
+    _refuse_infinite(request.names, first, second)
+    mean, squares, near = about_means(first, second, n)
+    if about_group and k:
+        mean = mean + np.where(observed, np.stack([numbers(f"m{i}") for i in range(p)], axis=1), 0.0)
+    for i, label in enumerate(request.by):
+        if any(x is None or x != x for x in table.column(f"k{i}").to_pylist()):
+            raise DataError(f"the column {label!r} is missing in some rows; fill it, or leave such rows out")
+    labels = list(zip(*(table.column(f"k{i}").to_pylist() for i in range(len(request.by))), strict=True)) or [()] * k
+    kept = used > 0
+    return Sums(
+        tuple(label for label, keep in zip(labels, kept, strict=True) if keep),
+        observed[kept],
+        used[kept].astype(np.int64),
+        n[kept],
+        squared[kept],
+        shift,
+        mean[kept],
+        squares[kept],
+        int((rows - used).sum()),
+    ), near
+
+
+def _expression(column: Column, schema: nw.Schema, *, nans: bool) -> nw.Expr:
+    """A column as numbers; null for a hole, however it is written."""
+    import narwhals as nw
+
+    entry = nw.col(column.column)
+    if column.numbers is not None:
+        found = nw.lit(None, dtype=nw.Float64)
+        for text, number in column.numbers.items():
+            found = nw.when(entry == text).then(nw.lit(float(number))).otherwise(found)
+        return found
+    kind = schema[column.column]
+    if kind == nw.Boolean:
+        return nw.when(entry).then(nw.lit(1.0)).when(~entry).then(nw.lit(0.0)).otherwise(nw.lit(None, dtype=nw.Float64))
+    number = entry.cast(nw.Float64)
+    return nw.when(~entry.is_nan()).then(number) if kind.is_float() and nans else number
+
+
+def _knows_nan(frame: nw.LazyFrame[Any], schema: nw.Schema) -> bool:
+    """Whether the engine can tell what is not a number; where it cannot (SQLite), such entries are null anyway."""
+    import narwhals as nw
+
+    floats = [v for v, kind in schema.items() if kind.is_float()]
+    if not floats:
+        return False
+    try:
+        collected(frame.select(nw.col(floats[0]).is_nan()).head(1))
+    except Exception as error:
+        if type(error).__name__ != "OperationNotDefinedError":
+            raise
+        return False
+    return True
+
+
+def _one_if(condition: nw.Expr) -> nw.Expr:
+    """1 where it holds, 0 elsewhere; PostgreSQL does not cast truth values to long integers."""
+    import narwhals as nw
+
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
+
+
+def _flags(names: list[list[int]], p: int) -> Flags:
+    """Which columns are there, from the numbers that name a pattern."""
+    k = len(names[0])
+    observed = np.ones((k, p), dtype=bool)
+    for start, part in enumerate(names):
+        number = np.array(part, dtype=np.int64)
+        for i in range(min(BITS, p - start * BITS)):
+            observed[:, start * BITS + i] = (number >> i) & 1 == 0
+    return observed
+
+
+def _refuse_infinite(names: Sequence[str], first: Floats, second: Floats) -> None:
+    for k, name in enumerate(names):
+        if not np.isfinite(first[:, k]).all():
+            raise DataError(f"column {name!r} holds an infinite value; remove or replace it before reading")
+        if not np.isfinite(second[:, k, k]).all():
+            raise DataError(f"the values of {name!r} are too large to be squared; divide the column by its scale")
+
+
+def _kinds(frame: nw.LazyFrame[Any], request: Request, entries: dict[str, list[Any]]) -> tuple[Kind, ...]:
+    """What kind of numbers the columns hold: a column of many values in the sample has many in all."""
+    found = []
+    for column in request.columns:
+        values = [_number(x, column) for x in entries[column.column]]
+        search = KindSearch(1)
+        search.add([np.array(values, dtype=np.float64)])
+        (kind,) = search.kinds([None])
+        if column.numbers is not None:
+            known = sorted({v for v in column.numbers.values() if v == v})
+            kind = Kind(tuple(known), True, min(known, default=None))
+        elif kind.values is not None or kind.whole:
+            kind = _whole_kind(frame, column.column, kind)
+        found.append(kind)
+    return tuple(found)
+
+
+def _whole_kind(frame: nw.LazyFrame[Any], name: str, kind: Kind) -> Kind:
+    """The kind of all rows of a column, of which a sample has few values or whole numbers only."""
+    import narwhals as nw
+
+    number = nw.col(name).cast(nw.Float64)
+    if kind.values is not None:
+        distinct = collected(frame.select(number.alias("v")).unique("v").head(MOST + 3)).column(0).to_pylist()
+        values = sorted({float(x) for x in distinct if x is not None and x == x})
+        if len(values) <= MOST:
+            whole = all(v.is_integer() for v in values)
+            return Kind(tuple(values), whole, min(values) if whole and values else None)
+    if not kind.whole:
+        return Kind()
+    told = collected(
+        frame.select(_one_if(number != number.round(0)).alias("part"), number.alias("least")).select(
+            nw.col("part").sum(), nw.col("least").min()
+        )
+    )
+    whole = told.column("part")[0].as_py() == 0
+    return Kind(None, whole, float(told.column("least")[0].as_py()) if whole else None)
