@@ -4,7 +4,7 @@ from halftrek.data.check import check
 from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
 from halftrek.data.read import read_moments, read_patterns
-from halftrek.data.rows import RowBlock, RowReader, row_reader
+from halftrek.data.rows import RowBlock, RowPart, RowReader, row_reader
 from halftrek.data.shapes import Histogram, histogram_of
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Moments",
     "Patterns",
     "RowBlock",
+    "RowPart",
     "RowReader",
     "check",
     "histogram_of",

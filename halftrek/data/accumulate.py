@@ -273,7 +273,7 @@ def about_holes(names: Sequence[str], holes: Codes, hole_rows: int, rows: int) -
     where = [f"{v} ({k})" for v, k in zip(names, holes, strict=True) if k]
     told = "1 row has" if hole_rows == 1 else f"{hole_rows} of {rows} rows have"
     return (
-        f"{told} missing values, in {listed(where, quote=False)}; leave such rows out with missing=\"drop\", or fill the "
+        f'{told} missing values, in {listed(where, quote=False)}; leave such rows out with missing="drop", or fill the '
         f"values"
     )
 

@@ -19,6 +19,7 @@ from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
 from halftrek.data.sources.files import from_path, from_relation
 from halftrek.data.sources.guard import cannot_be_read, guarded, in_our_words
+from halftrek.data.sources.lazy import from_engine
 from halftrek.data.sources.memory import (
     from_array,
     from_arrow,
@@ -26,8 +27,8 @@ from halftrek.data.sources.memory import (
     from_frame,
     from_polars_lazy,
 )
-from halftrek.data.sources.lazy import from_engine
 from halftrek.data.sources.source import Source
+from halftrek.data.sources.spark import from_spark
 from halftrek.data.sources.streams import is_stream, kept, read_once, renamed
 from halftrek.data.summed import data_of
 from halftrek.data.sums import Column, Request, Sums
@@ -259,6 +260,8 @@ def _guarded(source: Any, names: Sequence[str] | None) -> Source:
 
 def _found(source: Any, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; engines are recognised by what they offer, so that none is imported for it."""
+    if isinstance(source, Source):  # a part of an engine's rows
+        return source
     if isinstance(source, np.ndarray):
         return from_array(source, names)
     if isinstance(source, Mapping):
@@ -280,6 +283,8 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
     found = from_frame(source) or from_polars_lazy(source)
     if found is not None:
         return found
+    if module == "pyspark":
+        return from_spark(source)
     if (engine := from_engine(source)) is not None:
         return engine
     if hasattr(source, "__arrow_c_stream__"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,14 @@ from numpy.typing import ArrayLike
 from halftrek.arrays import Array, Codes, Floats
 from halftrek.choices import Missing
 from halftrek.data.accumulate import as_table, rows_in
-from halftrek.data.categories import Categories
+from halftrek.data.categories import Categories, bare_names
 from halftrek.data.clusters import Clusters, Role, cluster_array, same_length
 from halftrek.data.kinds import Coding
 from halftrek.data.moments import Moments
 from halftrek.data.read import opened_source
+from halftrek.data.sources.memory import from_columns
 from halftrek.data.sources.sending import Spent, own_copy, sendable
-from halftrek.data.sources.source import Source
+from halftrek.data.sources.source import Source, State
 from halftrek.data.sources.streams import read_once
 from halftrek.data.weights import RowWeights, checked_weights, refuse_other_length
 from halftrek.errors import DataError
@@ -43,6 +45,15 @@ class RowBlock(Portable):
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class RowPart:
+    """Rows that lie together: their blocks, the number of each cluster's label (once they were read), and where."""
+
+    blocks: Iterator[RowBlock]
+    codes: Mapping[Any, int]
+    place: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +121,38 @@ class RowReader(Portable):
         if like is not None:
             seen.compare(like.select(self.names))
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the rows stay where they lie, and work goes to them."""
+        with opened_source(self.source, self.columns or self.names, self.categories) as source:
+            return source.parts is not None
+
+    def gather(
+        self,
+        over: Callable[[RowPart], State],
+        merge: Callable[[State, State], State],
+        like: Moments | None = None,
+    ) -> State:
+        """What ``over`` makes of all rows; of each part of them where an engine has workers, merged in their order.
+
+        With ``like`` it is an error if the rows have another number or other means.
+        """
+        self.refuse_spent()
+        columns = self.columns or self.names
+        with opened_source(self.source, columns, self.categories) as source:
+            spread, used = source.parts, self._used_columns(source) if source.parts is not None else ()
+        if spread is None:
+            codes: dict[Any, int] = {}
+            return over(RowPart(self.blocks(like=like, codes=codes), codes))
+        work = partial(_work, replace(self, source=None), over)
+        found = spread(used, work, partial(_merge_counted, merge))
+        if found is None:
+            found = work(from_columns({v: [] for v in used}), ())
+        seen, state = found
+        if like is not None:
+            seen.compare(like.select(self.names))
+        return state
+
     def check(self, role: Role = "cluster") -> None:
         """Raise DataError if the cluster is not in the source, before any work is done; ``role`` is what it is for."""
         if self.cluster is not None and not isinstance(self.source, Spent):
@@ -149,6 +192,18 @@ class RowReader(Portable):
             if clusters is not None:
                 clusters.end(done)
 
+    def _used_columns(self, source: Source) -> tuple[str, ...]:
+        """The source's own columns that are needed, each once."""
+        columns = self.columns or self.names
+        source.usable(columns)
+        if isinstance(self.cluster, str):
+            _refuse_unknown(self.cluster, source, self.categories)
+        for given, what in ((self.weights, "weights"), (self.cluster, "cluster")):
+            if given is not None and not isinstance(given, str):
+                raise DataError(f"rows of an engine have no order, so {what} must be the name of one of its columns")
+        extra = [v for v in (self.weights, self.cluster) if isinstance(v, str)]
+        return tuple(dict.fromkeys((*(bare_names(columns, self.categories) or ()), *extra)))
+
     def _numbered_cluster(self, source: Source) -> str | None:
         """The column of the clusters, if it is read with the others: as numbers."""
         if not isinstance(self.cluster, str):
@@ -173,6 +228,27 @@ class RowReader(Portable):
             if source.labels is None:  # a table of numbers refuses no column, but one may be of categories
                 raise DataError(f"the column {self.cluster!r} of an array is of categories; give its labels as a list")
             yield from source.labels(str(self.cluster))
+
+
+def _work(
+    reader: RowReader, over: Callable[[RowPart], State], source: Source, place: tuple[int, ...]
+) -> tuple[_Tally, State]:
+    """What is done with one part of the rows, where it lies."""
+    seen, codes = _Tally(len(reader.names)), dict[Any, int]()
+
+    def blocks() -> Iterator[RowBlock]:
+        for block in replace(reader, source=source).blocks(codes=codes):
+            seen.add(block)
+            yield block
+
+    return seen, over(RowPart(blocks(), codes, place))
+
+
+def _merge_counted(
+    merge: Callable[[State, State], State], ours: tuple[_Tally, State], theirs: tuple[_Tally, State]
+) -> tuple[_Tally, State]:
+    ours[0].merge(theirs[0])
+    return ours[0], merge(ours[1], theirs[1])
 
 
 def row_reader(
@@ -280,6 +356,10 @@ class _Tally:
         self._n += len(block) if block.weights is None else float(block.weights.sum())
         ones = np.ones(len(block)) if block.weights is None else block.weights
         self._sums += ones @ block.values
+
+    def merge(self, other: _Tally) -> None:
+        self._n += other._n
+        self._sums += other._sums
 
     def compare(self, like: Moments) -> None:
         if self._n == 0.0 and like.n:

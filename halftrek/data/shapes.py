@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.arrays import Floats
 from halftrek.data.moments import Moments
-from halftrek.data.rows import RowReader
+from halftrek.data.rows import RowPart, RowReader
 from halftrek.errors import DataError
 
 REACH, CELLS = 8.0, 4096  # standard deviations to either side that are counted, in so many cells
@@ -54,11 +55,16 @@ def histogram(rows: RowReader, like: Moments, given: Sequence[float] = ()) -> Hi
 
     ``given`` are values of its other variables: only rows that have exactly these; None where there are none.
     """
+    over = partial(_in_bars, like, np.asarray(given))
+    return rows.select(like.names).gather(over, _both, like).bars(like.names[0])
+
+
+def _in_bars(like: Moments, given: Floats, part: RowPart) -> _Sums:
     sums = _sums_for(like, 1)
-    for values, weights in _columns(rows, like):
-        keep = np.isclose(values[:, 1:], np.asarray(given), rtol=1e-9, atol=0.0).all(axis=1)
+    for values, weights in _columns(part):
+        keep = np.isclose(values[:, 1:], given, rtol=1e-9, atol=0.0).all(axis=1)
         sums.add(values[keep, 0], weights[keep][None])
-    return sums.bars(like.names[0])
+    return sums
 
 
 def histogram_of(values: ArrayLike, name: str = "") -> Histogram:
@@ -81,11 +87,7 @@ def means_along(rows: RowReader, like: Moments, groups: int = 12) -> Means:
 
     Groups have about the same number of rows; a cause of few values has a group for each of them.
     """
-    sums = _sums_for(like, 3)
-    for values, weights in _columns(rows, like):
-        x, y = values.T
-        sums.add(x, np.stack([weights, weights * x, weights * y]))
-    n, x, y = sums.filled()
+    n, x, y = rows.select(like.names).gather(partial(_in_groups, like), _both, like).filled()
     if len(n) > groups:
         group = ((np.cumsum(n) - n / 2.0) / n.sum() * groups).astype(int)
         n, x, y = (np.bincount(group, weights=part) for part in (n, x, y))
@@ -93,8 +95,21 @@ def means_along(rows: RowReader, like: Moments, groups: int = 12) -> Means:
     return Means(x[some] / n[some], y[some] / n[some], n[some])
 
 
-def _columns(rows: RowReader, like: Moments) -> Iterator[tuple[Floats, Floats]]:
-    for block in rows.select(like.names).blocks(like=like):
+def _in_groups(like: Moments, part: RowPart) -> _Sums:
+    sums = _sums_for(like, 3)
+    for values, weights in _columns(part):
+        x, y = values.T
+        sums.add(x, np.stack([weights, weights * x, weights * y]))
+    return sums
+
+
+def _both(ours: _Sums, theirs: _Sums) -> _Sums:
+    ours.merge(theirs)
+    return ours
+
+
+def _columns(part: RowPart) -> Iterator[tuple[Floats, Floats]]:
+    for block in part.blocks:
         yield block.values, np.ones(len(block)) if block.weights is None else block.weights
 
 
@@ -123,6 +138,17 @@ class _Sums:
                     self.values[value] = self.values.get(value, 0.0) + part
             if len(different) > VALUES or len(self.values) > VALUES:
                 self.values = None
+
+    def merge(self, other: _Sums) -> None:
+        """Add the sums of other rows."""
+        self.inside += other.inside
+        if self.values is None or other.values is None:
+            self.values = None
+            return
+        for value, part in other.values.items():
+            self.values[value] = self.values.get(value, 0.0) + part
+        if len(self.values) > VALUES:
+            self.values = None
 
     def filled(self) -> Floats:
         """The sums of each value, or of each cell, that has rows, in order."""

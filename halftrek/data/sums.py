@@ -86,13 +86,10 @@ def merged_sums(parts: Sequence[Sums]) -> Sums:
     if len(parts) == 1:
         return first
     place: dict[Any, int] = {}
-    where = [
-        np.array(
-            [place.setdefault((label, seen.tobytes()), len(place)) for label, seen in zip(p.labels, p.observed, strict=True)],
-            dtype=np.int64,
-        )
-        for p in parts
-    ]  # fmt: skip
+    where = []
+    for part in parts:
+        names = [(label, seen.tobytes()) for label, seen in zip(part.labels, part.observed, strict=True)]
+        where.append(np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64))
     k, p = len(place), first.observed.shape[1]
     labels: list[Any] = [()] * k
     observed = np.zeros((k, p), dtype=bool)

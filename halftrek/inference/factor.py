@@ -17,7 +17,7 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
-from halftrek.inference.information.robust import cluster_correction, contributions, rows_needed
+from halftrek.inference.information.robust import cluster_correction, over_units, rows_needed
 from halftrek.queries.counterfactual import covariance_root
 from halftrek.queries.gradients import Gradient
 
@@ -241,17 +241,26 @@ def row_factor(fit: Fitted, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats,
     rows_needed(fit, 'interval="robust"')
     forms = [kind_of_data(fit).row_scores(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
     size = sum(map(len, forms))
-    triangle = np.zeros((0, size))
-    lost = np.zeros(size, dtype=bool)
-    for values, weights in contributions(fit, forms):
-        lost |= np.isnan(values).any(axis=0)
-        weighted = np.nan_to_num(values if weights is None else values * np.sqrt(weights)[:, None])
-        if fit.rows is not None and fit.rows.cluster is not None:
-            weighted *= np.sqrt(cluster_correction(len(values)))
-        triangle = np.asarray(np.linalg.qr(np.concatenate([triangle, weighted]), mode="r"))
+    triangle, lost, units = over_units(fit, forms, _triangle, _one_triangle)
+    if fit.rows is not None and fit.rows.cluster is not None:
+        triangle = triangle * np.sqrt(cluster_correction(units))
     whole = np.eye(size)
     open_parts = ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
     return triangle.T / fit.n, open_parts
+
+
+Triangle = tuple[Floats, Flags, int]
+
+
+def _triangle(values: Floats, weights: Floats | None) -> Triangle:
+    """A triangle with the products of the forms, which of them data do not determine, and how many units it has."""
+    weighted = np.nan_to_num(values if weights is None else values * np.sqrt(weights)[:, None])
+    return np.asarray(np.linalg.qr(weighted, mode="r")), np.asarray(np.isnan(values).any(axis=0)), len(values)
+
+
+def _one_triangle(ours: Triangle, theirs: Triangle) -> Triangle:
+    both = np.concatenate([ours[0], theirs[0]])
+    return np.asarray(np.linalg.qr(both, mode="r")), ours[1] | theirs[1], ours[2] + theirs[2]
 
 
 def moment_factor(fit: Fitted, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:

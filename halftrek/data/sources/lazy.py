@@ -133,7 +133,9 @@ def _queried(
     keys = [f"k{i}" for i in range(len(request.by))]
     if about_group:
         means = [nw.col(f"x{i}").mean().over(*keys).alias(f"m{i}") for i in range(p)]
-        made = made.with_columns(*means).with_columns(*((nw.col(f"x{i}") - nw.col(f"m{i}")).alias(f"x{i}") for i in range(p)))
+        made = made.with_columns(*means).with_columns(
+            *((nw.col(f"x{i}") - nw.col(f"m{i}")).alias(f"x{i}") for i in range(p))
+        )
     flags = [_one_if(nw.col(f"x{i}").is_null()) for i in range(p)]
     for start in range(0, p, BITS):
         name = sum((flag * (1 << i) for i, flag in enumerate(flags[start : start + BITS])), start=nw.lit(0))
@@ -212,14 +214,18 @@ def _expression(column: Column, schema: nw.Schema, *, nans: bool) -> nw.Expr:
     entry = nw.col(column.column)
     if column.numbers is not None:
         found = nw.lit(None, dtype=nw.Float64)
-        for text, number in column.numbers.items():
-            found = nw.when(entry == text).then(nw.lit(float(number))).otherwise(found)
+        for text, value in column.numbers.items():
+            if value == value:
+                found = nw.when(entry == text).then(nw.lit(float(value))).otherwise(found)
         return found
     kind = schema[column.column]
     if kind == nw.Boolean:
-        return nw.when(entry).then(nw.lit(1.0)).when(~entry).then(nw.lit(0.0)).otherwise(nw.lit(None, dtype=nw.Float64))
+        known = nw.when(entry).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+        return nw.when(~entry.is_null()).then(known).otherwise(nw.lit(None, dtype=nw.Float64))
     number = entry.cast(nw.Float64)
-    return nw.when(~entry.is_nan()).then(number) if kind.is_float() and nans else number
+    if not (nans and kind.is_float()):
+        return number
+    return nw.when(~entry.is_nan()).then(number).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
 def _knows_nan(frame: nw.LazyFrame[Any], schema: nw.Schema) -> bool:

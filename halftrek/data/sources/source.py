@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
@@ -17,6 +17,22 @@ Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool")  # 
 Textual = ("string", "large_string", "string_view", "dictionary<values=string", "dictionary<values=large_string")
 
 
+State = TypeVar("State")
+
+
+class Spread(Protocol):
+    """Work done on parts of the rows where they lie, each part a source of its own; what comes of them is merged."""
+
+    def __call__(
+        self,
+        columns: tuple[str, ...],
+        work: Callable[[Source, tuple[int, ...]], State],
+        merge: Callable[[State, State], State],
+        /,
+    ) -> State | None:
+        """What came of all parts, None if there are none; ``work`` is told where its part lies, by numbers."""
+
+
 @dataclass(frozen=True)
 class Source:
     """Columns in their order, why some cannot be used, the number of rows if known, and how to read blocks.
@@ -25,8 +41,8 @@ class Source:
     one column as it is, texts included, in pieces that need not be those of the blocks; None for a table of numbers.
     Columns in ``texts`` are objects in the blocks, until ``coded`` makes numbers of them; ``codings`` say how it did.
     Columns in ``identifiers`` hold whole numbers longer than a float, which blocks round; their labels are exact.
-    An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns; ``values(name, most)`` are some of
-    a column's distinct entries.
+    An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns; ``values(name, most)`` are
+    some of a column's distinct entries. An engine whose workers run Python lets them work on ``parts`` of the rows.
     """
 
     columns: tuple[str, ...]
@@ -40,6 +56,7 @@ class Source:
     sums: Callable[[Request], Sums] | None = None
     values: Callable[[str, int], list[Any]] | None = None
     widest: int = 0
+    parts: Spread | None = None
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:
         """The columns to read: the given ones, each known, unique and numeric; or all (``besides`` is not counted)."""

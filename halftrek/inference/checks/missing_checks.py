@@ -33,7 +33,7 @@ from halftrek.inference.information.incomplete import (
     unit_scores,
 )
 from halftrek.inference.information.information import Kind
-from halftrek.inference.information.robust import contributions, mean_squares
+from halftrek.inference.information.robust import added, mean_squares, over_units, products
 from halftrek.queries.gradients import Gradient
 
 
@@ -206,9 +206,7 @@ def complete_ratio(fit: Fitted) -> tuple[float, float] | None:
     logs = np.linalg.slogdet(model.cov)[1] - np.linalg.slogdet(seen.cov)[1]
     discrepancy = float(logs + np.trace(seen.cov @ K) - len(gap) + gap @ K @ gap)
     residuals = scores_along(fit, known.space, known.theta, moved)
-    spread = np.zeros((known.space.size, known.space.size))
-    for values, weights in contributions(fit, [residuals]):
-        spread += values.T @ (values if weights is None else values * weights[:, None])
+    spread, _ = over_units(fit, [residuals], products, added)
     dmean, dcov = known.space.jacobian(known.theta)
     return fit.n * discrepancy, float((_complete_information(K, dmean, dcov) * spread).sum()) / fit.n
 

@@ -25,7 +25,7 @@ from halftrek.estimation.space import Space, make_space
 from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import moved_moments, saturated_information, scores_along
-from halftrek.inference.information.robust import cluster_correction, contributions
+from halftrek.inference.information.robust import added, cluster_correction, over_units, products
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,7 @@ def _square(weights: Floats, units: float) -> float:
 
 def _spread(fit: Fitted, rows: RowForms) -> tuple[Floats, float]:
     """Covariance, times the number of rows, of the mean of these forms over independent units."""
-    total, units = np.zeros((len(rows), len(rows))), 0.0
-    for values, weights in contributions(fit, [rows]):
-        total += values.T @ (values if weights is None else values * weights[:, None])
-        units += len(values) if weights is None else float(weights.sum())
+    total, units = over_units(fit, [rows], products, added)
     return total * cluster_correction(int(units)) / fit.n, units
 
 

@@ -8,13 +8,16 @@ the fitted model for both (Satorra-Bentler), or with the observed information of
 
 from __future__ import annotations
 
+import operator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.choices import RobustTest
+from halftrek.data import RowPart
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
@@ -216,18 +219,23 @@ def _unrestricted(fit: Fitted, cov: Floats) -> tuple[float, float]:
     if rows.cluster is not None:
         (squares,), p = mean_squares(fit, [Squares(white, np.zeros(len(white)))]), len(white)
         return float(squares[-p:].sum()), float(squares[:-p].sum())
-    means = covariances = 0.0
-    for block in rows.blocks(like=fit.moments):
-        Y = (block.values - fit.moments.mean) @ white.T
+    over = partial(_distances, fit.moments.mean, white, about, rows.sampling is not None)
+    means, covariances = rows.gather(over, operator.add, like=fit.moments)
+    return float(means) / fit.n, float(covariances) / fit.n
+
+
+def _distances(mean: Floats, white: Floats, about: Floats, sampling: bool, part: RowPart) -> Floats:
+    """Sums over rows of the squares of y, and of half the squares of y y' - S, entry by entry."""
+    total = np.zeros(2)
+    for block in part.blocks:
+        Y = (block.values - mean) @ white.T
         distance = (Y**2).sum(axis=1)
-        # the square of y y' - S, entry by entry and summed up
         square = distance**2 - 2.0 * ((Y @ about) * Y).sum(axis=1) + (about**2).sum()
         times = np.ones(len(Y)) if block.weights is None else block.weights
-        if rows.sampling is not None:
+        if sampling:
             times = times**2
-        means += float(times @ distance)
-        covariances += 0.5 * float(times @ square)
-    return means / fit.n, covariances / fit.n
+        total += times @ distance, 0.5 * (times @ square)
+    return total
 
 
 def _baseline(fit: Fitted) -> Fitted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -23,7 +24,7 @@ from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_
 from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.robust import contributions, count_clusters
+from halftrek.inference.information.robust import count_clusters, over_units
 from halftrek.notes import Note, note
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
@@ -197,11 +198,15 @@ def acceleration(fit: Fitted, query: Query, kind: Redraw) -> Floats:
             variance, skew = form.normal_moments(fit.model.cov)
             second, third = second + fit.n * share * variance, third + fit.n * share * skew
     else:
-        for values, weights in contributions(fit, [scores]):
-            times = np.ones(len(values)) if weights is None else weights
-            second, third = second + times @ values**2, third + times @ values**3
+        second, third = over_units(fit, [scores], _powers, operator.add)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
+
+
+def _powers(values: Floats, weights: Floats | None) -> Floats:
+    """Sums of squares and of cubes."""
+    times = np.ones(len(values)) if weights is None else weights
+    return np.stack([times @ values**2, times @ values**3])
 
 
 def _bca_shares(both: Floats, centre: Floats, skew: Floats, tails: Floats) -> Floats:

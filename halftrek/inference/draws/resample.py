@@ -6,18 +6,27 @@ columns. Rows pass in chunks: how many draws fall into a chunk is binomial, give
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.arrays import Codes, Floats
-from halftrek.data import RowBlock
+from halftrek.data import Moments, RowBlock, RowPart, RowReader
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.inference.information.robust import cluster_correction, rows_needed, sums_by
+from halftrek.inference.information.robust import (
+    ByLabel,
+    cluster_correction,
+    labelled,
+    merged_by_label,
+    rows_needed,
+    sums_by,
+)
 
 Progress = Callable[[int, int], None]
 
@@ -44,14 +53,16 @@ def draw_rows(fit: Fitted, replicates: int, rng: np.random.Generator, progress: 
     rows = rows_needed(fit, 'interval="bootstrap"')
     scale = np.sqrt(np.diag(fit.moments.cov))
     products = Products(fit.moments.mean, scale)
-    chunks = in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width)
+    if rows.cluster is None and rows.is_elsewhere:
+        return _drawn_there(fit, rows, products, replicates, int(rng.integers(2**63)))
     if rows.cluster is not None:
-        units = _by_cluster(chunks, products)
+        units = _units(rows, products, fit.moments)
         cluster_correction(len(units))
         left, weight = np.full(replicates, len(units)), float(len(units))
         pieces: Iterator[tuple[Floats, Floats | None]] = _slices(units, NUMBERS // products.width)
     else:
         left, weight = np.full(replicates, round(fit.n)), fit.n
+        chunks = in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width)
         sampling = rows.sampling is not None
         pieces = (_weighted(products.of(chunk), chunk.weights, sampling=sampling) for chunk in chunks)
     sums = np.zeros((replicates, products.width))
@@ -79,7 +90,7 @@ def leave_clusters_out(fit: Fitted) -> Drawn:
     if rows.cluster is None:
         raise InputError('interval="jackknife" leaves out one cluster at a time: say with cluster= which rows are one')
     products = Products(fit.moments.mean, np.sqrt(np.diag(fit.moments.cov)))
-    units = _by_cluster(in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width), products)
+    units = _units(rows, products, fit.moments)
     cluster_correction(len(units))
     return products.moments(units.sum(axis=0) - units)
 
@@ -136,14 +147,40 @@ def in_chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
             yield RowBlock(block.values[part], weights, None if block.cluster is None else block.cluster[part])
 
 
-def _by_cluster(chunks: Iterator[RowBlock], products: Products) -> Floats:
+def _units(rows: RowReader, products: Products, like: Moments) -> Floats:
     """Sums of the products over each cluster that has rows."""
+    sums = rows.gather(partial(_by_cluster, products), merged_by_label, like).values
+    return np.asarray(sums[sums[:, 0] > 0.0])
+
+
+def _by_cluster(products: Products, part: RowPart) -> ByLabel:
     sums = np.zeros((0, products.width))
-    for chunk in chunks:
+    for chunk in in_chunks(part.blocks, NUMBERS // products.width):
         assert chunk.cluster is not None
         values = products.of(chunk)
         sums = sums_by(chunk.cluster, values if chunk.weights is None else values * chunk.weights[:, None], sums)
-    return sums[sums[:, 0] > 0.0]
+    return labelled(part, sums)
+
+
+def _drawn_there(fit: Fitted, rows: RowReader, products: Products, replicates: int, seed: int) -> Drawn:
+    """Replicates where the rows lie: how often a row is drawn is Poisson, as it nearly is among very many rows."""
+    over = partial(_poisson, products, replicates, seed, rows.sampling is not None)
+    return products.moments(rows.gather(over, operator.add, fit.moments))
+
+
+def _poisson(products: Products, replicates: int, seed: int, sampling: bool, part: RowPart) -> Floats:
+    """The sums of each replicate over rows that lie together; where they lie is part of the seed."""
+    rng = np.random.default_rng([seed, *part.place])
+    sums = np.zeros((replicates, products.width))
+    for chunk in in_chunks(part.blocks, NUMBERS // products.width):
+        values, weights = _weighted(products.of(chunk), chunk.weights, sampling=sampling)
+        step = max(1, COUNTS // len(values))
+        for start in range(0, replicates, step):
+            some = slice(start, min(start + step, replicates))
+            chances = np.ones(len(values)) if weights is None else weights
+            counts = rng.poisson(chances, size=(some.stop - start, len(values))).astype(float)
+            sums[some] += product(counts, values)
+    return sums
 
 
 def _slices(units: Floats, size: int) -> Iterator[tuple[Floats, Floats | None]]:

@@ -6,12 +6,12 @@ kind of data is one more such value, and one more line in ``kind_of_data``: one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halftrek.arrays import Flags, Floats, Ints
-from halftrek.data import Moments, Patterns, RowBlock, RowReader
+from halftrek.data import Moments, Patterns
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.inference.kept import kept
@@ -46,12 +46,13 @@ class DataKind:
     assumption: str  # what has to hold of the data, for users
 
     # -- the rows: how they are used, in words for users; as many complete rows have as many values; rows having all of
-    # some variables, and their moments, into which no model has filled any value; those that the fit has used
+    # some variables, and their moments, into which no model has filled any value; moments by which rows that are read
+    # again are known to be the same, if there are such
     sentence: Callable[[Fitted], str]
     rows: Callable[[Fitted], float]
     rows_having: Callable[[Fitted, Collection[str]], float]
     seen_moments: Callable[[Fitted, Sequence[str]], Moments]
-    blocks: Callable[[Fitted, RowReader], Iterator[RowBlock]]
+    like: Callable[[Fitted], Moments | None]
 
     # -- without a model: the best mean and covariance, whether there are such, and errors of them; pairs whose
     # covariance is determined, and how many no row has both of; the standard error of a number with a symmetric

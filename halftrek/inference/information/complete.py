@@ -42,7 +42,7 @@ COMPLETE = DataKind(
     rows=lambda fit: fit.n,
     rows_having=lambda fit, _: fit.n,
     seen_moments=lambda fit, names: fit.moments.select(names),
-    blocks=lambda fit, rows: rows.blocks(like=fit.moments),
+    like=lambda fit: fit.moments,
     unrestricted=lambda fit: fit.moments,
     has_unrestricted=lambda fit: bool(well_posed(fit.moments.cov[None], fit.n)[0]),
     has_errors=lambda _: True,

@@ -6,13 +6,17 @@ over the rows. The bread is the observed information.
 
 from __future__ import annotations
 
+import operator
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from halftrek.arrays import Codes, Floats
-from halftrek.data import RowReader
+from halftrek.data import RowBlock, RowPart, RowReader
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
@@ -21,10 +25,13 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.kept import kept
 from halftrek.notes import Note
+from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 
 NUMBERS = 4_000_000  # products of columns that are held at a time
+
+State = TypeVar("State")
 
 
 def robust_errors(fit: Fitted, query: Query) -> tuple[Floats, Floats]:
@@ -54,11 +61,19 @@ def count_clusters(fit: Fitted) -> int:
 @kept
 def clusters_with_rows(fit: Fitted) -> tuple[int, ...]:
     """The numbers of the clusters that have rows with values (all values, where the fit left the others out)."""
-    clusters: set[int] = set()
-    for block in kind_of_data(fit).blocks(fit, rows_needed(fit, "errors by cluster")):
+    rows = rows_needed(fit, "errors by cluster")
+    counts = rows.gather(_counted, merged_by_label, kind_of_data(fit).like(fit)).values[:, 0]
+    return tuple(np.flatnonzero(counts).tolist())
+
+
+def _counted(part: RowPart) -> ByLabel:
+    """How many rows with values each cluster has."""
+    sums = np.zeros((0, 1))
+    for block in part.blocks:
         assert block.cluster is not None
-        clusters.update(np.unique(block.cluster[~np.isnan(block.values).all(axis=1)]).tolist())
-    return tuple(sorted(clusters))
+        some = np.any(~np.isnan(block.values), axis=1, keepdims=True)
+        sums = sums_by(block.cluster, np.asarray(some, dtype=float), sums)
+    return labelled(part, sums)
 
 
 def counts_units(fit: Fitted, robust: bool | None, what: str) -> bool:
@@ -91,32 +106,94 @@ def rows_needed(
     return fit.rows
 
 
-def contributions(fit: Fitted, forms: Sequence[RowForms]) -> Iterator[tuple[Floats, Floats | None]]:
-    """What each independent unit adds to each form (all forms side by side), block by block, with weights.
+def over_units(
+    fit: Fitted,
+    forms: Sequence[RowForms],
+    each: Callable[[Floats, Floats | None], State],
+    merge: Callable[[State, State], State],
+) -> State:
+    """What ``each`` makes of all independent units; it is called for some of them at a time, and the results merged.
 
-    A unit is a row, or a cluster if the fit has them; weights count units that are alike and are None where all are
-    one. What a row adds is multiplied by its sampling weight already: it counts by the square of that.
+    It is given what each unit adds to each form (all forms side by side), and weights. A unit is a row, or a cluster if
+    the fit has them; weights count units that are alike and are None where all are one. What a row adds is multiplied
+    by its sampling weight already: it counts by the square of that.
     """
     rows = rows_needed(fit, "this")
-    mean, cov = fit.moments.mean, fit.moments.cov
+    like, wide = kind_of_data(fit).like(fit), sum(map(len, forms))
+    added = partial(_added, tuple(forms), fit.moments.mean, fit.moments.cov, rows.sampling is not None)
+    if rows.cluster is None:
+        return rows.gather(partial(_by_row, added, each, merge, wide), merge, like)
+    sums = rows.gather(partial(_by_cluster, added, wide), merged_by_label, like)
+    return each(sums.values[sums.values[:, 0] > 0.0, 1:], None)  # without clusters whose rows were all left out
+
+
+Added = Callable[[RowBlock], Iterator[tuple[Floats, Floats | None, slice]]]
+
+
+def _added(
+    forms: tuple[RowForms, ...], mean: Floats, cov: Floats, sampling: bool, block: RowBlock
+) -> Iterator[tuple[Floats, Floats | None, slice]]:
+    """What the rows of a block add to the forms, some rows at a time, with their weights."""
     size = max(64, NUMBERS // max([1, *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
-    sums = np.zeros((0, 1 + sum(map(len, forms))))
-    for block in kind_of_data(fit).blocks(fit, rows):
-        for start in range(0, len(block), size):
-            part = slice(start, start + size)
-            centred = block.values[part] - mean
-            values = np.concatenate([f.values(centred, cov) for f in forms], axis=1)
-            weights = None if block.weights is None else block.weights[part]
-            if rows.sampling is not None and weights is not None:
-                values, weights = values * weights[:, None], None
-            if block.cluster is None:
-                yield values, weights
-            else:
-                weighted = values if weights is None else values * weights[:, None]
-                counted = np.concatenate([np.ones((len(values), 1)), weighted], axis=1)
-                sums = sums_by(block.cluster[part], counted, sums)
-    if rows.cluster is not None:
-        yield sums[sums[:, 0] > 0.0, 1:], None  # without clusters whose rows were all left out
+    for start in range(0, len(block), size):
+        part = slice(start, start + size)
+        centred = block.values[part] - mean
+        values = np.concatenate([f.values(centred, cov) for f in forms], axis=1)
+        weights = None if block.weights is None else block.weights[part]
+        if sampling and weights is not None:
+            values, weights = values * weights[:, None], None
+        yield values, weights, part
+
+
+def _by_row(
+    added: Added,
+    each: Callable[[Floats, Floats | None], State],
+    merge: Callable[[State, State], State],
+    wide: int,
+    part: RowPart,
+) -> State:
+    found: State | None = None
+    for block in part.blocks:
+        for values, weights, _ in added(block):
+            more = each(values, weights)
+            found = more if found is None else merge(found, more)
+    return each(np.zeros((0, wide)), None) if found is None else found
+
+
+@dataclass(frozen=True, eq=False)
+class ByLabel(Portable):
+    """Sums of rows for each label of a cluster."""
+
+    labels: tuple[Any, ...]
+    values: Floats
+
+
+def merged_by_label(ours: ByLabel, theirs: ByLabel) -> ByLabel:
+    """The sums of both parts of the rows together."""
+    place = {label: k for k, label in enumerate(ours.labels)}
+    at = np.array([place.setdefault(label, len(place)) for label in theirs.labels], dtype=np.int64)
+    values = np.zeros((len(place), ours.values.shape[1]))
+    values[: len(ours.values)] = ours.values
+    values[at] += theirs.values
+    return ByLabel(tuple(place), values)
+
+
+def _by_cluster(added: Added, wide: int, part: RowPart) -> ByLabel:
+    sums = np.zeros((0, 1 + wide))
+    for block in part.blocks:
+        assert block.cluster is not None
+        for values, weights, at in added(block):
+            weighted = values if weights is None else values * weights[:, None]
+            counted = np.concatenate([np.ones((len(values), 1)), weighted], axis=1)
+            sums = sums_by(block.cluster[at], counted, sums)
+    return labelled(part, sums)
+
+
+def labelled(part: RowPart, sums: Floats) -> ByLabel:
+    """Sums by the number of a cluster as sums by its label; clusters without rows that count have none."""
+    values = np.zeros((len(part.codes), sums.shape[1]))
+    values[: len(sums)] = sums
+    return ByLabel(tuple(part.codes), values)
 
 
 def sums_by(codes: Codes, values: Floats, into: Floats) -> Floats:
@@ -142,11 +219,26 @@ def mean_squares(fit: Fitted, forms: Sequence[RowForms]) -> list[Floats]:
 
 def unit_squares(fit: Fitted, forms: Sequence[RowForms]) -> tuple[list[Floats], float]:
     """For each set of forms the sum of squares over units, divided by the number of rows; and how many units."""
-    total, units = np.zeros(sum(map(len, forms))), 0.0
-    for values, weights in contributions(fit, forms):
-        total += (values**2).sum(axis=0) if weights is None else weights @ values**2
-        units += len(values) if weights is None else float(weights.sum())
-    return np.split(total / fit.n, np.cumsum([len(f) for f in forms])[:-1]), units
+    total = over_units(fit, forms, _squares, operator.add)
+    return np.split(total[1:] / fit.n, np.cumsum([len(f) for f in forms])[:-1]), float(total[0])
+
+
+def products(values: Floats, weights: Floats | None) -> tuple[Floats, float]:
+    """Sums of products of forms, and how many units."""
+    if weights is None:
+        return values.T @ values, float(len(values))
+    return values.T @ (values * weights[:, None]), float(weights.sum())
+
+
+def added(ours: tuple[Floats, float], theirs: tuple[Floats, float]) -> tuple[Floats, float]:
+    """Both sums, and both numbers of units, together."""
+    return ours[0] + theirs[0], ours[1] + theirs[1]
+
+
+def _squares(values: Floats, weights: Floats | None) -> Floats:
+    """How many units, and the sum of squares of each form."""
+    units = len(values) if weights is None else float(weights.sum())
+    return np.concatenate([[units], (values**2).sum(axis=0) if weights is None else weights @ values**2])
 
 
 def count_units(fit: Fitted) -> float:
