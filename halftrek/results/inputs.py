@@ -254,7 +254,7 @@ def _shape(data: Any) -> tuple[int, ...]:
     if type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         return ()
     shape = getattr(data, "shape", ())
-    return shape if isinstance(shape, tuple) else ()
+    return shape if isinstance(shape, tuple) and all(isinstance(k, int) for k in shape) else ()
 
 
 def _refuse_covariance(data: Any) -> None:

@@ -235,6 +235,8 @@ def _knows_nan(frame: nw.LazyFrame[Any], schema: nw.Schema) -> bool:
     floats = [v for v, kind in schema.items() if kind.is_float()]
     if not floats:
         return False
+    if not nw.dependencies.is_ibis_table(frame.to_native()):
+        return True
     try:
         collected(frame.select(nw.col(floats[0]).is_nan()).head(1))
     except Exception as error:
@@ -301,7 +303,7 @@ def _whole_kind(frame: nw.LazyFrame[Any], name: str, kind: Kind) -> Kind:
     if not kind.whole:
         return Kind()
     told = collected(
-        frame.select(_one_if(number != number.round(0)).alias("part"), number.alias("least")).select(
+        frame.select(_one_if((number != number.round(0)) & ~number.is_null()).alias("part"), number.alias("least")).select(
             nw.col("part").sum(), nw.col("least").min()
         )
     )

@@ -1,0 +1,71 @@
+"""Every engine gives the same answers from one table with missing values, weights, groups and clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+from halftrek.data import Moments, Patterns, read_moments, read_patterns
+from tests.data.engine_tables import ENGINES, table_in, the_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of engines; ours are tested elsewhere
+
+GRAPH = 'x -> y; x -> smokes; smokes -> y; y -> "z z"; smokes <-> "z z"'
+NAMES = ("x", "y", "z z", "smokes")
+WEIGHTS: list[dict[str, str]] = [{}, {"weights": "times"}, {"sampling_weights": "share"}]
+
+
+def assert_close(found: Moments, wanted: Moments) -> None:
+    assert found.n == wanted.n
+    assert found.dropped == wanted.dropped
+    assert found.kinds == wanted.kinds
+    assert type(found.weighting) is type(wanted.weighting)
+    scale = np.sqrt(np.diag(wanted.cov))
+    assert np.abs((found.mean - wanted.mean) / scale).max() < 1e-7  # a mean of 1e8 has eight digits left
+    assert np.abs((found.cov - wanted.cov) / np.outer(scale, scale)).max() < 1e-12
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=["plain", "counts", "sampling"])
+def test_moments(engine: str, weights: dict[str, Any]) -> None:
+    wanted = read_moments(the_table(), NAMES, missing="drop", **weights)
+    assert_close(read_moments(table_in(engine), NAMES, missing="drop", **weights), wanted)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=["plain", "counts", "sampling"])
+def test_patterns(engine: str, weights: dict[str, Any]) -> None:
+    found = read_patterns(table_in(engine), NAMES, **weights)
+    wanted = read_patterns(the_table(), NAMES, **weights)
+    assert isinstance(found, Patterns)
+    assert isinstance(wanted, Patterns)
+    assert (found.observed == wanted.observed).all()
+    assert (found.rows == wanted.rows).all()
+    assert np.abs(found.n / wanted.n - 1.0).max() < 1e-12
+    assert found.kinds == wanted.kinds
+    scale = np.sqrt(wanted.available[1])
+    assert np.abs((found.mean - wanted.mean) / scale).max() < 1e-7
+    assert np.abs((found.cov - wanted.cov) / np.outer(scale, scale)).max() < 1e-12
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"missing": "drop"}, {}),
+        ({"missing": "drop"}, {"interval": "robust"}),
+        ({"missing": "drop", "cluster": "clinic"}, {}),
+        ({"missing": "drop", "cluster": "clinic", "sampling_weights": "share"}, {}),
+        ({}, {}),
+    ],
+    ids=["plain", "robust", "clusters", "weighted clusters", "missing values"],
+)
+def test_answers(engine: str, given: dict[str, Any], asked: dict[str, Any]) -> None:
+    found = ht.fit(GRAPH, table_in(engine), **given).query("x ~> y", **asked)
+    wanted = ht.fit(GRAPH, the_table(), **given).query("x ~> y", **asked)
+    numbers = np.array([found.value, *found.interval])
+    assert np.abs(numbers - [wanted.value, *wanted.interval]).max() < (1e-10 if "missing" in given else 1e-8)
+    assert [note.code for note in found.notes] == [note.code for note in wanted.notes]
