@@ -18,6 +18,7 @@ from halftrek.data.check import refuse_rounded
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
 from halftrek.data.sources.files import from_path, from_relation
+from halftrek.data.sources.folders import from_folder, is_address
 from halftrek.data.sources.guard import cannot_be_read, guarded, in_our_words
 from halftrek.data.sources.lazy import from_engine
 from halftrek.data.sources.memory import (
@@ -250,7 +251,8 @@ def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
 def _guarded(source: Any, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; what its engine raises, now or later, is an error of ours."""
     if isinstance(source, str | os.PathLike):
-        return from_path(os.path.expanduser(os.fsdecode(source)))
+        path = os.path.expanduser(os.fsdecode(source))
+        return from_folder(path) if is_address(path) or os.path.isdir(path) else from_path(path)
     if isinstance(source, np.ndarray | dict):  # no engine is behind these
         return _found(source, names)
     explain = cannot_be_read(f"the {type(source).__name__}", "check it, or pass a table of plain numbers")
