@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from halftrek import upward
 from halftrek.choices import Scope
@@ -71,7 +71,7 @@ class Verdict(Portable):
             parts += ["What would help (any one of these):", *(f"  - {change}" for change in self.helps)]
         return "\n".join(in_lines(part) for part in parts)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
         return {
             "query": str(self.query),

@@ -77,7 +77,7 @@ class Note:
         return (words.short or words.text).format(**{"why": self.why, **ASKS["python"], **self._figures})
 
     @property
-    def _figures(self) -> Mapping[str, Any]:
+    def _figures(self) -> Mapping[str, object]:
         """The facts, with ``chance``, the p-value in words: digits far out in a tail say nothing."""
         if "p" not in self.facts:
             return self.facts
@@ -85,7 +85,7 @@ class Note:
         return {**self.facts, "chance": f"p = {p:.2g}" if p >= TAIL else f"p < {TAIL:g}"}
 
 
-def note(code: str, /, **facts: Any) -> Note:
+def note(code: str, /, **facts: object) -> Note:
     """A note with these facts."""
     return Note(code, facts)
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
-Record = dict[str, Any]
+Record = dict[str, object]
 
 
-def to_json(record: Mapping[str, Any]) -> str:
+def to_json(record: Mapping[str, object]) -> str:
     """The record as JSON that every reader accepts, keys in the order given."""
     return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Mappings, lists, texts, numbers and null, whatever went in."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}

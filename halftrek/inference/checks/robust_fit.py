@@ -9,7 +9,6 @@ the fitted model for both (Satorra-Bentler), or with the observed information of
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class RobustMeasures:
     pvalue_robust: float | None = None
     units: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data."""
         return asdict(self)
 
