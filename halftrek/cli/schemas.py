@@ -35,7 +35,12 @@ def _rows(texts: str, numbers: str) -> Schema:
 _TEXTS = _list(_TEXT)
 _NUMBERS: Schema = {"anyOf": [_NUMBER, _list(_NUMBER), _list(_list(_NUMBER))]}
 _GAUSSIAN = _object({"names": _TEXTS, "mean": _list(_NUMBER), "cov": _list(_list(_NUMBER))})
-_STATUS = _object({"code": _TEXT, "message": _TEXT})
+_NOTES = _list(
+    _object(
+        {"code": _TEXT, "level": {"enum": ["doubt", "warning", "note", "aside"]}, "text": _TEXT, "facts": _ANY_OBJECT}
+    )
+)
+_STATUS = _object({"code": _TEXT, "message": _TEXT, "notes": _NOTES})
 _ENDED = {"n": _NUMBER, "loglik": _NUMBER, "converged": _FLAG, "status": _STATUS}
 _GRAPH = _object(
     {
@@ -61,6 +66,7 @@ _VERDICT = _object(
         "hedge": {"anyOf": [{"type": "null"}, _list(_TEXTS)]},
         "reasons": _TEXTS,
         "helps": _TEXTS,
+        "advice": _NOTES,
         "explanation": _TEXT,
     }
 )
@@ -71,16 +77,7 @@ _ANSWER_KEYS: dict[str, Schema] = {
     "estimand": _TEXT,
     "form": {"enum": ["point"]},
     "warnings": _TEXTS,
-    "notes": _list(
-        _object(
-            {
-                "code": _TEXT,
-                "level": {"enum": ["doubt", "warning", "note", "aside"]},
-                "text": _TEXT,
-                "facts": _ANY_OBJECT,
-            }
-        )
-    ),
+    "notes": _NOTES,
     "latex": _TEXT,
     "explanation": _TEXT,
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from halftrek.notes.advice import ADVICE
 from halftrek.notes.data import DATA
 from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
@@ -24,6 +25,7 @@ _WORDS: dict[str, Words] = {
     **FITS,
     **DATA,
     **INTERVALS,
+    **ADVICE,
 }
 
 
@@ -59,6 +61,10 @@ class Note:
     def told(self, front: Front) -> Note:
         """The same in the words of a front."""
         return replace(self, front=front)
+
+    def to_dict(self) -> dict[str, object]:
+        """As plain data, for JSON."""
+        return {"code": self.code, "level": self.level, "text": str(self), "facts": dict(self.facts)}
 
     @property
     def why(self) -> str:

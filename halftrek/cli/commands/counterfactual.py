@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         _write_table(found, args)
     if not result.converged:
-        say(str(result.status))
+        say(result.status.words("command line"))
         return NOT_CONVERGED
     return DONE
 

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         for name, path in files.items():
             show(f"{name}: {path}")
     if not result.converged:
-        say(str(result.status))
+        say(result.status.words("command line"))
         return NOT_CONVERGED
     return DONE if all(r["identified"] for r in record["questions"]) else NOT_IDENTIFIED
 

@@ -108,6 +108,5 @@ def _trouble(fit: Fit) -> list[str]:
     """How the fit ended, unless all went well."""
     if fit.status.code == "converged":
         return []
-    words = str(fit.status)
-    words = words.removeprefix("converged: ") if fit.status.code == "flat" else words
+    words = fit.status.findings() if fit.status.code == "flat" else str(fit.status)
     return [words[0].upper() + words[1:]]
