@@ -351,7 +351,7 @@ def test_effects_by_a_weak_instrument_say_so() -> None:
         fit = ht.fit("z -> x -> y; x <-> y", data)
         chosen = (None, "interval by profile likelihood (F = ")
         asked: tuple[tuple[Interval | None, str], ...] = (chosen, ("delta", "weak instrument"))
-        for interval, said in asked:
+        for interval, said in some(asked):
             rows = fit.effects("direct", interval=interval)
             notes = dict(zip(rows["effect"], rows["note"], strict=True))
             assert (said in notes["y"]) is weak
