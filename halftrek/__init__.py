@@ -10,7 +10,7 @@ Can this effect be known at all, what is it, how sure are we, and if it can't be
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halftrek.comparison import Comparison, compare
@@ -126,7 +126,7 @@ _ROOMS = (
 _HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _HOME_OF:
         found = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = found

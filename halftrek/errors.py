@@ -54,7 +54,7 @@ class HalftrekError(Exception):
     def __str__(self) -> str:
         return shortened(printable(super().__str__()))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Its kind, its message and what else it holds: an error is not made anew to be copied or sent to a process."""
         return _again, (type(self), self.args, vars(self))
 
@@ -158,7 +158,7 @@ class MissingExtraError(HalftrekError, ImportError):
         HalftrekError.__init__(self, f"{what} needs an optional part: pip install 'halftrek[{extra}]'")
 
 
-def _again(kind: type[HalftrekError], args: tuple[Any, ...], held: dict[str, Any]) -> HalftrekError:
+def _again(kind: type[HalftrekError], args: tuple[object, ...], held: dict[str, object]) -> HalftrekError:
     """An error of this kind as pickle and copy find it; its ``__init__`` takes other words than those it has made."""
     error = kind.__new__(kind, *args)
     error.args = args

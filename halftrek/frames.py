@@ -6,12 +6,15 @@ import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
 
+from halftrek.arrays import Array
+
+Columns = Mapping[str, Array | Sequence[object]]  # the columns of a table, by name
+Frame = object  # a frame of the user's own library: inside the house nobody looks into it
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def library_of(*data: Any) -> str:
+def library_of(*data: object) -> str:
     """The library whose frame one of the given things is, the first that is; empty if none is."""
     for thing in data:
         root = type(thing).__module__.partition(".")[0]
@@ -20,7 +23,7 @@ def library_of(*data: Any) -> str:
     return ""
 
 
-def as_frame(columns: Mapping[str, Sequence[Any]], library: str = "") -> Any:
+def as_frame(columns: Columns, library: str = "") -> Frame:
     """A frame of that library; without a name, of the one already imported, then of one that is installed.
 
     With none of them: the columns as they are, a dict of lists.

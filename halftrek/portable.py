@@ -7,6 +7,7 @@ that cannot be changed arrive so, which pickle alone refuses.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -17,11 +18,11 @@ import numpy as np
 class Portable:
     """Base of frozen dataclasses with arrays, mappings or cached properties."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         this: Any = self  # of a dataclass
         return {f.name: packed(getattr(self, f.name)) for f in fields(this)}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         for name, part in state.items():
             object.__setattr__(self, name, unpacked(part))
 
@@ -29,11 +30,11 @@ class Portable:
 class Sealed:
     """An array or a mapping on its way, to be closed to changes when it has arrived."""
 
-    def __init__(self, content: Any) -> None:
+    def __init__(self, content: np.ndarray | dict[object, object]) -> None:
         self.content = content
 
 
-def packed(part: Any) -> Any:
+def packed(part: object) -> object:
     """The part of a value as pickle and copy can take it; the same object where nothing has to be done."""
     if isinstance(part, np.ndarray):
         return part if part.flags.writeable else Sealed(part)
@@ -42,7 +43,7 @@ def packed(part: Any) -> Any:
     return _through(part, packed)
 
 
-def unpacked(part: Any) -> Any:
+def unpacked(part: object) -> object:
     """The inverse."""
     if not isinstance(part, Sealed):
         return _through(part, unpacked)
@@ -52,13 +53,13 @@ def unpacked(part: Any) -> Any:
     return MappingProxyType({key: unpacked(value) for key, value in part.content.items()})
 
 
-def _through(part: Any, change: Any) -> Any:
+def _through(part: object, change: Callable[[object], object]) -> object:
     """Lists, tuples and dictionaries with every entry changed."""
-    if type(part) in (tuple, list):
+    if isinstance(part, tuple | list) and type(part) in (tuple, list):
         entries = [change(entry) for entry in part]
         same = all(new is old for new, old in zip(entries, part, strict=True))
         return part if same else type(part)(entries)
-    if type(part) is dict:
+    if isinstance(part, dict) and type(part) is dict:
         changed = {key: change(value) for key, value in part.items()}
         return part if all(changed[key] is value for key, value in part.items()) else changed
     return part

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
+    from halftrek.frames import Frame
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict
+    from halftrek.inference.how import Uncertainty
     from halftrek.inference.tables.decomposition import Decomposition
     from halftrek.inference.tables.mediation import Mediation
     from halftrek.models import CGLSCM
@@ -32,7 +34,9 @@ def answer(model: CGLSCM, question: str | Query) -> Answer:
     return answer_from_model(model, question)
 
 
-def counterfactual(model: CGLSCM, rows: Any, do: Mapping[str, Any], outcome: str | Sequence[str]) -> Any:
+def counterfactual(
+    model: CGLSCM, rows: object, do: Mapping[str, object], outcome: str | Sequence[str]
+) -> Answer | Frame:
     """What would have been, in a model with known parameters."""
     from halftrek.results.listings import counterfactual_of
 
@@ -81,11 +85,19 @@ def summary(fit: Fit) -> str:
     return summarize_fit(fit)
 
 
-def report(fit: Fit, path: str | os.PathLike[str], questions: Any, **options: Any) -> Path:
+def report(
+    fit: Fit,
+    path: str | os.PathLike[str],
+    questions: str | Query | Iterable[str | Query],
+    *,
+    title: str | None,
+    overwrite: bool,
+    **uncertainty: Unpack[Uncertainty],
+) -> Path:
     """A fit and its answers in one HTML file."""
     from halftrek.reporting.report import write_report
 
-    return write_report(fit, path, questions, **options)
+    return write_report(fit, path, questions, title=title, overwrite=overwrite, **uncertainty)
 
 
 def decomposition(parts: Decomposition) -> str:

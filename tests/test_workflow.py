@@ -278,7 +278,7 @@ def test_bad_covariances_are_explained(options: dict[str, Any], message: str) ->
         (12, ht.QueryError, "int"),
     ],
 )
-def test_bad_questions_are_explained(frame: pd.DataFrame, question: int | str, error: Any, message: str) -> None:
+def test_bad_questions_are_explained(frame: pd.DataFrame, question: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         ht.fit(FRONT_DOOR, frame).query(question)
 

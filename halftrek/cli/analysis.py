@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from halftrek.choices import Divisor, Ends, Interval, Method, Missing
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:
     from halftrek.data.sources.sql import Reach
+    from halftrek.inference import how
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def _means(text: str | None) -> dict[str, float] | None:
     return None if text is None else {name: float(value) for name, _, value in assignments(text, "--means")}
 
 
-def uncertainty_options(sure: Uncertainty) -> dict[str, Any]:
+def uncertainty_options(sure: Uncertainty) -> how.Uncertainty:
     """As the keywords of ``fit.query``."""
     return {
         "interval": sure.interval, "level": sure.level, "replicates": sure.replicates, "ends": sure.ends,

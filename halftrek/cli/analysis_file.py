@@ -48,7 +48,7 @@ def read_analysis(path: str, *, outside: bool = False) -> Analysis:
         raise InputError(f"{path}: {error}") from None
 
 
-def _analysis(told: Mapping[str, Any], folder: Path) -> Analysis:
+def _analysis(told: Mapping[str, object], folder: Path) -> Analysis:
     _refuse_unknown(told, ("graph", "questions", *_TABLES), "an analysis")
     for key in ("graph", "data"):
         if key not in told:
@@ -64,7 +64,7 @@ def _analysis(told: Mapping[str, Any], folder: Path) -> Analysis:
     return Analysis(told["graph"], questions=tuple(questions), folder=folder, **parts)
 
 
-def _part(kind: type, told: Any, name: str) -> Any:
+def _part(kind: type, told: object, name: str) -> Any:
     if not isinstance(told, dict):
         raise InputError(f"{name} must be a table: write [{name}] above its keys")
     hints = get_type_hints(kind)
@@ -72,7 +72,7 @@ def _part(kind: type, told: Any, name: str) -> Any:
     return kind(**{key: _checked(value, hints[key], f"[{name}] {key}") for key, value in told.items()})
 
 
-def _checked(value: Any, hint: Any, key: str) -> Any:
+def _checked(value: object, hint: object, key: str) -> object:
     """The value, if it is of the kind that the field has."""
     several = get_origin(hint) not in (None, Literal)
     kinds = [kind for kind in (get_args(hint) if several else (hint,)) if kind is not type(None)]
@@ -84,28 +84,29 @@ def _checked(value: Any, hint: Any, key: str) -> Any:
         if get_origin(kind) is Mapping:
             return _by_name(value, get_args(kind)[1], key)
         if _is(value, kind):
-            return float(value) if kind is float else value
+            return float(value) if kind is float and isinstance(value, int | float) else value
     raise InputError(f"{key} must be {_KINDS[kinds[0]]}, not {value!r}")
 
 
-def _by_name(value: Any, kind: type, key: str) -> dict[str, Any]:
+def _by_name(value: object, kind: type, key: str) -> dict[str, object]:
     """Numbers by name, or texts (a level of a category may be a number, too)."""
-    inside = value.values() if isinstance(value, dict) else (None,)
+    entries: dict[str, Any] = value if isinstance(value, dict) else {"": None}
+    inside = entries.values()
     if kind is float and all(_is(v, float) for v in inside):
-        return {name: float(v) for name, v in value.items()}
+        return {name: float(v) for name, v in entries.items()}
     if kind is str and all(_is(v, str) or _is(v, float) for v in inside):
-        return {name: v if isinstance(v, str) else f"{v:.12g}" for name, v in value.items()}
+        return {name: v if isinstance(v, str) else f"{v:.12g}" for name, v in entries.items()}
     said = "numbers by name, like { x = 1.0 }" if kind is float else 'levels by name, like { region = "north" }'
     raise InputError(f"{key} must be {said}, not {value!r}")
 
 
-def _is(value: Any, kind: type) -> bool:
+def _is(value: object, kind: type) -> bool:
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def _refuse_unknown(told: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _refuse_unknown(told: Mapping[str, object], known: tuple[str, ...], where: str) -> None:
     for key in told:
         if key not in known:
             from halftrek.graphs import did_you_mean
@@ -210,7 +211,7 @@ def analysis_text(analysis: Analysis) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_text(k)} = {_toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, bool):

@@ -6,7 +6,7 @@ import argparse
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from halftrek.cli.commands import (
     compare,
@@ -29,6 +29,9 @@ from halftrek.cli.process import exit_code, let_go_of_streams, say, say_stopped,
 from halftrek.errors import ConvergenceError, HalftrekError, NotIdentifiedError, printable
 from halftrek.reporting.tables import page
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
 _DESCRIPTION = """\
 Causal effects in linear models with hidden confounders:
 can it be known, what is it, how sure are we?
@@ -46,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
         usage = f"usage: {self.usage}\n" if self.usage else ""
         self.exit(BAD_INPUT, f"{self.prog}: error: {printable(message)}\n{usage}{self.prog} --help explains.\n")
 
-    def _print_message(self, message: str, file: Any = None) -> None:
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Without argparse's habit of not noticing that nobody can read it."""
         (sys.stderr if file is None else file).write(message)
 

@@ -13,6 +13,7 @@ from halftrek.cli.output import as_options
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.inference import Parameter
+    from halftrek.reporting.plots.columns import Entry
     from halftrek.results.fit import Fit
 
 _MOST_LISTED = 10  # of residuals and edges that could be added
@@ -52,7 +53,7 @@ def parameters_beside(fit: Fit, sure: Uncertainty) -> list[Parameter]:
     return parameters(fit, replace(known, ends="percentile"))
 
 
-def effects(fit: Fit, sure: Uncertainty) -> tuple[list[dict[str, Any]], str]:
+def effects(fit: Fit, sure: Uncertainty) -> tuple[list[dict[str, object]], str]:
     """Every effect that the graph has, with a number where it is identified: as records and as text."""
     from halftrek.errors import InputError
     from halftrek.reporting.effects import effects_document
@@ -121,7 +122,7 @@ def _measures(m: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def rows_of(frame: Any) -> list[dict[str, Any]]:
+def rows_of(frame: object) -> list[dict[str, Entry]]:
     """A tidy frame of any library as a list of records."""
     from halftrek.reporting.plots.columns import columns_in
 
@@ -129,5 +130,5 @@ def rows_of(frame: Any) -> list[dict[str, Any]]:
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     return value is None or value != value

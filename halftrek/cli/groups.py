@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from halftrek.cli.analysis import Analysis
     from halftrek.graphs import Graph
     from halftrek.queries import Query
+    from halftrek.reporting.plots.columns import Entry
 
 
 def run_groups(args: argparse.Namespace, analysis: Analysis, graph: Graph, question: str | Query) -> int:
@@ -50,7 +51,7 @@ def _refuse_other_options(args: argparse.Namespace) -> None:
             raise InputError(f"{option} cannot be used with --by; leave one of them out")
 
 
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
+def _plain(record: dict[str, Entry]) -> dict[str, Entry]:
     """Labels of groups as JSON has them: texts and numbers."""
     key = record["group"]
     return {**record, "group": key if isinstance(key, (str, int, float)) else str(key)}

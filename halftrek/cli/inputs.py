@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from halftrek.errors import DataError, GraphSyntaxError, InputError
 
 if TYPE_CHECKING:
+    import duckdb
+
     from halftrek.cli.analysis import Analysis
     from halftrek.data.sources.sql import Reach
     from halftrek.examples import DataSet, Entry
@@ -103,7 +105,7 @@ def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _opened_query(query: str, reach: Reach) -> Iterator[Any]:
+def _opened_query(query: str, reach: Reach) -> Iterator[duckdb.DuckDBPyRelation]:
     """The rows of a query; what DuckDB has to put aside meanwhile is gone when the block ends."""
     from halftrek.data.sources.guard import first_line
     from halftrek.data.sources.sql import relation_of
@@ -121,7 +123,7 @@ def _opened_query(query: str, reach: Reach) -> Iterator[Any]:
 
 
 @contextmanager
-def opened_rows(source: str, folder: Path = _HERE) -> Iterator[Any]:
+def opened_rows(source: str, folder: Path = _HERE) -> Iterator[object]:
     """A path for rows, or columns; standard input is kept in a file, so that it may be larger than memory."""
     if source != STANDARD_INPUT:
         path = str(folder / source)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halftrek.errors import UNSHOWN, OutputError, printable
 
@@ -91,7 +91,7 @@ def show_whole(text: str) -> None:
     print(printable(text) if sys.stdout.isatty() else text)
 
 
-def show_json(record: Mapping[str, Any]) -> None:
+def show_json(record: Mapping[str, object]) -> None:
     """Prints a record as JSON; in an encoding that lacks some letters they are escaped, so that none is lost."""
     from halftrek.reporting.records import to_json
 

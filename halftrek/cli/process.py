@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Any
+from typing import Literal, TextIO
 
 from halftrek.cli.exits import INTERRUPTED
 
@@ -101,7 +101,7 @@ def _importing(frame: FrameType | None) -> bool:
     return False
 
 
-def _unraisable(happened: Any) -> None:
+def _unraisable(happened: sys.UnraisableHookArgs) -> None:
     """An exception in a place that cannot raise, such as a finaliser; there a signal would be lost."""
     if _told and isinstance(happened.exc_value, KeyboardInterrupt):
         _leave_at_once()
@@ -145,11 +145,11 @@ def mend_streams() -> None:
         sys.stdout = _closed_stream()
 
 
-def _nowhere(mode: str) -> Any:
+def _nowhere(mode: Literal["r", "w"]) -> TextIO:
     return open(os.devnull, mode, encoding="utf-8")
 
 
-def _closed_stream() -> Any:
+def _closed_stream() -> TextIO:
     """A standard output that says what is wrong when something is written to it."""
     import errno
     import io
@@ -158,7 +158,7 @@ def _closed_stream() -> Any:
         def writable(self) -> bool:
             return True
 
-        def write(self, _data: Any) -> int:
+        def write(self, _data: object) -> int:
             raise OSError(errno.EBADF, "it is closed")
 
     return io.TextIOWrapper(io.BufferedWriter(Closed()), encoding="utf-8")
@@ -173,7 +173,7 @@ def let_go_of_streams() -> None:
             _to_nowhere(stream)
 
 
-def _to_nowhere(stream: Any) -> None:
+def _to_nowhere(stream: TextIO) -> None:
     """Everything that the stream still holds and gets goes nowhere."""
     try:
         number = stream.fileno()

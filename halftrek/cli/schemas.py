@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-Schema = dict[str, Any]
+Schema = Mapping[str, object]
 
 _TEXT: Schema = {"type": "string"}
 _TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
@@ -18,7 +18,7 @@ def _list(of: Schema) -> Schema:
     return {"type": "array", "items": of}
 
 
-def _object(keys: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+def _object(keys: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
     return {
         "type": "object",
         "properties": {**keys, **(optional or {})},
@@ -33,9 +33,14 @@ def _rows(texts: str, numbers: str) -> Schema:
 
 
 _TEXTS = _list(_TEXT)
-_NUMBERS = {"anyOf": [_NUMBER, _list(_NUMBER), _list(_list(_NUMBER))]}
+_NUMBERS: Schema = {"anyOf": [_NUMBER, _list(_NUMBER), _list(_list(_NUMBER))]}
 _GAUSSIAN = _object({"names": _TEXTS, "mean": _list(_NUMBER), "cov": _list(_list(_NUMBER))})
-_STATUS = _object({"code": _TEXT, "message": _TEXT})
+_NOTES = _list(
+    _object(
+        {"code": _TEXT, "level": {"enum": ["doubt", "warning", "note", "aside"]}, "text": _TEXT, "facts": _ANY_OBJECT}
+    )
+)
+_STATUS = _object({"code": _TEXT, "message": _TEXT, "notes": _NOTES})
 _ENDED = {"n": _NUMBER, "loglik": _NUMBER, "converged": _FLAG, "status": _STATUS}
 _GRAPH = _object(
     {
@@ -61,30 +66,22 @@ _VERDICT = _object(
         "hedge": {"anyOf": [{"type": "null"}, _list(_TEXTS)]},
         "reasons": _TEXTS,
         "helps": _TEXTS,
+        "advice": _NOTES,
         "explanation": _TEXT,
     }
 )
-_ANSWER_KEYS = {
+_ANSWER_KEYS: dict[str, Schema] = {
     "query": _TEXT,
     "identified": {"enum": [True]},
     "method": _TEXT,
     "estimand": _TEXT,
     "form": {"enum": ["point"]},
     "warnings": _TEXTS,
-    "notes": _list(
-        _object(
-            {
-                "code": _TEXT,
-                "level": {"enum": ["doubt", "warning", "note", "aside"]},
-                "text": _TEXT,
-                "facts": _ANY_OBJECT,
-            }
-        )
-    ),
+    "notes": _NOTES,
     "latex": _TEXT,
     "explanation": _TEXT,
 }
-_SURE = {
+_SURE: dict[str, Schema] = {
     "value": _NUMBER,
     "distribution": _GAUSSIAN,
     "level": _NUMBER,
@@ -94,7 +91,7 @@ _SURE = {
     "interval_kind": _TEXT,
 }
 _CRUDE = _object({"n": _NUMBER, "query": _TEXT, "warnings": _TEXTS}, _SURE)
-_ANSWER_MORE = {**_SURE, "outcome": _GAUSSIAN, "crude": _CRUDE}
+_ANSWER_MORE: dict[str, Schema] = {**_SURE, "outcome": _GAUSSIAN, "crude": _CRUDE}
 _ANSWER = _object(_ANSWER_KEYS, _ANSWER_MORE)
 _ANSWER_OF_FIT = _object({**_ANSWER_KEYS, "fit": _object(_ENDED)}, _ANSWER_MORE)
 _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std")
@@ -127,7 +124,7 @@ _GROUP = _object(
     {"outcome": _TEXT, "variance": _NUMBER},
 )
 _BY_GROUP = _object({"query": _TEXT, "by": _TEXT, "level": _NUMBER, "groups": _list(_GROUP)})
-_EITHER = {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP]}
+_EITHER: Schema = {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP]}
 
 SCHEMAS: dict[str, Schema] = {
     "demo": _object(

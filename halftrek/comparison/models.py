@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from halftrek.comparison.nesting import contained
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
 from halftrek.estimation.data_kind import data_of
-from halftrek.frames import as_frame
+from halftrek.frames import Frame, as_frame
 from halftrek.inference import Measures, measures
 from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture
 from halftrek.inference.information.robust import counts_units
@@ -24,7 +24,7 @@ from halftrek.reporting.tables import Cell, number, paragraph, table
 from halftrek.results.answering import answer
 from halftrek.results.fit import Fit
 from halftrek.results.inputs import read_graph, read_question
-from halftrek.results.workflow import fit
+from halftrek.results.workflow import Fitting, fit
 
 
 @dataclass(frozen=True)
@@ -129,13 +129,13 @@ class Comparison(Portable):
 
 
 def compare(
-    models: Mapping[str, Any],
-    data: Any = None,
+    models: Mapping[str, object],
+    data: object = None,
     query: str | Query | None = None,
     *,
     level: float = 0.95,
     robust: bool | None = None,
-    **fitting: Any,
+    **fitting: Unpack[Fitting],
 ) -> Comparison:
     """Compare fits, or graphs that are fitted to ``data``; all must have the same observed variables.
 
@@ -159,7 +159,7 @@ def compare(
     return Comparison(_compared(found), nested, asked, question, unrelated, warnings, library)
 
 
-def _fits(models: Mapping[str, Any], data: Any, fitting: Mapping[str, Any]) -> dict[str, Fit]:
+def _fits(models: Mapping[str, object], data: object, fitting: Fitting) -> dict[str, Fit]:
     if not isinstance(models, Mapping) or len(models) < 2:
         raise InputError('give at least two models by name, for instance ht.compare({"a": fit_a, "b": fit_b})')
     fits: dict[str, Fit] = {}
@@ -300,7 +300,7 @@ def _answers_table(asked: tuple[Asked, ...]) -> str:
     return table(("model", "estimate", "se", "low", "high", "note"), rows)
 
 
-def _frame(rows: tuple[Any, ...], kind: type, library: str) -> Any:
+def _frame(rows: tuple[object, ...], kind: type, library: str) -> Frame:
     from dataclasses import fields
 
     return as_frame({f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}, library)

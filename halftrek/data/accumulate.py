@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Array, Codes, Floats
+from halftrek.arrays import Array, Codes, Flags, Floats, Ints
 from halftrek.choices import Missing
 from halftrek.data.kinds import Coding, Kind, KindSearch
 from halftrek.data.missing.gather import PatternSums
@@ -298,7 +297,7 @@ def rows_in(block: Block) -> int:
     return len(block[0]) if len(block) else 0
 
 
-def rows_of(block: Block, which: Any) -> Block:
+def rows_of(block: Block, which: slice | Ints | Flags) -> Block:
     """Some rows of a block (a slice gives views)."""
     return block[which] if isinstance(block, np.ndarray) else [column[which] for column in block]
 

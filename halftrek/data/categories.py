@@ -45,7 +45,7 @@ class Category:
 Categories = tuple[Category, ...]
 
 
-def category_of(column: str, reference: Any, pieces: Iterator[Array]) -> Category:
+def category_of(column: str, reference: object, pieces: Iterator[Array]) -> Category:
     """The levels of a column, of which ``pieces`` are the entries."""
     found: set[str] = set()
     for piece in pieces:
@@ -157,7 +157,7 @@ def _refuse_clash(category: Category, source: Source) -> None:
         raise DataError(f"categories: the data have a column {both[0]!r} already; rename it")
 
 
-def indicators_of(category: Category, entry: Any) -> list[float]:
+def indicators_of(category: Category, entry: object) -> list[float]:
     """One entry of the column as the values of its indicators; nan for a hole."""
     column = np.empty(1, dtype=object)
     column[0] = entry
@@ -203,7 +203,7 @@ class _Truths:
             number[x] = value
         return np.array([number[x] for x in raw], dtype=np.float64)
 
-    def _number(self, x: Any) -> float | None:
+    def _number(self, x: object) -> float | None:
         """nan for a hole, None for a text that is not understood."""
         if isinstance(x, bool | np.bool_):
             return float(x)
@@ -225,7 +225,7 @@ class _Truths:
         return Coding(self._column, self._shown.get(1, one), self._shown.get(0, zero))
 
 
-def _about_texts(column: str, entries: list[Any], way_out: str) -> str:
+def _about_texts(column: str, entries: Sequence[object], way_out: str) -> str:
     """Why a column of texts is no column of numbers, and what to do."""
     labels = _ordered({label for x in entries if (label := _label(x)) is not None})
     words = [label for label in labels if not _is_number(label)]
@@ -251,7 +251,7 @@ def _about_texts(column: str, entries: list[Any], way_out: str) -> str:
 _WITH_COMMAS = re.compile(r"[-+]?\d+(?:[.,' \u00a0\u202f]\d+)+(?:[eE][-+]?\d+)?")
 
 
-def _label(x: Any) -> str | None:
+def _label(x: object) -> str | None:
     """An entry as text, the same whether it came from a file or a frame; None for a hole."""
     if isinstance(x, str):
         return x.strip() or None
@@ -277,7 +277,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def as_categories(given: Mapping[str, Any] | Categories | None) -> Mapping[str, Any]:
+def as_categories(given: Mapping[str, object] | Categories | None) -> Mapping[str, object]:
     """What a user gave: references by column."""
     if given is None:
         return {}

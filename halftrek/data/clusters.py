@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ class Clusters:
     Labels that are no column of numbers are read ahead, to four bytes for each row: an engine may have only one stream.
     """
 
-    def __init__(self, what: str, labels: Iterator[Array] | None, at: int | None, codes: dict[Any, int]) -> None:
+    def __init__(self, what: str, labels: Iterator[Array] | None, at: int | None, codes: dict[Hashable, int]) -> None:
         self._what, self._at, self._code = what, at, codes
         self._ahead: NDArray[np.int32] | None = None
         if labels is not None:
@@ -69,7 +69,7 @@ class Clusters:
                 f"them as integers or texts"
             )
 
-    def _distinct(self, labels: Array, done: int) -> tuple[list[Any], Codes]:
+    def _distinct(self, labels: Array, done: int) -> tuple[list[Hashable], Codes]:
         """Labels of mixed kinds, which cannot be sorted, each once, and where each entry is among them."""
         place: dict[Any, int] = {}
         where = np.empty(len(labels), dtype=np.int64)
@@ -88,7 +88,7 @@ class Clusters:
             raise DataError(f"{self._what} have more entries than there are rows ({rows}); give one for each row")
 
 
-def _is_hole(label: Any) -> bool:
+def _is_hole(label: object) -> bool:
     if isinstance(label, str | int):
         return False
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
@@ -109,7 +109,7 @@ def cluster_array(given: ArrayLike, role: Role = "cluster") -> Array:
     return array
 
 
-def _from_list(labels: list[Any]) -> Array:
+def _from_list(labels: Sequence[object]) -> Array:
     """Numbers as numbers, anything else as it is: numpy would make texts of a mixture."""
     short = all(isinstance(x, float) or (isinstance(x, int) and abs(x) <= EXACT) for x in labels)
     if short:

@@ -11,7 +11,7 @@ from halftrek.arrays import Floats
 from halftrek.errors import DataError
 
 
-def given_covariance(cov: Any, names: Sequence[str] | None) -> tuple[tuple[str, ...], Floats]:
+def given_covariance(cov: object, names: Sequence[str] | None) -> tuple[tuple[str, ...], Floats]:
     """Names and full symmetric matrix, from any of the forms."""
     framed = _from_frame(cov)
     if framed is not None:
@@ -33,7 +33,7 @@ def given_covariance(cov: Any, names: Sequence[str] | None) -> tuple[tuple[str, 
     return tuple(names), _filled(matrix, names)
 
 
-def _square(cov: Any) -> Floats:
+def _square(cov: object) -> Floats:
     """The square matrix behind a full matrix, nested rows of lengths 1 … p, or a flat lower triangle."""
     nested = _nested_rows(cov)
     if nested is not None:
@@ -56,7 +56,7 @@ def _square(cov: Any) -> Floats:
     return matrix
 
 
-def _nested_rows(cov: Any) -> list[list[Any]] | None:
+def _nested_rows(cov: object) -> list[list[float]] | None:
     """A list of rows, with holes for None; None for an array, a flat list, or a text."""
     if isinstance(cov, (np.ndarray, str)) or not isinstance(cov, Sequence):
         return None
@@ -104,7 +104,7 @@ def _filled(matrix: Floats, names: Sequence[str]) -> Floats:
     return np.asarray((matrix + matrix.T) / 2.0)
 
 
-def _from_frame(cov: Any) -> tuple[tuple[str, ...], Floats] | None:
+def _from_frame(cov: object) -> tuple[tuple[str, ...], Floats] | None:
     """Names and numbers of a frame; row names (an index, or a first column of text) must be the column names."""
     if isinstance(cov, (np.ndarray, Sequence)) or not hasattr(cov, "columns"):
         return None

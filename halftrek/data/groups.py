@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -71,7 +71,7 @@ class GroupMoments(Portable):
         return self.weighting is not None and any(isinstance(w, Sampled) for w in self.weighting)
 
 
-def stack_groups(groups: Mapping[Any, Moments | Patterns], names: Sequence[str]) -> GroupMoments:
+def stack_groups(groups: Mapping[object, Moments | Patterns], names: Sequence[str]) -> GroupMoments:
     """Moments (or patterns) by group that are known already."""
     if not groups:
         raise DataError("there is no group to fit")
@@ -118,7 +118,7 @@ def _without_moments(
 
 
 def group_reader(
-    source: Any,
+    source: object,
     by: str | ArrayLike,
     names: Sequence[str],
     *,
@@ -186,7 +186,7 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml") -> GroupMoments
     return _completed(found, state, holed, order, reader)
 
 
-def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReader]:
+def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader]:
     """The rows of each group on their own, by one pass that takes them into memory."""
     codes: dict[Any, int] = {}
     blocks = list(reader.blocks(codes=codes))
@@ -214,7 +214,7 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Any, RowReade
     return found
 
 
-def _keys(codes: Mapping[Any, int]) -> list[Any]:
+def _keys(codes: Mapping[object, int]) -> list[Hashable]:
     return [int(k) if isinstance(k, float) and k.is_integer() else k for k in codes]
 
 

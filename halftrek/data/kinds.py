@@ -62,7 +62,7 @@ class Kind:
         same = self.coding if self.coding == other.coding else None
         return Kind(values, self.whole and other.whole, min(lows, default=None), same)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain lists and numbers, ready for JSON."""
         coding = self.coding
         return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,7 +68,7 @@ class Moments(Portable):
     @classmethod
     def from_cov(
         cls,
-        cov: Any,
+        cov: object,
         n: float | None,
         *,
         mean: ArrayLike | Mapping[str, float] | None = None,
@@ -130,7 +130,7 @@ class Moments(Portable):
         """Number of rows, mean and variance of each column."""
         return np.full(len(self.names), self.n), self.mean, np.diag(self.cov)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain lists and numbers, ready for JSON."""
         return {
             "names": list(self.names),
@@ -183,7 +183,7 @@ def _unique_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(v) for v in given)
 
 
-def _row_number(n: Any) -> float:
+def _row_number(n: SupportsFloat | None) -> float:
     if n is None:
         raise DataError("n is missing: say how many rows the covariance was computed from")
     try:
@@ -195,7 +195,7 @@ def _row_number(n: Any) -> float:
     return count
 
 
-def _numbers(values: Any, what: str) -> Floats:
+def _numbers(values: ArrayLike, what: str) -> Floats:
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):

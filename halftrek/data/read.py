@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -41,12 +41,12 @@ Progress = Callable[[int, int | None], object]
 
 
 def read_moments(
-    source: Any,
+    source: object,
     names: Sequence[str] | None = None,
     *,
     weights: str | ArrayLike | None = None,
     sampling_weights: str | ArrayLike | None = None,
-    categories: Mapping[str, Any] | Categories | None = None,
+    categories: Mapping[str, object] | Categories | None = None,
     missing: Literal["error", "drop"] = "error",
     progress: Progress | None = None,
 ) -> Moments:
@@ -90,12 +90,12 @@ def read_moments(
 
 
 def read_patterns(
-    source: Any,
+    source: object,
     names: Sequence[str] | None = None,
     *,
     weights: str | ArrayLike | None = None,
     sampling_weights: str | ArrayLike | None = None,
-    categories: Mapping[str, Any] | Categories | None = None,
+    categories: Mapping[str, object] | Categories | None = None,
     progress: Progress | None = None,
 ) -> Moments | Patterns:
     """As :func:`read_moments`, but rows with holes are kept, by pattern of missingness; moments if there are none."""
@@ -121,7 +121,7 @@ def read_patterns(
     return holed
 
 
-def _texts(names: Any) -> Any:
+def _texts(names: Iterable[str] | str | None) -> tuple[str, ...] | str | None:
     """Names of columns as given, if they are texts."""
     if names is None or isinstance(names, str):
         return names
@@ -206,7 +206,7 @@ def _accumulated(
 
 
 @contextmanager
-def opened_source(source: Any, names: Sequence[str] | None, categories: Categories = ()) -> Iterator[Source]:
+def opened_source(source: object, names: Sequence[str] | None, categories: Categories = ()) -> Iterator[Source]:
     """The source, ready to be read once, with numbers for texts; ``names`` are those of a plain array's columns."""
     with _opened(source, names if isinstance(names, str) else bare_names(names, categories)) as opened:
         way_out = "choose columns with names=[…]" if names is None else "leave it out"
@@ -214,7 +214,7 @@ def opened_source(source: Any, names: Sequence[str] | None, categories: Categori
 
 
 def resolve_categories(
-    source: Any, names: Sequence[str] | None, given: Mapping[str, Any] | Categories | None
+    source: object, names: Sequence[str] | None, given: Mapping[str, object] | Categories | None
 ) -> Categories:
     """The levels of the columns of categories, each by a look at the whole column."""
     if isinstance(given, tuple) and all(isinstance(c, Category) for c in given):
@@ -240,7 +240,7 @@ def _entries(source: Source, column: str) -> Iterator[Array]:
 
 
 @contextmanager
-def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
+def _opened(source: object, names: Sequence[str] | None) -> Iterator[Source]:
     if not is_stream(source):
         yield _guarded(source, names)
         return
@@ -248,7 +248,7 @@ def _opened(source: Any, names: Sequence[str] | None) -> Iterator[Source]:
         yield renamed(lambda: from_path(path), path, label)
 
 
-def _guarded(source: Any, names: Sequence[str] | None) -> Source:
+def _guarded(source: object, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; what its engine raises, now or later, is an error of ours."""
     if isinstance(source, str | os.PathLike):
         path = os.path.expanduser(os.fsdecode(source))
@@ -297,7 +297,7 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
     )
 
 
-def _array_of(rows: Sequence[Any]) -> Array:
+def _array_of(rows: Sequence[object]) -> Array:
     try:
         return np.asarray(rows, dtype=float)
     except (TypeError, ValueError, OverflowError):

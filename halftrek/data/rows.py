@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -76,16 +76,17 @@ class RowReader(Portable):
     sampling: float | None = None
     categories: Categories = ()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What goes into another process: the rows too, unless they hang on something that stays, as a connection."""
         return {**super().__getstate__(), "source": packed(sendable(self.source))}
 
     def __copy__(self) -> RowReader:
         return replace(self)  # in the same process, where every source can be read
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> RowReader:
+    def __deepcopy__(self, memo: dict[int, object]) -> RowReader:
         parts = {f.name: packed(getattr(self, f.name)) for f in fields(self) if f.name != "source"}
-        return replace(self, source=own_copy(self.source, memo), **unpacked(deepcopy(parts, memo)))
+        copied: dict[str, Any] = {name: unpacked(part) for name, part in deepcopy(parts, memo).items()}
+        return replace(self, source=own_copy(self.source, memo), **copied)
 
     def select(self, names: Sequence[str]) -> RowReader:
         """The same rows with some of the columns, in this order."""
@@ -105,7 +106,7 @@ class RowReader(Portable):
     def blocks(
         self,
         like: Moments | None = None,
-        codes: dict[Any, int] | None = None,
+        codes: dict[Hashable, int] | None = None,
         codings: dict[str, Coding] | None = None,
     ) -> Iterator[RowBlock]:
         """The rows in blocks of one size; with ``like`` the end is an error if their number or means are not these.
@@ -165,7 +166,7 @@ class RowReader(Portable):
     # -- reading ---------------------------------------------------------------------------------
 
     def _read(
-        self, codes: dict[Any, int] | None = None, codings: dict[str, Coding] | None = None
+        self, codes: dict[Hashable, int] | None = None, codings: dict[str, Coding] | None = None
     ) -> Iterator[RowBlock]:
         columns = self.columns or self.names
         with opened_source(self.source, columns, self.categories) as source:
@@ -212,7 +213,7 @@ class RowReader(Portable):
         own = {c.column for c in self.categories}  # in its place there are indicators
         return None if self.cluster in {*source.refused, *source.texts, *source.identifiers, *own} else self.cluster
 
-    def _clusters(self, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Any, int]) -> Clusters | None:
+    def _clusters(self, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Hashable, int]) -> Clusters | None:
         if self.cluster is None:
             return None
         if not isinstance(self.cluster, str):
@@ -252,7 +253,7 @@ def _merge_counted(
 
 
 def row_reader(
-    source: Any,
+    source: object,
     names: Sequence[str],
     *,
     weights: str | ArrayLike | None = None,

@@ -58,7 +58,7 @@ def merged(ours: float, a: Weighting | None, theirs: float, b: Weighting | None)
     return a.merge(ours, b, theirs)
 
 
-def weighting_to_dict(weighting: Weighting | None) -> dict[str, Any] | None:
+def weighting_to_dict(weighting: Weighting | None) -> dict[str, object] | None:
     """Plain numbers, ready for JSON."""
     if weighting is None:
         return None

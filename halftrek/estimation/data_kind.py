@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from halftrek.choices import Intercepts, Noise
 from halftrek.data import Moments, Patterns
 from halftrek.estimation.fit import Fitted, fit
 from halftrek.graphs import Graph
@@ -22,6 +23,14 @@ def patterns_behind(fitted: Fitted) -> Patterns:
     return data
 
 
-def refit(fitted: Fitted, graph: Graph, **options: Any) -> Fitted:
+def refit(
+    fitted: Fitted,
+    graph: Graph,
+    *,
+    noise: Noise | None = None,
+    intercepts: Intercepts = "free",
+    start: Mapping[tuple[str, str], float] | None = None,
+) -> Fitted:
     """The same rows with another graph, or with other options."""
-    return replace(fit(graph, data_of(fitted), **options), rows=fitted.rows, frame=fitted.frame)
+    found = fit(graph, data_of(fitted), noise=noise, intercepts=intercepts, start=start)
+    return replace(found, rows=fitted.rows, frame=fitted.frame)

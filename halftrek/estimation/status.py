@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from halftrek.estimation.district.doubt import is_doubtful
 from halftrek.estimation.plan import PAD, Task
-from halftrek.notes import Note, in_words, note
+from halftrek.notes import Note, note
+from halftrek.notes.words import Front
 
 if TYPE_CHECKING:
     from halftrek.estimation.district.piece import Piece
     from halftrek.estimation.solve import Solution
+
+HEADS: dict[str, str] = {"flat": "converged", "boundary": "converged at the boundary"}  # of other codes the code itself
 
 Code = Literal["converged", "boundary", "flat", "no finite maximum", "not converged"]
 
 
 @dataclass(frozen=True)
 class Status:
-    """The outcome of a fit: a code for programs, sentences for people.
+    """The outcome of a fit: a code for programs, sentences for people, and the findings that these are made of.
 
     - ``converged``: a maximum inside the parameter space (a hidden cause of two counts as one covariance);
     - ``flat``: a maximum, but some parameters (not necessarily your question) are not determined;
@@ -31,7 +35,24 @@ class Status:
     """
 
     code: Code
-    message: str
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """How it ended, and what there is to know of it."""
+        return self.words()
+
+    def words(self, front: Front | None = None) -> str:
+        """The message, in the words of a front."""
+        return f"{HEADS.get(self.code, self.code)}: {self.findings(front)}" if self.notes else ""
+
+    def findings(self, front: Front | None = None) -> str:
+        """The same without its head: a sentence for each district that there is something to say of, and the rest."""
+        sentences: list[str] = []
+        for district, same in groupby(self.notes, lambda n: n.facts.get("who")):
+            texts = dict.fromkeys(n.words(front) for n in same)
+            sentences += texts if district is None else [_capital("; ".join(texts))]
+        return ". ".join([*sentences[:1], *map(_capital, sentences[1:])]) + "."
 
     @property
     def converged(self) -> bool:
@@ -77,15 +98,14 @@ class DistrictReport:
         return self.doubtful and self.df == 0
 
     @property
-    def sentence(self) -> str:
-        """What there is to say of this district, empty if all went well."""
+    def notes(self) -> tuple[Note, ...]:
+        """What there is to say of this district; nothing if all went well."""
         notes = list(self.warnings)
         if self.flat and self.code in ("flat", "boundary"):
-            many = "one direction" if self.flat == 1 else f"{self.flat} directions"
-            notes.append(note("not determined", who=self._who, many=many))
+            notes.append(note("not determined", who=self._who, many=_directions(self.flat)))
         if self.several:
             notes.append(note("several solutions", who=self._who))
-        return "; ".join(in_words(notes))
+        return tuple(notes)
 
     @property
     def _who(self) -> str:
@@ -158,30 +178,35 @@ WORSE: tuple[Code, ...] = ("converged", "flat", "boundary", "no finite maximum",
 
 
 def overall(reports: Sequence[DistrictReport]) -> Status:
-    """The status of a whole fit: the worst code, every sentence."""
+    """The status of a whole fit: the worst code, every finding."""
     code: Code = max((r.code for r in reports), key=WORSE.index, default="converged")
-    sentences = [r.sentence for r in reports if r.sentence]
-    if not sentences:
-        return Status(code, "converged: the likelihood is at its maximum.")
-    first = {"flat": "converged", "boundary": "converged at the boundary"}.get(code, code)
-    return Status(code, f"{first}: {'. '.join(s[0].upper() + s[1:] for s in sentences)}.")
+    return Status(code, tuple(n for r in reports for n in r.notes) or (note("at the maximum"),))
 
 
 def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequence[tuple[str, str]]) -> Status:
     """The status of a fit with missing values, from that of its last inner fit."""
-    code, message = inner.code, inner.message
+    code, notes = inner.code, inner.notes
     if not converged and inner.converged:
-        code = "not converged"
-        message = "not converged: the steps ran out before the likelihood of the observed values was at its maximum."
+        code, notes = "not converged", (note("steps ran out, observed values"),)
     if undetermined > 0 and converged:
         code = max(code, "flat", key=WORSE.index)
-        many = "One direction" if undetermined == 1 else f"{undetermined} directions"
-        message += f" {many} of the parameters cannot be determined from the values that are there."
+        notes += (note("not determined, observed values", many=_directions(undetermined)),)
     if apart:
         u, v = apart[0]
-        more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
-        message += f" No row has both {u} and {v}{more}: how they covary is known through the model alone."
-    return Status(code, message)
+        others = len(apart) - 1
+        pair = (
+            note("pairs apart", first=u, second=v, others=others) if others else note("pair apart", first=u, second=v)
+        )
+        notes += (pair,)
+    return Status(code, notes)
+
+
+def _directions(many: int) -> str:
+    return "one direction" if many == 1 else f"{many} directions"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def troubles(

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice
-from typing import Any, overload
+from typing import overload
 
 from halftrek.errors import GraphError
 from halftrek.graphs.edges import check_name
@@ -101,10 +101,10 @@ class Arcs(Sequence[Pair]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
-    def __add__(self, other: Any) -> tuple[Pair, ...]:
+    def __add__(self, other: Iterable[Pair]) -> tuple[Pair, ...]:
         return (*self, *other)
 
-    def __radd__(self, other: Any) -> tuple[Pair, ...]:
+    def __radd__(self, other: Iterable[Pair]) -> tuple[Pair, ...]:
         return (*other, *self)
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halftrek import upward
 from halftrek.errors import GraphError, shortened
@@ -317,7 +317,7 @@ class Graph:
         return to_networkx(self)
 
     @staticmethod
-    def from_networkx(graph: Any) -> Graph:
+    def from_networkx(graph: object) -> Graph:
         """From a networkx ``DiGraph`` or ``MultiDiGraph`` (see ``to_networkx`` for the attributes)."""
         from halftrek.graphs.interchange import from_networkx
 
@@ -326,7 +326,7 @@ class Graph:
     # -- being a value ---------------------------------------------------------------------------
 
     @cached_property
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         """What equal graphs share, but for which pairs are bidirected: of these only how many each variable has."""
         return (
             frozenset(self.observed),
@@ -352,7 +352,7 @@ class Graph:
     def __hash__(self) -> int:
         return hash(self._identity)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
         return (partial(Graph, notes=self.notes), state)
 

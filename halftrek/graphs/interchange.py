@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from itertools import starmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halftrek.errors import GraphError
 from halftrek.graphs.edges import Edge, written
@@ -36,7 +36,7 @@ def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
     return drawn
 
 
-def from_networkx(source: Any) -> Graph:
+def from_networkx(source: object) -> Graph:
     """From a ``DiGraph`` or ``MultiDiGraph``; an edge without ``kind`` is directed.
 
     A node is hidden if it has ``hidden=True``, ``latent=True`` or ``observed="no"`` (or False). Names that are not text
@@ -70,7 +70,7 @@ def from_networkx(source: Any) -> Graph:
     return Graph(directed, bidirected, hidden, [n for n in names.values() if n not in hidden], written(known))
 
 
-def _text_names(source: Any) -> dict[Hashable, str]:
+def _text_names(source: networkx.Graph) -> dict[Hashable, str]:
     names: dict[Hashable, str] = {}
     owners: dict[str, Hashable] = {}
     for v in source.nodes:
@@ -82,13 +82,13 @@ def _text_names(source: Any) -> dict[Hashable, str]:
     return names
 
 
-def _remember(known: dict[Edge, Coefficient], edge: Edge, value: Any) -> None:
+def _remember(known: dict[Edge, Coefficient], edge: Edge, value: Coefficient) -> None:
     key = edge.turned if edge.kind == "<->" and edge.turned in known else edge
     if known.setdefault(key, value) != value:
         raise GraphError(f"'{edge}' has two coefficients, {known[key]!r} and {value!r}; keep one")
 
 
-def _is_hidden(node: Hashable, marks: Mapping[str, Any]) -> bool:
+def _is_hidden(node: Hashable, marks: Mapping[str, object]) -> bool:
     says = [_truth(node, word, marks[word]) for word in ("hidden", "latent") if word in marks]
     says += [not _truth(node, "observed", marks["observed"])] if "observed" in marks else []
     if True in says and False in says:
@@ -96,7 +96,7 @@ def _is_hidden(node: Hashable, marks: Mapping[str, Any]) -> bool:
     return True in says
 
 
-def _truth(node: Hashable, word: str, value: Any) -> bool:
+def _truth(node: Hashable, word: str, value: object) -> bool:
     text = str(value).strip().lower()
     if text not in _YES + _NO:
         raise GraphError(f"the node {node!r} has {word}={value!r}; it must be True or False")

@@ -1,7 +1,7 @@
 """May it be known? From the graph alone, never from data."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halftrek.identification.advice import Change
@@ -52,7 +52,7 @@ _HOMES = {  # loaded when first used: most programs that import halftrek decide 
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"halftrek.identification.{home}"), name)

@@ -9,6 +9,7 @@ from time import monotonic
 
 from halftrek.graphs import Edge, Graph
 from halftrek.identification.local.jacobian import jacobian_test
+from halftrek.notes import Note, note
 from halftrek.queries.checks import all_variants, variables_of
 from halftrek.queries.kinds.terms import leaves
 from halftrek.queries.kinds.variants import variants_in
@@ -37,9 +38,14 @@ class Change:
     """A change in words, and the graph (and query) after it."""
 
     kind: str
-    text: str
+    note: Note
     graph: Graph
     query: Query
+
+    @property
+    def text(self) -> str:
+        """The change in words."""
+        return str(self.note)
 
 
 def helpful_changes(graph: Graph, query: Query, decide: Decide, *, seconds: float = 1.0, most: int = 6) -> list[Change]:
@@ -58,7 +64,8 @@ def helpful_changes(graph: Graph, query: Query, decide: Decide, *, seconds: floa
             break
         removed = set(graph.bidirected) - (set(first.graph.bidirected) & set(second.graph.bidirected))
         arcs = [e for e in graph.bidirected if e not in removed]
-        both = Change("rule out", f"{first.text} and {second.text}", graph.with_(bidirected=arcs), query)
+        facts = {**first.note.facts, **{f"other_{name}": v for name, v in second.note.facts.items()}}
+        both = Change("rule out", Note("rule out two arcs", facts), graph.with_(bidirected=arcs), query)
         if _works(both, decide):
             found.append(both)
     return found
@@ -79,7 +86,7 @@ def _single_changes(graph: Graph, query: Query) -> Iterator[Change]:
 def _ruled_out(graph: Graph, query: Query) -> Iterator[Change]:
     for u, v in graph.bidirected:
         changed = graph.with_(bidirected=[e for e in graph.bidirected if e != (u, v)])
-        yield Change("rule out", f"ruling out {u} <-> {v} (nothing hidden affects both)", changed, query)
+        yield Change("rule out", note("rule out arc", first=u, second=v), changed, query)
 
 
 def _measured_confounder(graph: Graph, query: Query) -> Iterator[Change]:
@@ -87,11 +94,11 @@ def _measured_confounder(graph: Graph, query: Query) -> Iterator[Change]:
         arcs = [e for e in graph.bidirected if e != (u, v)]
         name = _fresh(graph, "confounder")
         changed = graph.with_(directed=[*graph.directed, (name, u), (name, v)], bidirected=arcs)
-        yield Change("measure", f"measuring what {u} and {v} have in common", changed, query)
+        yield Change("measure", note("measure common cause", first=u, second=v), changed, query)
     for u, kids in graph.latents.items():
         hidden = {h: c for h, c in graph.latents.items() if h != u}
         changed = graph.with_(directed=[*graph.directed, *((u, c) for c in kids)], latents=hidden)
-        yield Change("measure", f"measuring {u}", changed, query)
+        yield Change("measure", note("measure hidden cause", variable=u), changed, query)
 
 
 def _causes(query: Query) -> tuple[str, ...]:
@@ -115,8 +122,7 @@ def _causes(query: Query) -> tuple[str, ...]:
 def _new_instrument(graph: Graph, query: Query) -> Iterator[Change]:
     for x in _causes(query):
         changed = graph.with_(directed=[(_fresh(graph, "instrument"), x), *graph.directed])
-        text = f"measuring an instrument for {x}: something that moves {x} and is otherwise unrelated to the graph"
-        yield Change("instrument", text, changed, query)
+        yield Change("instrument", note("measure instrument", cause=x), changed, query)
 
 
 def _new_mediator(graph: Graph, query: Query) -> Iterator[Change]:
@@ -125,9 +131,8 @@ def _new_mediator(graph: Graph, query: Query) -> Iterator[Change]:
         if u in _causes(query) and v in named:
             name = _fresh(graph, "mediator")
             arrows = [e for e in graph.directed if e != (u, v)] + [(u, name), (name, v)]
-            text = f"measuring a mediator that carries all of {u} -> {v} and shares no hidden cause with either"
             asked: Query = TotalEffect(u, v) if isinstance(query, DirectEffect) else query
-            yield Change("mediator", text, graph.with_(directed=arrows), asked)
+            yield Change("mediator", note("measure mediator", cause=u, effect=v), graph.with_(directed=arrows), asked)
 
 
 def _known_coefficient(graph: Graph, query: Query) -> Iterator[Change]:
@@ -137,8 +142,8 @@ def _known_coefficient(graph: Graph, query: Query) -> Iterator[Change]:
         if edge in graph.known or str(edge) in asked or edge.first in graph.latents:
             continue
         known = graph.with_(coefficients={**graph.coefficients, str(edge): _KNOWN})
-        what = "the error covariance" if edge.kind == "<->" else "the coefficient of"
-        yield Change("know", f"knowing {what} {edge} from elsewhere", known, query)
+        code = "know error covariance" if edge.kind == "<->" else "know coefficient"
+        yield Change("know", note(code, edge=str(edge)), known, query)
 
 
 def _fresh(graph: Graph, name: str) -> str:

@@ -127,7 +127,7 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
             return _found(study, query, found)
     verdict = _decide_linear(study, query, budget=budget, witness=witness)
     if advice and verdict.status in ("not identified", "finite"):
-        verdict = replace(verdict, helps=tuple(change.text for change in what_would_help(graph, query)))
+        verdict = replace(verdict, advice=tuple(change.note for change in what_would_help(graph, query)))
     return verdict
 
 
@@ -149,7 +149,7 @@ def _decide_composite(
         reason = "It is made of numbers that are not identified; whether they cancel was not found out."
         verdict = Verdict(query, study.graph, "undecided", "jacobian", "linear", reasons=(reason,))
     if advice and verdict.status in ("not identified", "finite") and scope == "linear":
-        verdict = replace(verdict, helps=tuple(change.text for change in what_would_help(study.graph, query)))
+        verdict = replace(verdict, advice=tuple(change.note for change in what_would_help(study.graph, query)))
     return verdict
 
 

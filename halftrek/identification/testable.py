@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from halftrek.graphs import Graph
 from halftrek.identification.local.jacobian import model_dimension
@@ -40,7 +39,7 @@ class Implications:
             lines.append(f"  and {rest} that {'is' if rest == 1 else 'are'} no conditional independence.")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
         listed = [{"x": x, "y": y, "given": list(given)} for x, y, given in self.independences]
         return {"independences": listed, "constraints": self.constraints, "dimension": self.dimension}

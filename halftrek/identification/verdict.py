@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from halftrek import upward
 from halftrek.choices import Scope
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halftrek.identification.arrows.nonparametric import Hedge
     from halftrek.identification.local.witness import Witness
     from halftrek.identification.recipes.recipe import Recipe
+    from halftrek.notes import Note
     from halftrek.queries.types import Query
 
 Status = Literal["identified", "finite", "not identified", "undecided"]
@@ -27,7 +28,7 @@ class Verdict(Portable):
 
     ``scope`` says what the verdict rests on: "nonparametric" on the arrows alone, "linear" on linear equations as well.
     ``degree`` counts the values that the answer takes at a generic covariance (1, k, or None: not finite, not known).
-    ``reasons`` are sentences; ``helps`` says what would make an unidentified query identified.
+    ``reasons`` are sentences; ``advice`` says what would make an unidentified query identified, ``helps`` in words.
     """
 
     query: Query
@@ -41,8 +42,13 @@ class Verdict(Portable):
     recipe: Recipe | None = None
     witness: Witness | None = None
     reasons: tuple[str, ...] = ()
-    helps: tuple[str, ...] = ()
+    advice: tuple[Note, ...] = ()
     hedge: Hedge | None = None
+
+    @property
+    def helps(self) -> tuple[str, ...]:
+        """The advice in words, a change each: any one of them would do."""
+        return tuple(map(str, self.advice))
 
     @property
     def identified(self) -> bool:
@@ -71,7 +77,7 @@ class Verdict(Portable):
             parts += ["What would help (any one of these):", *(f"  - {change}" for change in self.helps)]
         return "\n".join(in_lines(part) for part in parts)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
         return {
             "query": str(self.query),
@@ -87,6 +93,7 @@ class Verdict(Portable):
             "hedge": None if self.hedge is None else [list(self.hedge.district), list(self.hedge.inner)],
             "reasons": list(self.reasons),
             "helps": list(self.helps),
+            "advice": [change.to_dict() for change in self.advice],
             "explanation": self.explain(),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, get_args
+from typing import TypedDict, Unpack, get_args
 
 from halftrek.choices import Ends, Interval
 from halftrek.errors import InputError
@@ -49,9 +49,27 @@ class How:
         return NormalDist().inv_cdf(0.5 + self.level / 2.0)
 
 
-def asked(**options: Any) -> How:
+class Uncertainty(TypedDict, total=False):
+    """What a user may say of uncertainty: fields of ``How``, each by its name."""
+
+    interval: Interval | None
+    level: float
+    information: Kind | None
+    replicates: int
+    ends: Ends
+    random_state: int
+
+
+class Watched(Uncertainty, total=False):
+    """The same, and who watches the replicates being made."""
+
+    progress: Callable[[int, int], None] | None
+
+
+def asked(**options: Unpack[Watched]) -> How:
     """How, as a user asks for it: without an interval one is chosen, and an option of other intervals is refused."""
-    how = How(**{"interval": None, **options})
+    told: Watched = {"interval": None, **options}
+    how = How(**told)
     if how.information is not None and how.interval not in (None, "delta", "profile"):
         raise InputError(
             f'information has no meaning for the interval "{how.interval}": leave it out, or ask for interval="delta"'

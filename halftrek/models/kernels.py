@@ -68,7 +68,7 @@ def _each(matrices: Floats, name: str, wrapper: Callable[[Floats], Floats]) -> F
     return found
 
 
-def quiet() -> Any:
+def quiet() -> np.errstate:
     """The context to call these in: what fails is nan, raises here, and needs no warning."""
     return np.errstate(invalid="ignore", over="ignore", divide="ignore", under="ignore")
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halftrek.arrays import Array
+
 
 class Rows(np.ndarray):
     """A plain array of rows with ``names`` for its columns, so that a fit never has to guess their order.
@@ -21,12 +23,12 @@ class Rows(np.ndarray):
         rows.names = tuple(names)
         return rows
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source: object) -> None:
         names = getattr(source, "names", None)
         same = names is not None and self.ndim == 2 and getattr(source, "ndim", 0) == 2 and self.shape[1] == len(names)
         self.names = names if same else None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """An array's own way of being pickled and copied, with the names: numpy leaves them behind."""
         parts: Any = super().__reduce__()
         return parts[0], parts[1], (parts[2], self.names, self.flags.writeable)
@@ -38,7 +40,7 @@ class Rows(np.ndarray):
         if not writeable:
             self.flags.writeable = False
 
-    def __deepcopy__(self, memo: dict[int, Any] | None, /) -> Rows:
+    def __deepcopy__(self, memo: dict[int, object] | None, /) -> Rows:
         copied = np.array(self, copy=True, order="K", subok=True)
         copied.flags.writeable = self.flags.writeable
         return copied
@@ -49,5 +51,5 @@ class Rows(np.ndarray):
             return np.asarray(picked)
         return picked
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(self, array: Array, context: object = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else np.asarray(array)

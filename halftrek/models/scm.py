@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from halftrek.models.rows import Rows
 from halftrek.portable import Portable
 
 if TYPE_CHECKING:
+    from halftrek.queries import Query
     from halftrek.results.answers import Answer
 
 
@@ -193,7 +194,7 @@ class CGLSCM(Portable):
         errors = draws[:, :q] @ self.C + draws[:, q:] @ _root(self.W).T
         return Rows((self.mu + errors) @ self.B, self.names)
 
-    def query(self, question: Any) -> Answer:
+    def query(self, question: str | Query) -> Answer:
         """The exact answer of this model to a question in text, for instance ``"P(y | do(x=1))"``."""
         return upward.answer(self, question)
 
@@ -201,7 +202,7 @@ class CGLSCM(Portable):
         """Write the model as JSON; ``ht.load`` gives it back to the last bit."""
         return upward.save(self, path, overwrite=overwrite)
 
-    def counterfactual(self, rows: Any, do: Mapping[str, Any], outcome: str | Sequence[str]) -> Any:
+    def counterfactual(self, rows: object, do: Mapping[str, object], outcome: str | Sequence[str]) -> Any:
         """What the outcome would have been for each unit: mean and ``noise_sd``, exact; see ``Fit.counterfactual``."""
         return upward.counterfactual(self, rows, do, outcome)
 
@@ -319,7 +320,7 @@ def _root(W: Floats) -> Floats:
     return np.asarray(units[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
+def _places_of(pair: object, names: list[str]) -> tuple[int, int]:
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise ModelError(f"omega has {pair!r} where a pair of variables belongs, such as ({names[0]!r}, {names[-1]!r})")
     for v in pair:
@@ -328,14 +329,14 @@ def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
     return names.index(pair[0]), names.index(pair[1])
 
 
-def _covariance_of(pair: tuple[str, str], value: Any) -> float:
+def _covariance_of(pair: tuple[str, str], value: SupportsFloat) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
         raise ModelError(f"omega has {value!r} for the pair {pair!r}; give a number") from None
 
 
-def _pairs_of(omega: Any, names: list[str]) -> dict[tuple[int, int], float]:
+def _pairs_of(omega: object, names: list[str]) -> dict[tuple[int, int], float]:
     if omega is None:
         return {}
     if isinstance(omega, Mapping):

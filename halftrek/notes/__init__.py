@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from halftrek.notes.advice import ADVICE
 from halftrek.notes.data import DATA
 from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
@@ -24,6 +25,7 @@ _WORDS: dict[str, Words] = {
     **FITS,
     **DATA,
     **INTERVALS,
+    **ADVICE,
 }
 
 
@@ -60,6 +62,10 @@ class Note:
         """The same in the words of a front."""
         return replace(self, front=front)
 
+    def to_dict(self) -> dict[str, object]:
+        """As plain data, for JSON."""
+        return {"code": self.code, "level": self.level, "text": str(self), "facts": dict(self.facts)}
+
     @property
     def why(self) -> str:
         """The finding alone, without advice."""
@@ -77,7 +83,7 @@ class Note:
         return (words.short or words.text).format(**{"why": self.why, **ASKS["python"], **self._figures})
 
     @property
-    def _figures(self) -> Mapping[str, Any]:
+    def _figures(self) -> Mapping[str, object]:
         """The facts, with ``chance``, the p-value in words: digits far out in a tail say nothing."""
         if "p" not in self.facts:
             return self.facts
@@ -85,7 +91,7 @@ class Note:
         return {**self.facts, "chance": f"p = {p:.2g}" if p >= TAIL else f"p < {TAIL:g}"}
 
 
-def note(code: str, /, **facts: Any) -> Note:
+def note(code: str, /, **facts: object) -> Note:
     """A note with these facts."""
     return Note(code, facts)
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from halftrek.notes.words import Words
 
+_PAIR_APART = Words(
+    "no row has both {first} and {second}: how they covary is known through the model alone",
+    "no row has both {first} and {second}",
+)
+
 FITS: dict[str, Words] = {
     # how the fit went
     "steps ran out": Words(
@@ -53,6 +58,23 @@ FITS: dict[str, Words] = {
         level="note",
     ),
     "no maximum": Words("the fit did not reach a maximum: {status}", "{code}, see fit.status"),
+    "at the maximum": Words("the likelihood is at its maximum", level="note"),
+    "steps ran out, observed values": Words(
+        "the steps ran out before the likelihood of the observed values was at its maximum", level="doubt"
+    ),
+    "not determined, observed values": Words(
+        "{many} of the parameters cannot be determined from the values that are there", level="note"
+    ),
+    "pair apart": _PAIR_APART,
+    "pairs apart": Words(
+        "no row has both {first} and {second} (and {others} more pairs): how they covary is known through the model "
+        "alone",
+        "no row has both {first} and {second}",
+    ),
+    "literal at rest": Words("the literal algorithm no longer raises the likelihood", level="note"),
+    "literal rounds ran out": Words(
+        "the literal algorithm stopped after {rounds} rounds; {ask_steps}", "not converged, see fit.status", "doubt"
+    ),
     # the formula that identifies an effect, and the estimate of the whole model
     "formula differs": Words(
         "the formula alone gives {formula:.4g} for {what}, the whole model {model:.4g}, further apart than chance "
@@ -173,10 +195,7 @@ FITS: dict[str, Words] = {
         "{incomplete:,} of {rows:,} rows incomplete",
         "note",
     ),
-    "group pair apart": Words(
-        "no row has both {first} and {second}: how they covary is known through the model alone",
-        "no row has both {first} and {second}",
-    ),
+    "group pair apart": _PAIR_APART,
     "group without maximum": Words(
         "the likelihood of this group reached no maximum ({code}): do not trust its row", "no maximum reached", "doubt"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class Sensitivity(Portable):
 
 
 def sensitivity(
-    graph: Any,
-    data: Any,
-    question: Any,
+    graph: object,
+    data: object,
+    question: str | Query,
     *,
     arc: tuple[str, str],
     values: Sequence[float] | None = None,
@@ -94,7 +94,7 @@ def sensitivity(
     )
 
 
-def _pair(graph: Graph, arc: Any) -> tuple[str, str]:
+def _pair(graph: Graph, arc: Sequence[str]) -> tuple[str, str]:
     if isinstance(arc, str) or len(tuple(arc)) != 2:
         raise InputError(f'arc is a pair of variables, like arc=("x", "y"), not {arc!r}')
     first, second = arc
@@ -148,7 +148,7 @@ def _value(fitted: Fit | None, query: Query) -> float:
     return float(result.mean[0]) if isinstance(result, Gaussian) else float(result)
 
 
-def _zero(covariances: Floats, estimates: Floats, value: Any) -> float | None:
+def _zero(covariances: Floats, estimates: Floats, value: object) -> float | None:
     """The first covariance at which the answer is zero, by refits between the two that enclose it."""
     signs = np.sign(estimates)
     exact = np.flatnonzero(signs == 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halftrek.errors import InputError
 from halftrek.partial.correlated_errors import Sensitivity, sensitivity
@@ -12,11 +12,13 @@ from halftrek.reporting.plots.figures import BLUE, GREY, VERMILION, axes_or_new,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from halftrek.queries import Query
+
 
 def plot_sensitivity(
-    graph: Any,
-    data: Any = None,
-    question: Any = None,
+    graph: object,
+    data: object = None,
+    question: str | Query | None = None,
     *,
     arc: tuple[str, str] | None = None,
     values: Sequence[float] | None = None,

@@ -22,7 +22,7 @@ from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, total_effects
 from halftrek.queries.counterfactual import covariance_root
 from halftrek.queries.derivatives import Gradient, added, mapped
-from halftrek.queries.kinds.variants import Changes, Draw, Scale, Shift, Sum, Variant
+from halftrek.queries.kinds.variants import Change, Changes, Draw, Scale, Shift, Sum, Variant
 
 Fresh = dict[tuple[int, int], float]
 
@@ -135,10 +135,11 @@ class WorldMaker:
                 constants[j] = self._value(change, target)
         return ChangedWorld(self.model, number, kept, gain, constants, tuple(inputs), draws, tuple(others))
 
-    def _value(self, change: Any, target: object) -> float:
+    def _value(self, change: Change, target: object) -> float:
         if change is None:
             name = target if isinstance(target, str) else "this edge"
             raise QueryError(f"{self.question}: {name!r} has no value; write for instance {target}=1 to get a number")
+        assert not isinstance(change, Shift | Scale | Draw | Variant)  # these were dealt with before
         return float(change)
 
 

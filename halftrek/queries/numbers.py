@@ -7,16 +7,16 @@ out. Bounds of events are free: what lies beyond every value has the probability
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import isfinite, isnan
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 
 from halftrek.errors import QueryError
 from halftrek.models import Gaussian
 from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
-from halftrek.queries.kinds.variants import Case, Draw, Scale, Shift, Sum, Variant
+from halftrek.queries.kinds.variants import Case, Changes, Draw, Scale, Shift, Sum, Variant
 from halftrek.queries.types import Counterfactual, Interventional, Query
 from halftrek.queries.written.writing import number
 
@@ -80,7 +80,7 @@ def combined(operation: str, a: float, b: float, question: object) -> float:
     return checked_number(found, question)
 
 
-def _as_float(value: Any) -> float | None:
+def _as_float(value: SupportsFloat) -> float | None:
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -93,7 +93,7 @@ def _shown(value: object) -> str:
     return text if isinstance(value, float) else f"a number of type {text}"
 
 
-def _numbers(query: Any) -> Iterator[Any]:
+def _numbers(query: object) -> Iterator[float | None]:
     """Every number but bounds of events, also None for values that were left out."""
     waiting = [query]
     while waiting:
@@ -116,7 +116,7 @@ def _numbers(query: Any) -> Iterator[Any]:
                 yield value
 
 
-def _in_case(case: Case) -> Iterator[Any]:
+def _in_case(case: Case) -> Iterator[float | None]:
     yield from _in_changes(case.do)
     yield from case.given.values()
     for v in case.given:
@@ -125,13 +125,13 @@ def _in_case(case: Case) -> Iterator[Any]:
         yield from _in_sum(event.of)
 
 
-def _in_sum(of: Sum) -> Iterator[Any]:
+def _in_sum(of: Sum) -> Iterator[float | None]:
     for weight, v in of.parts:
         yield weight
         yield from _in_changes(v.changes)
 
 
-def _in_changes(changes: Mapping[Any, Any]) -> Iterator[Any]:
+def _in_changes(changes: Changes) -> Iterator[float | None]:
     for change in changes.values():
         match change:
             case Shift(x) | Scale(x):
@@ -144,7 +144,7 @@ def _in_changes(changes: Mapping[Any, Any]) -> Iterator[Any]:
                 yield change
 
 
-def _bounds(query: Any) -> Iterator[Any]:
+def _bounds(query: object) -> Iterator[float]:
     waiting = [query]
     while waiting:
         match waiting.pop():

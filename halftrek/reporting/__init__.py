@@ -1,7 +1,7 @@
 """What people see: text, tables, pictures, records for JSON, progress."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halftrek.partial import Sensitivity, plot_sensitivity, sensitivity
@@ -59,7 +59,7 @@ _HOMES = {  # loaded when first used: a table needs no pictures
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"halftrek.{home}"), name)

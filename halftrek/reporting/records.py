@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
-Record = dict[str, Any]
+Record = dict[str, object]
 
 
-def to_json(record: Mapping[str, Any]) -> str:
+def to_json(record: Mapping[str, object]) -> str:
     """The record as JSON that every reader accepts, keys in the order given."""
     return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Mappings, lists, texts, numbers and null, whatever went in."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
@@ -65,7 +65,11 @@ def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
         "n": fit.n,
         "loglik": fit.loglik,
         "converged": bool(fit.converged),
-        "status": {"code": str(fit.status.code), "message": str(fit.status)},
+        "status": {
+            "code": str(fit.status.code),
+            "message": str(fit.status),
+            "notes": [n.to_dict() for n in fit.status.notes],
+        },
         "notes": [str(note) for note in (*data_notes(fit), *kind_notes(fit))],
         "parameters": [asdict(row) for row in (judged_parameters(fit) if rows is None else rows)],
         "districts": [
@@ -95,7 +99,7 @@ def answer_record(answer: Answer) -> Record:
         record["variance_interval"] = answer.variance_interval
         record["interval_kind"] = answer.estimate.kind
     record["warnings"] = [str(w) for w in answer.warnings]
-    record["notes"] = [{"code": n.code, "level": n.level, "text": str(n), "facts": dict(n.facts)} for n in answer.notes]
+    record["notes"] = [n.to_dict() for n in answer.notes]
     if answer.crude is not None:
         record["crude"] = crude_record(answer.crude)
     record["latex"] = answer.query.latex

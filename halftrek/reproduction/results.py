@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from halftrek.arrays import Floats
 from halftrek.choices import Mask
@@ -90,7 +89,7 @@ class Reproduction:
 
         return render(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything but the single estimates of the study, as plain values for JSON."""
         return {
             "random_state": self.random_state,
@@ -100,7 +99,7 @@ class Reproduction:
         }
 
 
-def _experiment(e: ExperimentResult) -> dict[str, Any]:
+def _experiment(e: ExperimentResult) -> dict[str, object]:
     return {
         "name": e.name,
         "title": e.title,

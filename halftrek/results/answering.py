@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from halftrek import identification
 from halftrek.errors import NotIdentifiedError
@@ -18,7 +18,7 @@ from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
 from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.evidence.seen import seen_fit, seen_note
-from halftrek.inference.how import asked
+from halftrek.inference.how import Watched, asked
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.kept import kept
 from halftrek.inference.profiles.profile import higher_start
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 SEARCHED = 10  # variables up to which all values of an answer with finitely many are looked for
 
 
-def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **uncertainty: Any) -> Answer:
+def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **uncertainty: Unpack[Watched]) -> Answer:
     """The fitted model's answer with its uncertainty (options: see ``How``), if the graph allows one.
 
     ``crude`` sets beside it what the rows say without the graph.
@@ -122,7 +122,7 @@ def _beside(
     return formula_notes(fitted, query, verdict.recipe, robust=by_rows, rejected=rejected)
 
 
-def crude_of(fitted: Fitted, query: Query, **uncertainty: Any) -> Answer:
+def crude_of(fitted: Fitted, query: Query, **uncertainty: Unpack[Watched]) -> Answer:
     """The question with seeing in the place of doing, asked of the rows without the graph."""
     seen = as_seen(query)
     if not isinstance(query, TotalEffect | DirectEffect):
@@ -132,7 +132,7 @@ def crude_of(fitted: Fitted, query: Query, **uncertainty: Any) -> Answer:
     return replace(slope, query=seen, verdict=verdict_of(alone.graph, seen))
 
 
-def how_of(**uncertainty: Any) -> How:
+def how_of(**uncertainty: Unpack[Watched]) -> How:
     """Options of uncertainty; where no kind of interval is asked for, the judge chooses."""
     return asked(**uncertainty)
 

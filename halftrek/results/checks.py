@@ -9,13 +9,14 @@ import numpy as np
 
 from halftrek.choices import Multiplicity
 from halftrek.errors import InputError
-from halftrek.frames import as_frame
+from halftrek.frames import Frame, as_frame
 from halftrek.inference.checks.constraints import Constraint, constraint_tests
 from halftrek.inference.checks.contradictions import Contradiction
 from halftrek.inference.checks.modification import Modification, modifications
 from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import Explained, Residual, explained, residuals
 from halftrek.inference.information.information import Kind
+from halftrek.queries import Query
 from halftrek.results.listings import restrictions_of
 
 if TYPE_CHECKING:
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
 LEVEL = 0.05  # of the tests
 
 
-def r2_frame(fit: Fitted) -> Any:
+def r2_frame(fit: Fitted) -> Frame:
     """One row for each variable that has a cause."""
     return as_frame(_columns(explained(fit), Explained), fit.frame)
 
 
-def residual_frame(fit: Fitted, robust: bool | None = None) -> Any:
+def residual_frame(fit: Fitted, robust: bool | None = None) -> Frame:
     """One row for each pair of variables."""
     return as_frame(_columns(residuals(fit, robust), Residual), fit.frame)
 
 
-def modification_frame(fit: Fitted, information: Kind | None = None, robust: bool | None = None) -> Any:
+def modification_frame(fit: Fitted, information: Kind | None = None, robust: bool | None = None) -> Frame:
     """One row for each edge that could be added."""
     if information not in (None, *get_args(Kind)):
         raise InputError(f"information must be 'expected' or 'observed', not {information!r}")
@@ -45,7 +46,7 @@ def modification_frame(fit: Fitted, information: Kind | None = None, robust: boo
 
 def implication_frame(
     fit: Fitted, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
-) -> Any:
+) -> Frame:
     """One row for each thing that the graph implies, with p-values adjusted for their number."""
     _refuse(multiplicity, level)
     rows = constraint_tests(fit, robust)
@@ -60,8 +61,13 @@ def implication_frame(
 
 
 def restriction_frame(
-    fit: Fitted, question: Any, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
-) -> Any:
+    fit: Fitted,
+    question: str | Query,
+    *,
+    multiplicity: Multiplicity = "holm",
+    level: float = 0.05,
+    robust: bool | None = None,
+) -> Frame:
     """One row for each restriction that an answer rests on, those that move it most first."""
     _refuse(multiplicity, level)
     rows = restrictions_of(fit, question, multiplicity=multiplicity, robust=robust)
@@ -83,5 +89,5 @@ def outcome_of(p: float, level: float = LEVEL) -> str:
     return "contradicted by the data" if p < level else "not contradicted"
 
 
-def _columns(rows: Sequence[Any], kind: type) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[object], kind: type) -> dict[str, list[Any]]:
     return {f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from halftrek import upward
 from halftrek.choices import EffectKind, Ends, Interval, Multiplicity, RobustTest, Unidentified
 from halftrek.estimation import Fitted
+from halftrek.inference.how import Uncertainty
 from halftrek.inference.information.information import Kind
 from halftrek.inference.profiles.profile import Profile
 from halftrek.inference.tables.decomposition import Decomposition
 from halftrek.inference.tables.mediation import Mediation
 from halftrek.progress import late_bar
-from halftrek.queries import TotalEffect
+from halftrek.queries import Query, TotalEffect
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
@@ -31,6 +32,9 @@ from halftrek.results.listings import (
     profile_of,
 )
 from halftrek.results.publication import LABELS, coefficient_table, outcomes, statistic
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +52,7 @@ class Fit(Fitted):
 
     def query(
         self,
-        question: Any,
+        question: str | Query,
         *,
         level: float = 0.95,
         interval: Interval | None = None,
@@ -75,14 +79,16 @@ class Fit(Fitted):
         with late_bar("bootstrap") as progress:
             return ask(progress=progress)
 
-    def effect(self, cause: str, effect: str | None = None, **uncertainty: Any) -> Answer:
+    def effect(
+        self, cause: str, effect: str | None = None, *, crude: bool = False, **uncertainty: Unpack[Uncertainty]
+    ) -> Answer:
         """The total effect of ``cause`` on ``effect``, or the effect along a path written ``"x -> m -> y"``.
 
         ``crude=True`` sets the regression of ``effect`` on ``cause`` alone beside it. For other options see ``query``.
         """
-        return self.query(cause if effect is None else TotalEffect(cause, effect), **uncertainty)
+        return self.query(cause if effect is None else TotalEffect(cause, effect), crude=crude, **uncertainty)
 
-    def profile(self, question: Any, *, points: int = 41, level: float = 0.95) -> Profile:
+    def profile(self, question: str | Query, *, points: int = 41, level: float = 0.95) -> Profile:
         """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""
         return profile_of(self, question, points=points, level=level)
 
@@ -91,7 +97,7 @@ class Fit(Fitted):
         kind: EffectKind = "all",
         *,
         budget: float = 5.0,
-        **uncertainty: Any,
+        **uncertainty: Unpack[Uncertainty],
     ) -> Any:
         """A tidy frame of effects: cause effect kind est se z p ci_low ci_high std method note.
 
@@ -102,12 +108,14 @@ class Fit(Fitted):
         """
         return effects_of(self, kind, budget=budget, **uncertainty)
 
-    def decompose(self, cause: str, effect: str, *, most: int = 20, **uncertainty: Any) -> Decomposition:
+    def decompose(
+        self, cause: str, effect: str, *, most: int = 20, **uncertainty: Unpack[Uncertainty]
+    ) -> Decomposition:
         """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""
         return decomposition_of(self, cause, effect, most=most, **uncertainty)
 
     def mediation(
-        self, cause: str, effect: str, mediators: Sequence[str] | None = None, **uncertainty: Any
+        self, cause: str, effect: str, mediators: Sequence[str] | None = None, **uncertainty: Unpack[Uncertainty]
     ) -> Mediation:
         """Direct, indirect and total effect, specific indirect effects, and the proportion mediated.
 
@@ -117,12 +125,12 @@ class Fit(Fitted):
 
     def counterfactual(
         self,
-        rows: Any,
-        do: Mapping[str, Any],
+        rows: object,
+        do: Mapping[str, object],
         outcome: str | Sequence[str],
         *,
         unidentified: Unidentified = "raise",
-        **uncertainty: Any,
+        **uncertainty: Unpack[Uncertainty],
     ) -> Any:
         """What the outcome would have been for each unit, had ``do`` been done, given what was seen of the unit.
 
@@ -182,7 +190,7 @@ class Fit(Fitted):
 
     def tests(
         self,
-        question: Any = None,
+        question: str | Query | None = None,
         *,
         multiplicity: Multiplicity = "holm",
         level: float = 0.05,
@@ -222,7 +230,7 @@ class Fit(Fitted):
     def report(
         self,
         path: str | os.PathLike[str],
-        questions: Any = (),
+        questions: str | Query | Iterable[str | Query] = (),
         *,
         title: str | None = None,
         level: float = 0.95,
@@ -251,10 +259,10 @@ class Fit(Fitted):
     # The plug-in protocol of the package maketables: ETable([fit]) gives Word, LaTeX, Typst and HTML tables.
 
     @property
-    def __maketables_coef_table__(self) -> Any:
+    def __maketables_coef_table__(self) -> pd.DataFrame:
         return coefficient_table(self)
 
-    def __maketables_stat__(self, key: str) -> Any:
+    def __maketables_stat__(self, key: str) -> float | str | None:
         return statistic(self, key)
 
     @property
@@ -262,7 +270,7 @@ class Fit(Fitted):
         return outcomes(self)
 
     @property
-    def __maketables_vcov_info__(self) -> dict[str, Any]:
+    def __maketables_vcov_info__(self) -> dict[str, object]:
         return {"vcov_type": "maximum likelihood", "clustervar": None}
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
-from halftrek.frames import as_frame
+from halftrek.frames import Frame, as_frame
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.multiplicity import holm
@@ -31,8 +31,8 @@ SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in wor
 
 
 def answer_groups(
-    fits: GroupFits, question: Any, *, level: float = 0.95, interval: Literal["delta"] | None = None
-) -> Any:
+    fits: GroupFits, question: str | Query, *, level: float = 0.95, interval: Literal["delta"] | None = None
+) -> Frame:
     """One row for each group and outcome."""
     if interval not in ("delta", None):
         raise InputError(f'interval={interval!r} is for one group, see fits[key].query; "delta" is for all')
@@ -64,8 +64,13 @@ def answer_groups(
 
 
 def compare_groups(
-    fits: GroupFits, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
-) -> Any:
+    fits: GroupFits,
+    question: str | Query | None = None,
+    *,
+    level: float = 0.05,
+    calibrate: bool = True,
+    random_state: int = 0,
+) -> Frame:
     """Tests that groups are alike, with p-values adjusted by Holm where there are several."""
     if fits.groups.sampled:
         raise InputError(
@@ -109,7 +114,7 @@ def group_notes(fits: GroupFits, i: int) -> list[Note]:
     return found
 
 
-def _asked(fits: GroupFits, question: Any) -> Query:
+def _asked(fits: GroupFits, question: str | Query) -> Query:
     query = read_question(question)
     check_query(query, fits.graph)
     if isinstance(query, BATCHED):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from halftrek import upward
 from halftrek.estimation.many.groups import FittedGroups
-from halftrek.queries import TotalEffect
+from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
 from halftrek.results.group_tables import answer_groups, compare_groups
 
@@ -26,7 +26,7 @@ class GroupFits(FittedGroups):
         """The same fits, with everything that can be asked of them."""
         return cls(**{field.name: getattr(fitted, field.name) for field in fields(fitted)})
 
-    def query(self, question: Any, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
+    def query(self, question: str | Query, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
         """A tidy frame, one row for each group and outcome: group outcome estimate se low high n dropped status note.
 
         ``n`` counts the rows that were used, ``dropped`` those that were left out (with ``missing="fiml"`` rows without
@@ -43,7 +43,7 @@ class GroupFits(FittedGroups):
         return self.query(cause if effect is None else TotalEffect(cause, effect), level=level, interval=interval)
 
     def invariance(
-        self, question: Any = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
+        self, question: str | Query | None = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
     ) -> Any:
         """A tidy frame of tests that groups are alike: hypothesis test statistic df inflation p ... verdict note.
 
@@ -55,7 +55,7 @@ class GroupFits(FittedGroups):
         """
         return compare_groups(self, question, level=level, calibrate=calibrate, random_state=random_state)
 
-    def __getitem__(self, key: Any) -> Fit:
+    def __getitem__(self, key: object) -> Fit:
         return Fit.of(self.one(key))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

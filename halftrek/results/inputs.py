@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from halftrek.data.groups import GroupMoments
 
 
-def read_graph(source: Any, syntax: AnySyntax = "auto") -> Graph:
+def read_graph(source: object, syntax: AnySyntax = "auto") -> Graph:
     """A graph from text in any syntax, from a file that holds such text, or from a networkx graph.
 
     What its text says and the graph does not hold, or holds in another way, is warned of; ``graph.notes`` keeps it.
@@ -72,16 +72,16 @@ def read_question(question: str | Query) -> Query:
 
 def read_data(
     chosen: Graph,
-    data: Any,
+    data: object,
     *,
-    cov: Any = None,
+    cov: object = None,
     n: float | None = None,
     mean: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     divisor: Divisor = "n",
-    weights: Any = None,
+    weights: str | ArrayLike | None = None,
     missing: Missing = "fiml",
-    sampling_weights: Any = None,
+    sampling_weights: str | ArrayLike | None = None,
     categories: Categories = (),
 ) -> Moments | Patterns:
     """The moments of the graph's variables, from rows of any kind or from a covariance; patterns if rows have holes."""
@@ -109,7 +109,7 @@ def read_data(
 
 
 def read_categories(
-    chosen: Graph, data: Any, names: Sequence[str] | None, given: Mapping[str, Any] | None
+    chosen: Graph, data: object, names: Sequence[str] | None, given: Mapping[str, object] | None
 ) -> tuple[Graph, Categories]:
     """The graph with a node for each indicator of the columns of categories, and these with their levels."""
     if not given:
@@ -120,7 +120,7 @@ def read_categories(
     return with_indicators(chosen, {c.column: c.names for c in found}), found
 
 
-def _refuse_idle(data: Any, *, n: Any, mean: Any, divisor: str, weighted: bool, missing: str) -> None:
+def _refuse_idle(data: object, *, n: object, mean: object, divisor: str, weighted: bool, missing: str) -> None:
     """Raise for what has no meaning for data of this kind: rows, moments, or (None) a covariance."""
     if data is not None and (n is not None or mean is not None):
         raise DataError("n and mean go with cov; data bring their own")
@@ -142,13 +142,13 @@ def _refuse_missing(missing: str) -> None:
 
 def read_rows(
     chosen: Graph,
-    data: Any,
+    data: object,
     *,
     names: Sequence[str] | None,
-    weights: Any,
+    weights: str | ArrayLike | None,
     missing: Missing,
-    cluster: Any,
-    sampling_weights: Any = None,
+    cluster: str | ArrayLike | None,
+    sampling_weights: str | ArrayLike | None = None,
     categories: Categories = (),
     read: Moments | Patterns | None = None,
 ) -> RowReader | None:
@@ -171,19 +171,19 @@ def read_rows(
     return reader
 
 
-def is_grouped(data: Any) -> bool:
+def is_grouped(data: object) -> TypeGuard[Mapping[object, Moments | Patterns]]:
     """True for moments by group."""
     return isinstance(data, Mapping) and bool(data) and all(isinstance(m, Moments | Patterns) for m in data.values())
 
 
 def read_grouped(
     chosen: Graph,
-    data: Any,
+    data: object,
     *,
-    by: Any,
-    weights: Any,
+    by: str | ArrayLike | None,
+    weights: str | ArrayLike | None,
     missing: Missing,
-    sampling_weights: Any = None,
+    sampling_weights: str | ArrayLike | None = None,
     categories: Categories = (),
 ) -> tuple[GroupMoments, RowReader | None]:
     """What each group has (moments, or patterns where rows have holes), and how to read its rows again."""
@@ -196,6 +196,8 @@ def read_grouped(
         return stack_groups(data, chosen.observed), None
     if data is None or isinstance(data, Moments | Patterns):
         raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
+    if by is None:
+        raise DataError("say what tells the groups apart: by='column', or one label for each row")
     reader = group_reader(
         data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories
     )
@@ -203,7 +205,7 @@ def read_grouped(
     return read_groups(reader, missing=missing), reader
 
 
-def refuse_with_groups(**given: Any) -> None:
+def refuse_with_groups(**given: object) -> None:
     """Raise for options of one fit that fits by group do not have."""
     usual = {"method": "em", "divisor": "n"}
     for name, value in given.items():
@@ -245,11 +247,11 @@ def _text_of(path: Path) -> str:
         ) from None
 
 
-def _has_names(data: Any) -> bool:
+def _has_names(data: object) -> bool:
     return getattr(data, "columns", None) is not None or getattr(data, "names", None) is not None
 
 
-def _shape(data: Any) -> tuple[int, ...]:
+def _shape(data: object) -> tuple[int, ...]:
     """Rows and columns of a table in memory; nothing for a query, which would have to be run to know them."""
     if type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         return ()
@@ -257,7 +259,7 @@ def _shape(data: Any) -> tuple[int, ...]:
     return shape if isinstance(shape, tuple) and all(isinstance(k, int) for k in shape) else ()
 
 
-def _refuse_covariance(data: Any) -> None:
+def _refuse_covariance(data: object) -> None:
     """A square symmetric table is a covariance or correlation matrix, not rows."""
     shape = _shape(data)
     if len(shape) == 2 and 1 < shape[0] == shape[1] <= 500 and not isinstance(data, Rows):
@@ -273,8 +275,8 @@ def _refuse_covariance(data: Any) -> None:
             )
 
 
-def _refuse_wrong_width(data: Any, variables: Sequence[str]) -> None:
-    width = data.shape[1]
+def _refuse_wrong_width(data: object, variables: Sequence[str]) -> None:
+    width = _shape(data)[1]
     if width != len(variables):
         raise DataError(
             f"the array has {width} columns and the graph {len(variables)} variables ({', '.join(variables[:8])}); "

@@ -6,21 +6,22 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from halftrek.choices import Interval, Multiplicity, RobustTest, Unidentified
+from halftrek.choices import EffectKind, Interval, Multiplicity, RobustTest, Unidentified
 from halftrek.data.sources.tables import read_table, table_like
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
+from halftrek.frames import Frame
 from halftrek.frames import as_frame as frame_of
-from halftrek.inference import How, Profile, measures, profile_curve, robust_measures
+from halftrek.inference import How, Parameter, Profile, measures, profile_curve, robust_measures
 from halftrek.inference.checks.contradictions import Contradiction, restrictions_behind
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
-from halftrek.inference.how import asked
+from halftrek.inference.how import Uncertainty, asked
 from halftrek.inference.information.information import Kind
 from halftrek.inference.tables.decomposition import Decomposition, decompose
 from halftrek.inference.tables.effects import Effect, columns_of, effect_rows
@@ -31,6 +32,7 @@ from halftrek.notes import in_short, warnings_of
 from halftrek.queries import Query, check_query
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import answer, answer_from_model, how_of, identified, verdict_of
+from halftrek.results.answers import Answer
 from halftrek.trust import (
     judged_columns,
     judged_decomposition,
@@ -80,7 +82,7 @@ def parameter_table(
     replicates: int = 1000,
     random_state: int = 0,
     as_frame: bool = True,
-) -> Any:
+) -> Frame | list[Parameter]:
     """All parameters as a tidy frame, or as a list of values."""
     how = asked(
         interval=interval, level=level, information=information, replicates=replicates, random_state=random_state
@@ -88,25 +90,27 @@ def parameter_table(
     return frame_of(judged_columns(fitted, how), fitted.frame) if as_frame else judged_parameters(fitted, how)
 
 
-def effects_of(fitted: Fitted, kind: Any, *, budget: float, **uncertainty: Any) -> Any:
+def effects_of(fitted: Fitted, kind: EffectKind, *, budget: float, **uncertainty: Unpack[Uncertainty]) -> Frame:
     """Every effect with its uncertainty, as a tidy frame."""
     rows = effect_rows_of(fitted, how_of(**uncertainty), kind=kind, budget=budget)
     return frame_of(columns_of(rows, Effect), fitted.frame)
 
 
-def effect_rows_of(fitted: Fitted, how: How, *, kind: Any = "all", budget: float = 5.0) -> list[Effect]:
+def effect_rows_of(fitted: Fitted, how: How, *, kind: EffectKind = "all", budget: float = 5.0) -> list[Effect]:
     """Every effect with its uncertainty; one whose interval may mislead says so."""
     return judged_effects(fitted, effect_rows(fitted, table_how(fitted, how), kind=kind, budget=budget), how)
 
 
-def decomposition_of(fitted: Fitted, cause: str, effect: str, *, most: int, **uncertainty: Any) -> Decomposition:
+def decomposition_of(
+    fitted: Fitted, cause: str, effect: str, *, most: int, **uncertainty: Unpack[Uncertainty]
+) -> Decomposition:
     """A total effect path by path."""
     how = how_of(**uncertainty)
     return judged_decomposition(fitted, decompose(fitted, cause, effect, table_how(fitted, how), most=most), how)
 
 
 def mediation_of(
-    fitted: Fitted, cause: str, effect: str, mediators: Sequence[str] | None, **uncertainty: Any
+    fitted: Fitted, cause: str, effect: str, mediators: Sequence[str] | None, **uncertainty: Unpack[Uncertainty]
 ) -> Mediation:
     """A total effect split at mediators."""
     how = how_of(**uncertainty)
@@ -115,13 +119,13 @@ def mediation_of(
 
 def counterfactual_of(
     source: Fitted | CGLSCM,
-    rows: Any,
-    do: Mapping[str, Any],
+    rows: object,
+    do: Mapping[str, object],
     outcome: str | Sequence[str],
     *,
     unidentified: Unidentified = "raise",
-    **uncertainty: Any,
-) -> Any:
+    **uncertainty: Unpack[Uncertainty],
+) -> Answer | Frame:
     """What would have been: an answer for one unit, a table for a table."""
     outcomes = (outcome,) if isinstance(outcome, str) else tuple(outcome)
     graph = source.graph

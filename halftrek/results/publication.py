@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +11,15 @@ from halftrek.results.listings import measures_of
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from halftrek.estimation.fit import Fitted
 
 LABELS = {"N": "Observations", "ll": "Log-likelihood", "chi2": "χ²", "df": "df", "cfi": "CFI", "rmsea": "RMSEA"}
 _MEASURES = ("chi2", "df", "pvalue", "cfi", "tli", "rmsea", "srmr", "aic", "bic")
 
 
-def coefficient_table(fit: Fitted) -> Any:
+def coefficient_table(fit: Fitted) -> pd.DataFrame:
     """A pandas frame with a row for each edge: b se t p ci95l ci95u; what data do not determine is left out."""
     try:
         import pandas as pd
@@ -35,7 +37,7 @@ def coefficient_table(fit: Fitted) -> Any:
     return pd.DataFrame(columns, index=pd.Index([str(r.edge) for r in rows], name="Coefficient"), dtype=float)
 
 
-def statistic(fit: Fitted, key: str) -> Any:
+def statistic(fit: Fitted, key: str) -> float | str | None:
     """A number for the foot of the table; None if there is none of that name."""
     if key == "N":
         return int(fit.n) if float(fit.n).is_integer() else float(fit.n)
@@ -46,7 +48,7 @@ def statistic(fit: Fitted, key: str) -> Any:
     if key not in _MEASURES:
         return None
     try:
-        value = measures_of(fit).get(key)
+        value: float | None = measures_of(fit).get(key)
     except HalftrekError:
         return None
     return None if value is None or not np.isfinite(value) else value

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Literal, TypedDict, Unpack
+
+from numpy.typing import ArrayLike
 
 from halftrek import identification
-from halftrek.choices import AnySyntax
+from halftrek.choices import AnySyntax, Scope
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
@@ -15,17 +17,36 @@ from halftrek.queries import Query, check_query
 from halftrek.results.inputs import read_graph, read_question
 
 
-def graph(source: Any, syntax: AnySyntax = "auto") -> Graph:
+class Reading(TypedDict, total=False):
+    """What reading moments may be told; see ``read_moments``."""
+
+    weights: str | ArrayLike | None
+    sampling_weights: str | ArrayLike | None
+    categories: Mapping[str, object] | None
+    missing: Literal["error", "drop"]
+    progress: Callable[[int, int | None], object] | None
+
+
+class Deciding(TypedDict, total=False):
+    """What a decision may be told; see ``identification.identify``."""
+
+    scope: Scope
+    budget: float
+    witness: bool
+    progress: Callable[[float, float], None] | None
+
+
+def graph(source: object, syntax: AnySyntax = "auto") -> Graph:
     """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
     return read_graph(source, syntax)
 
 
-def moments(data: Any, names: Sequence[str] | None = None, **options: Any) -> Moments:
+def moments(data: object, names: Sequence[str] | None = None, **options: Unpack[Reading]) -> Moments:
     """The moments of data: arrays, frames of any library, files, DuckDB relations; see ``read_moments``."""
     return read_moments(data, names, **options)
 
 
-def identify(source: Any, question: str | Query, **options: Any) -> Verdict:
+def identify(source: object, question: str | Query, **options: Unpack[Deciding]) -> Verdict:
     """Can the question be answered from the graph's observational distribution? From the graph alone."""
     chosen = read_graph(source)
     if not options:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 from math import inf
-from typing import Any
 
 from halftrek.graphs import Graph
 from halftrek.identification.arrows.adjustment import adjustment_set
@@ -40,7 +39,7 @@ def listed(names: Iterable[str]) -> str:
     return " and ".join(found) if len(found) < 3 else ", ".join(found[:-1]) + " and " + found[-1]
 
 
-def in_words(query: Any) -> str:
+def in_words(query: object) -> str:
     """What a question asks, without symbols."""
     match query:
         case float():
@@ -143,7 +142,7 @@ def _event(event: Event) -> str:
     return f"{_sum(event.of)} lies between {number(event.low)} and {number(event.high)}"
 
 
-def meaning(query: Any, value: float) -> str:
+def meaning(query: object, value: float) -> str:
     """What the number says, in the units of the variables."""
     way = "rise" if value >= 0 else "fall"
     size = f"{abs(value):.4g}"

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypedDict, Unpack, overload
+from typing import TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
+from halftrek.arrays import Floats
 from halftrek.choices import Divisor, Intercepts, Mask, Method, Missing, Noise
 from halftrek.data import Moments, read_moments
+from halftrek.data.categories import Categories
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
 from halftrek.frames import library_of
 from halftrek.queries import (
@@ -32,19 +34,40 @@ from halftrek.results.inputs import (
 )
 
 
+class Batch(TypedDict, total=False):
+    """What a fit of many data sets may be told; see ``estimation.fit_batch``."""
+
+    cov: ArrayLike | None
+    mean: ArrayLike | None
+    n: ArrayLike | None
+    noise: Noise
+    intercepts: Intercepts
+    starts: int | None
+    max_iter: int
+    start: Floats | None
+
+
+class Weighted(TypedDict):
+    """What rows are told beside their names, each time they are read."""
+
+    weights: str | ArrayLike | None
+    sampling_weights: str | ArrayLike | None
+    categories: Categories
+
+
 class Fitting(TypedDict, total=False):
     """What a fit may be told beside its graph, its data and its groups; see ``fit``."""
 
-    cov: Any
+    cov: object
     n: float | None
     mean: ArrayLike | None
     names: Sequence[str] | None
     divisor: Divisor
-    weights: Any
-    sampling_weights: Any
-    categories: Mapping[str, Any] | None
+    weights: str | ArrayLike | None
+    sampling_weights: str | ArrayLike | None
+    categories: Mapping[str, object] | None
     missing: Missing
-    cluster: Any
+    cluster: str | ArrayLike | None
     method: Method
     noise: Noise | None
     intercepts: Intercepts
@@ -57,24 +80,24 @@ class Fitting(TypedDict, total=False):
 
 
 @overload
-def fit(source: Any, data: Any = None, *, by: None = None, **fitting: Unpack[Fitting]) -> Fit: ...
+def fit(source: object, data: object = None, *, by: None = None, **fitting: Unpack[Fitting]) -> Fit: ...
 @overload
-def fit(source: Any, data: Any = None, *, by: object, **fitting: Unpack[Fitting]) -> GroupFits: ...
+def fit(source: object, data: object = None, *, by: str | ArrayLike, **fitting: Unpack[Fitting]) -> GroupFits: ...
 def fit(
-    source: Any,
-    data: Any = None,
+    source: object,
+    data: object = None,
     *,
-    cov: Any = None,
+    cov: object = None,
     n: float | None = None,
     mean: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     divisor: Divisor = "n",
-    weights: Any = None,
-    sampling_weights: Any = None,
-    categories: Mapping[str, Any] | None = None,
+    weights: str | ArrayLike | None = None,
+    sampling_weights: str | ArrayLike | None = None,
+    categories: Mapping[str, object] | None = None,
     missing: Missing = "fiml",
-    cluster: Any = None,
-    by: Any = None,
+    cluster: str | ArrayLike | None = None,
+    by: str | ArrayLike | None = None,
     method: Method = "em",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
@@ -115,7 +138,7 @@ def fit(
             max_iter=max_iter,
         )  # fmt: skip
     chosen, levels = read_categories(read_graph(source), data, names, categories)
-    weighted: Any = {"weights": weights, "sampling_weights": sampling_weights, "categories": levels}
+    weighted: Weighted = {"weights": weights, "sampling_weights": sampling_weights, "categories": levels}
     read = read_data(chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, missing=missing, **weighted)
     rows = read_rows(chosen, data, names=names, missing=missing, cluster=cluster, read=read, **weighted)
     fit_once = partial(
@@ -142,13 +165,13 @@ def fit(
 
 
 def fit_groups(
-    source: Any,
-    data: Any,
+    source: object,
+    data: object,
     *,
-    by: Any = None,
-    weights: Any = None,
-    sampling_weights: Any = None,
-    categories: Mapping[str, Any] | None = None,
+    by: str | ArrayLike | None = None,
+    weights: str | ArrayLike | None = None,
+    sampling_weights: str | ArrayLike | None = None,
+    categories: Mapping[str, object] | None = None,
     missing: Missing = "fiml",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
@@ -196,7 +219,7 @@ def _formula_values(fitted: Fitted) -> dict[tuple[str, str], float]:
     return values
 
 
-def fit_batch(source: Any, data_sets: Iterable[Any] | None = None, **options: Any) -> BatchFit:
+def fit_batch(source: object, data_sets: Iterable[object] | None = None, **options: Unpack[Batch]) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
     chosen = read_graph(source)
     if data_sets is None:

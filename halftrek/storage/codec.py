@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from halftrek.arrays import Array
 from halftrek.errors import HalftrekError, InputError
 from halftrek.models import Rows
 from halftrek.storage.kinds import classes, names
@@ -34,7 +35,7 @@ _LONGEST = 2**40  # of one side of an array
 _WIDEST = 4096  # letters of an entry
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> object:
     """The value as plain data."""
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -55,12 +56,12 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"type": "map", "items": [[encode(k), encode(v)] for k, v in value.items()]}
     name = names().get(type(value))
-    if name is None:
+    if name is None or not is_dataclass(value):
         raise InputError(f"a {type(value).__name__} cannot be saved; fits, models, answers, verdicts and graphs can")
     return {"type": name} | {f.name: encode(getattr(value, f.name)) for f in fields(value) if f.init}
 
 
-def decode(data: Any, where: str = "content") -> Any:
+def decode(data: object, where: str = "content") -> Any:
     """The value that ``encode`` turned into these data; ``where`` they stand is named if they are not such."""
     if isinstance(data, list):
         return tuple([decode(d, where) for d in data])
@@ -84,7 +85,7 @@ def decode(data: Any, where: str = "content") -> Any:
     return _build(name, {key: decode(d, f"{where}.{key}") for key, d in data.items() if key != "type"}, where)
 
 
-def _build(name: str, given: dict[str, Any], where: str) -> Any:
+def _build(name: str, given: dict[str, object], where: str) -> object:
     kind = classes()[name]
     known = {f.name: f for f in fields(kind) if f.init}
     try:
@@ -107,14 +108,14 @@ def _build(name: str, given: dict[str, Any], where: str) -> Any:
     return value
 
 
-def _decode_map(items: Any, where: str) -> dict[Any, Any]:
+def _decode_map(items: Sequence[Sequence[object]], where: str) -> dict[Hashable, object]:
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in items):
         raise Malformed(f"the entries of {where} do not make a whole: one is not a key and its value")
     keys = _distinct([decode(k, where) for k, _ in items], where)
     return dict(zip(keys, [decode(v, f"{where}[{k!r}]") for k, (_, v) in zip(keys, items, strict=True)], strict=True))
 
 
-def _distinct(entries: list[Any], where: str) -> list[Any]:
+def _distinct(entries: list[Hashable], where: str) -> list[Hashable]:
     try:
         several = len(set(entries)) < len(entries)
     except TypeError:
@@ -124,7 +125,7 @@ def _distinct(entries: list[Any], where: str) -> list[Any]:
     return entries
 
 
-def _odd_number(data: dict[str, Any], where: str) -> float:
+def _odd_number(data: dict[str, object], where: str) -> float:
     text = _only(data, where, "value")["value"]
     if text not in ("nan", "inf", "-inf"):
         raise Malformed(f"{where} is {text!r} where nan, inf or -inf is meant")
@@ -152,7 +153,7 @@ def _only(data: dict[str, Any], where: str, *keys: str) -> dict[str, Any]:
     return data
 
 
-def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _encode_array(array: Array) -> dict[str, object]:
     """Shape, entries and order in memory, which decides the last bit of a product."""
     kind = "str" if array.dtype.kind == "U" else array.dtype.name
     if kind not in _DTYPES:
@@ -175,7 +176,7 @@ def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     return record
 
 
-def _decode_array(data: dict[str, Any], where: str) -> np.ndarray[Any, Any]:
+def _decode_array(data: dict[str, object], where: str) -> Array:
     kind = data.get("dtype", "float64")
     if kind not in _DTYPES:
         raise Malformed(f"{where} is an array of {kind!r}")
@@ -196,7 +197,7 @@ def _decode_array(data: dict[str, Any], where: str) -> np.ndarray[Any, Any]:
     return Rows(array, _column_names(data["names"], array, where)) if "names" in data else array
 
 
-def _from_bytes(data: dict[str, Any], kind: str, where: str) -> np.ndarray[Any, Any]:
+def _from_bytes(data: dict[str, Any], kind: str, where: str) -> Array:
     try:
         raw = base64.b64decode(data["base64"], validate=True)
         return np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
@@ -204,7 +205,7 @@ def _from_bytes(data: dict[str, Any], kind: str, where: str) -> np.ndarray[Any, 
         raise Malformed(f"{where}, an array of {kind}, has bytes that are not such numbers") from None
 
 
-def _from_entries(data: dict[str, Any], kind: str, where: str) -> np.ndarray[Any, Any]:
+def _from_entries(data: dict[str, object], kind: str, where: str) -> Array:
     entries = data.get("values")
     if not isinstance(entries, list):
         raise Malformed(f"{where}, an array, has no 'values'")
@@ -222,8 +223,9 @@ def _from_entries(data: dict[str, Any], kind: str, where: str) -> np.ndarray[Any
     return np.array([_text(v, where) for v in entries], dtype=f"<U{width}")
 
 
-def _column_names(names: Any, array: np.ndarray[Any, Any], where: str) -> tuple[str, ...]:
-    sound = isinstance(names, list) and all(isinstance(v, str) for v in names) and len(set(names)) == len(names)
-    if not sound or array.ndim != 2 or array.shape[1] != len(names) or array.dtype != float:
+def _column_names(names: object, array: Array, where: str) -> tuple[str, ...]:
+    given = names if isinstance(names, list) and all(isinstance(v, str) for v in names) else []
+    sound = given == names and len(set(given)) == len(given)
+    if not sound or array.ndim != 2 or array.shape[1] != len(given) or array.dtype != float:
         raise Malformed(f"{where}, an array, has columns {str(names)[:60]} that are not its own")
-    return tuple(names)
+    return tuple(given)

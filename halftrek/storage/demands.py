@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from halftrek.arrays import Array, Floats
 from halftrek.errors import GraphError
 from halftrek.graphs.edges import check_name
 from halftrek.storage.malformed import Malformed
@@ -32,17 +33,17 @@ def named(names: Iterable[str], what: str) -> None:
             raise Malformed(f"{what}: {error}") from None
 
 
-def shaped(array: Any, shape: tuple[int, ...], what: str) -> None:
+def shaped(array: Array, shape: tuple[int, ...], what: str) -> None:
     """Of this shape."""
     must(array.shape == shape, f"{what} has the shape {array.shape}, and {shape} is needed")
 
 
-def finite(array: Any, what: str) -> None:
+def finite(array: ArrayLike, what: str) -> None:
     """Without nan and infinity."""
     must(np.isfinite(array).all(), f"{what} holds a number that is not finite")
 
 
-def covariance(matrices: Any, what: str) -> None:
+def covariance(matrices: Floats, what: str) -> None:
     """Symmetric and, but for rounding, without negative variance in any direction; one matrix or several."""
     for matrix in matrices if matrices.ndim == 3 else (matrices,):
         variances = np.diagonal(matrix)

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from halftrek.errors import HalftrekError, InputError
 from halftrek.results.fit import Fit
@@ -26,7 +26,7 @@ _HEAD = ("format", "version", "halftrek", "digest", "content")
 _MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 
 
-def save(value: Any, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
+def save(value: object, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
     """Write a fit, a model, an answer, a verdict, a graph or moments as JSON, whole or not at all.
 
     The rows of a fit stay where they are: a fit of a file remembers the file's name, other rows are left out, and
@@ -84,16 +84,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     return value
 
 
-def _lines(record: dict[str, Any], margin: str = "") -> str:
+def _lines(record: dict[str, object], margin: str = "") -> str:
     """JSON with one part on each line, the content's parts too: numbers in a column help nobody."""
     lines = []
     for key, value in record.items():
-        inner = _lines(value, margin + " ") if key == "content" else json.dumps(value, allow_nan=False)
+        inner = (
+            _lines(value, margin + " ")
+            if key == "content" and isinstance(value, dict)
+            else json.dumps(value, allow_nan=False)
+        )
         lines.append(f'{margin} "{key}": {inner}')
     return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
 
 
-def _read(path: Path, where: str) -> Any:
+def _read(path: Path, where: str) -> object:
     try:
         text = path.read_text(encoding="utf-8")
         return json.loads(text, parse_constant=_refuse, parse_float=_number, object_pairs_hook=_once)
@@ -112,7 +116,7 @@ def _read(path: Path, where: str) -> Any:
         raise InputError(f"{where}: it is not JSON that halftrek wrote: {error}") from None
 
 
-def _refuse(word: str) -> Any:
+def _refuse(word: str) -> NoReturn:
     raise ValueError(f"it holds {word}")
 
 
@@ -123,7 +127,7 @@ def _number(text: str) -> float:
     return number
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -131,20 +135,21 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _depth(content: Any) -> int:
+def _depth(content: dict[str, object]) -> int:
     """How deep lists and objects are nested; layer by layer, since a file may be deeper than calls can be."""
-    depth, layer = 0, [content]
+    depth = 0
+    layer: list[dict[str, object] | list[object]] = [content]
     while layer:
         depth += 1
-        inner: list[Any] = []
+        inner: list[dict[str, object] | list[object]] = []
         for one in layer:
-            parts = one.values() if isinstance(one, dict) else one
+            parts = list(one.values()) if isinstance(one, dict) else one
             inner += [part for part in parts if isinstance(part, (dict, list))]
         layer = inner
     return depth
 
 
-def _digest(content: Any) -> str:
+def _digest(content: object) -> str:
     """Of the content, however the JSON is laid out."""
     import hashlib
 

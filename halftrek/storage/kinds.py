@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 # A file names a class, never a module: code may move, files stay readable. Nothing outside these modules is ever built.
 _MODULES = (
@@ -43,9 +42,9 @@ _NEVER = ("RowBlock", "RowWeights", "Spread")  # work of a moment, which no valu
 
 
 @cache
-def classes() -> dict[str, type[Any]]:
+def classes() -> dict[str, type]:
     """Every class that a file may name."""
-    found: dict[str, type[Any]] = {}
+    found: dict[str, type] = {}
     for path in _MODULES:
         for thing in vars(import_module(path)).values():
             if isinstance(thing, type) and is_dataclass(thing) and thing.__module__ == path:
@@ -58,6 +57,6 @@ def classes() -> dict[str, type[Any]]:
 
 
 @cache
-def names() -> dict[type[Any], str]:
+def names() -> dict[type, str]:
     """The name in files of each class."""
     return {kind: name for name, kind in classes().items()}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from halftrek.estimation.status import HEADS
 from halftrek.notes import Note
 
 
-def upgraded(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def upgraded(name: str, given: dict[str, object]) -> dict[str, object]:
     """The parts of a value, as a file of any version holds them, under the names that they have now."""
     change = _CHANGES.get(name)
     return given if change is None else change(given)
 
 
-def _answer(given: dict[str, Any]) -> dict[str, Any]:
+def _answer(given: dict[str, object]) -> dict[str, object]:
     """Warnings were sentences before they were notes."""
     if "warnings" not in given:
         return given
@@ -22,12 +22,37 @@ def _answer(given: dict[str, Any]) -> dict[str, Any]:
     return {"notes": _notes(given["warnings"]), **rest}
 
 
-def _estimate(given: dict[str, Any]) -> dict[str, Any]:
+def _estimate(given: dict[str, object]) -> dict[str, object]:
     return {**given, "notes": _notes(given.get("notes", ()))}
 
 
-def _notes(sentences: tuple[Any, ...]) -> tuple[Note, ...]:
-    return tuple(s if isinstance(s, Note) else Note("text", {"text": s}) for s in sentences)
+def _status(given: dict[str, object]) -> dict[str, object]:
+    """The message was one text before it was made of findings."""
+    if "message" not in given:
+        return given
+    rest = {key: value for key, value in given.items() if key != "message"}
+    code, message = str(given.get("code")), given["message"]
+    if not isinstance(message, str):
+        raise TypeError(f"a message is a text, not {message!r}")
+    body = message.removeprefix(f"{HEADS.get(code, code)}: ").removesuffix(".")
+    return {"notes": (Note("text", {"text": body}),) if message else (), **rest}
 
 
-_CHANGES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"Answer": _answer, "Estimate": _estimate}
+def _verdict(given: dict[str, object]) -> dict[str, object]:
+    """Advice was sentences."""
+    rest = {key: value for key, value in given.items() if key != "helps"}
+    return rest if rest == given else {"advice": _notes(given["helps"], "remark"), **rest}
+
+
+def _notes(sentences: object, code: str = "text") -> tuple[Note, ...]:
+    if not isinstance(sentences, tuple | list):
+        raise TypeError(f"notes are a list, not {sentences!r}")
+    return tuple(s if isinstance(s, Note) else Note(code, {"text": s}) for s in sentences)
+
+
+_CHANGES: dict[str, Callable[[dict[str, object]], dict[str, object]]] = {
+    "Answer": _answer,
+    "Estimate": _estimate,
+    "Status": _status,
+    "Verdict": _verdict,
+}

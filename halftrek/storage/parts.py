@@ -31,7 +31,7 @@ _NARROWER: dict[str, dict[str, Any]] = {
 _LISTS_TOO = ("GLSCM",)  # keeps what a user gives, lists of numbers among it
 
 
-def refuse_wrong_parts(kind: type[Any], given: Mapping[str, Any], where: str) -> None:
+def refuse_wrong_parts(kind: type, given: Mapping[str, object], where: str) -> None:
     """Raise for a part that is not of the kind that the class says."""
     hints = _hints(kind.__name__)
     for key, part in given.items():
@@ -43,7 +43,7 @@ def refuse_wrong_parts(kind: type[Any], given: Mapping[str, Any], where: str) ->
             raise Malformed(f"{where}.{key} is {_shown(part)}, which cannot be the {key!r} of a {kind.__name__}")
 
 
-def _shown(part: Any) -> str:
+def _shown(part: object) -> str:
     if isinstance(part, np.ndarray):
         return f"an array of {part.dtype.name} of the shape {part.shape}"
     if part is None or isinstance(part, (bool, str, int, float)):
@@ -53,7 +53,7 @@ def _shown(part: Any) -> str:
 
 
 @cache
-def _hints(name: str) -> dict[str, Any]:
+def _hints(name: str) -> dict[str, object]:
     """The kinds of parts; names that a module knows only to type checkers are those of classes that files may hold."""
     from halftrek.queries import Query
 
@@ -63,7 +63,7 @@ def _hints(name: str) -> dict[str, Any]:
     return get_type_hints(kind, localns=others) | _NARROWER.get(name, {})
 
 
-def _is(part: Any, hint: Any) -> bool:
+def _is(part: object, hint: object) -> bool:
     """Whether a decoded part is of the kind that a hint says."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
@@ -95,20 +95,20 @@ def _is(part: Any, hint: Any) -> bool:
     return isinstance(hint, type) and isinstance(part, hint)
 
 
-def _plain(part: Any) -> bool:
+def _plain(part: object) -> bool:
     """Texts, numbers and the like, and tuples of them."""
     if isinstance(part, tuple):
         return all(map(_plain, part))
     return part is None or type(part) in (str, bool, float) or (type(part) is int and abs(part) < _LARGEST)
 
 
-def _is_array(hint: Any) -> bool:
+def _is_array(hint: object) -> bool:
     if get_origin(hint) in (Union, UnionType):
         return any(map(_is_array, get_args(hint)))
     return get_origin(hint) is np.ndarray
 
 
-def _letters(hint: Any) -> str:
+def _letters(hint: object) -> str:
     """Kinds of numbers that an array may hold."""
     (dtype,) = get_args(get_args(hint)[1]) or (Any,)
     return {np.int64: "i", np.bool_: "b", np.str_: "U"}.get(dtype, "fi")

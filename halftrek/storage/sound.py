@@ -37,7 +37,7 @@ from halftrek.storage.malformed import Malformed
 from halftrek.storage.sound_questions import question_checks
 
 
-def refuse_unsound(value: Any) -> None:
+def refuse_unsound(value: object) -> None:
     """Raise for parts that do not belong together."""
     check = _CHECKS.get(type(value))
     if check is not None:

@@ -21,7 +21,7 @@ from halftrek.queries.kinds.variants import Draw, Event, Scale, Shift, Sum
 from halftrek.storage.demands import must, named, number
 
 
-def _question(query: Any) -> None:
+def _question(query: object) -> None:
     """What the text of a question could not say."""
     match query:
         case PathEffect(steps) | ThroughEffect(steps):
@@ -59,7 +59,7 @@ def _question(query: Any) -> None:
     _ = str(query), hash(query)
 
 
-def _names_in_question(query: Any) -> None:
+def _names_in_question(query: object) -> None:
     found: list[Any] = []
     for key, part in vars(query).items():
         if key in ("cause", "effect", "first", "second", "variable"):
@@ -73,7 +73,7 @@ def _names_in_question(query: Any) -> None:
             named((name,), "a question")
 
 
-def question_checks() -> dict[type[Any], Callable[[Any], None]]:
+def question_checks() -> dict[type, Callable[[object], None]]:
     """The check of each class that questions are made of."""
     from halftrek.queries.kinds import distributions, effects, terms, variants
     from halftrek.storage.kinds import classes

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar, Unpack
 
 import numpy as np
 
 from halftrek import identification
 from halftrek.estimation import Fitted
+from halftrek.frames import Columns
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.evidence.few_valued import probabilities
 from halftrek.inference.evidence.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.evidence.strength import strengths
-from halftrek.inference.how import asked
+from halftrek.inference.how import Uncertainty, asked
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.decomposition import Decomposition, Share
@@ -37,7 +38,7 @@ Line = TypeVar("Line", Effect, Share, Route)
 Edges = set[tuple[str, str]]
 
 
-def judged_columns(fit: Fitted, how: How | None = None, **options: Any) -> dict[str, Any]:
+def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncertainty]) -> Columns:
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     found = parameter_columns(fit, table_how(fit, how))
@@ -46,7 +47,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Any) -> dict[
     said, everywhere = _about_rows(fit, how)
     if not (doubts or wrong or said or everywhere):
         return found
-    lines = zip(found["lhs"], found["op"], found["rhs"], found["note"], strict=True)
+    lines = zip(*(map(str, found[name]) for name in ("lhs", "op", "rhs", "note")), strict=True)
     low, high = np.array(found["ci_low"]), np.array(found["ci_high"])
     notes, left = [], PROFILED
     for k, (lhs, op, rhs, text) in enumerate(lines):
@@ -62,7 +63,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Any) -> dict[
     return {**found, "ci_low": low, "ci_high": high, "note": notes}
 
 
-def judged_parameters(fit: Fitted, how: How | None = None, **options: Any) -> list[Parameter]:
+def judged_parameters(fit: Fitted, how: How | None = None, **options: Unpack[Uncertainty]) -> list[Parameter]:
     """The same, a value for each parameter."""
     found = judged_columns(fit, how, **options)
     columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _TYPES = {
@@ -19,7 +19,7 @@ _KNOWN = {
 }  # fmt: skip
 
 
-def faults(value: Any, schema: dict[str, Any], place: str = "$") -> Iterator[str]:
+def faults(value: Any, schema: Mapping[str, Any], place: str = "$") -> Iterator[str]:
     """Where the value is not what the schema says."""
     assert set(schema) <= _KNOWN, f"this reader does not know {set(schema) - _KNOWN}"
     if "anyOf" in schema:
@@ -38,7 +38,7 @@ def faults(value: Any, schema: dict[str, Any], place: str = "$") -> Iterator[str
         yield from _faults_of_keys(value, schema, place)
 
 
-def _faults_of_keys(value: dict[str, Any], schema: dict[str, Any], place: str) -> Iterator[str]:
+def _faults_of_keys(value: dict[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[str]:
     known = schema.get("properties", {})
     rest = schema.get("additionalProperties", True)
     for key in schema.get("required", ()):

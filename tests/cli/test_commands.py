@@ -298,10 +298,12 @@ def test_a_fit_without_a_maximum_is_shown_with_its_own_exit_code(
     from dataclasses import replace
 
     from halftrek.estimation.status import Status
+    from halftrek.notes import note
     from halftrek.results import workflow
 
     lame = replace(
-        fit(catalog("front-door").graph, rows), status=Status("not converged", "not converged: the steps ran out.")
+        fit(catalog("front-door").graph, rows),
+        status=Status("not converged", (note("text", text="the steps ran out"),)),
     )
     monkeypatch.setattr(workflow, "fit", lambda *_args, **_options: lame)
     assert main(["fit", "front-door", str(rows)]) == 4

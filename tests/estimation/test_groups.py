@@ -352,3 +352,8 @@ def test_one_group_that_tells_is_too_few_and_failed_groups_are_named() -> None:
         assert "1 group can tell, and two are needed" in row["note"]
         assert "1 group (b)" in row["note"]
         assert "no maximum: 1 group (c)" in row["note"]
+
+
+def test_rows_without_anything_that_tells_groups_apart_are_refused() -> None:
+    with pytest.raises(DataError, match="say what tells the groups apart: by='column'"):
+        ht.fit_groups("x -> y", {"x": [0.0, 1.0, 2.0], "y": [1.0, 0.0, 2.0]})

@@ -4,6 +4,8 @@ import pytest
 
 from halftrek.graphs import Graph
 from halftrek.identification import identify, implications, what_would_help
+from halftrek.identification.advice import helpful_changes
+from halftrek.notes import note
 from halftrek.queries import Query
 from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional, TotalEffect
 
@@ -27,6 +29,17 @@ def test_two_changes_are_suggested_where_one_is_not_enough() -> None:
         assert identify(change.graph, change.query, witness=False).identified, change.text
 
 
+def test_two_edges_are_ruled_out_in_the_words_of_each() -> None:
+    graph = Graph([("a", "b"), ("b", "c")], [("a", "b"), ("b", "c")])
+    alone = [note("rule out arc", first=u, second=v) for u, v in graph.bidirected]
+    (both,) = helpful_changes(
+        graph, TotalEffect("a", "c"), lambda g, _: not g.bidirected and g.observed == graph.observed, seconds=20.0
+    )
+    assert both.note.code == "rule out two arcs"
+    assert both.text == f"{alone[0]} and {alone[1]}"
+    assert both.graph.bidirected == ()
+
+
 def test_measuring_a_hidden_cause_is_suggested_by_its_name() -> None:
     graph = Graph([("x", "y")], latents={"talent": ["x", "y", "w"]})
     texts = [c.text for c in what_would_help(graph, TotalEffect("x", "y"), seconds=20.0)]
@@ -37,6 +50,11 @@ def test_an_unidentified_verdict_carries_advice_and_a_fresh_name_is_found() -> N
     graph = Graph([("instrument", "y")], [("instrument", "y")])
     verdict = identify(graph, DirectEffect("instrument", "y"))
     assert any("ruling out instrument <-> y" in text for text in verdict.helps)
+    assert verdict.advice[0].code == "rule out arc"
+    assert verdict.advice[0].facts == {"first": "instrument", "second": "y"}
+    told = verdict.to_dict()
+    assert told["helps"] == list(verdict.helps)
+    assert told["advice"] == [n.to_dict() for n in verdict.advice]
     assert "What would help" in verdict.explain()
     assert identify(graph, DirectEffect("instrument", "y"), witness=False).helps == ()
 

@@ -98,6 +98,8 @@ def test_the_profile_and_its_cut() -> None:
     assert (np.asarray(dot.get_xdata())[0], ax.get_xlabel()) == (0.0, "x ~> y")
     with pytest.raises(ht.InputError, match="one length"):
         plot_profile([1.0, 2.0], [1.0], ax=axes())
+    with pytest.raises(ht.InputError, match="values need their deviance"):
+        plot_profile([1.0, 2.0], ax=axes())
 
 
 def test_the_profile_of_a_fit() -> None:

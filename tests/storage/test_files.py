@@ -18,6 +18,7 @@ import halftrek as ht
 from halftrek.simulation import random_model
 from halftrek.storage import files
 from halftrek.storage.codec import decode, encode
+from halftrek.storage.malformed import Malformed
 
 GRAPH = ht.graph("z -> x -> y; x <-> y; a -> y; latent U; U -> {a, z, w}; c -> d; c <-> d")
 QUESTIONS = ("P(y | do(x=1))", "P(y, w | do(x=1, a=0.3), z=2)", "z ~> y", "x -> y", "x <-> y", "P(y_{x=1} | x=0, y=2)")
@@ -108,6 +109,38 @@ def test_version_1_keeps_loading() -> None:
     assert list(answer.interval) == numbers["interval"]
     assert answer.verdict.identified
     assert ht.load(SAVED / "model_v1.json").query("smoking ~> cancer_risk").value == numbers["true_value"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("converged", ""),
+        ("flat", "converged: District {x, y}: its parameters cannot be determined. No row has both x and y."),
+        ("boundary", "converged at the boundary: District {x, y}: a noise variance is zero; do not trust it."),
+        ("not converged", "not converged: the literal algorithm stopped after 3 rounds; raise max_iter."),
+    ],
+)
+def test_a_status_that_was_one_text_says_the_same(code: str, message: str) -> None:
+    status = decode({"type": "Status", "code": code, "message": message})
+    assert (status.code, str(status)) == (code, message)
+    assert decode(encode(status)) == status
+
+
+def test_a_status_whose_message_is_no_text_is_refused() -> None:
+    with pytest.raises(Malformed, match="a message is a text, not 5"):
+        decode({"type": "Status", "code": "flat", "message": 5})
+
+
+def test_advice_that_was_sentences_says_the_same() -> None:
+    verdict = ht.identify("x -> y; x <-> y", "x -> y")
+    saved = encode(verdict)
+    assert isinstance(saved, dict)
+    del saved["advice"]
+    assert decode({**saved, "helps": ["measuring talent", "measuring luck"]}).helps == (
+        "measuring talent",
+        "measuring luck",
+    )
+    assert decode(encode(verdict)).advice == verdict.advice
 
 
 def test_an_older_version_goes_through_every_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, TextIO
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
 from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
+    from halftrek.reporting.plots.columns import Entry
+    from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
 _EXAMPLE = "halftrek counterfactual tal_or tal_or --do cond=1 --outcome reaction --unit cond=0,pmi=4.5,reaction=2"
@@ -64,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.process import say
     from halftrek.errors import InputError, NotIdentifiedError
     from halftrek.reporting.verdicts import describe_verdict
+    from halftrek.results.answers import Answer
 
     if args.unit is not None and (args.rows is not None or args.out is not None):
         raise InputError("--unit is one unit, whose answer is printed; --rows and --out are for tables")
@@ -87,17 +90,17 @@ def run(args: argparse.Namespace) -> int:
             else:
                 show(describe_verdict(error.verdict))
             return NOT_IDENTIFIED
-    if args.unit is None:
-        _write_table(found, args)
-    else:
+    if isinstance(found, Answer):
         _print_answer(found, args.json)
+    else:
+        _write_table(found, args)
     if not result.converged:
-        say(str(result.status))
+        say(result.status.words("command line"))
         return NOT_CONVERGED
     return DONE
 
 
-def _asked(fit: Fit, args: argparse.Namespace) -> Any:
+def _asked(fit: Fit, args: argparse.Namespace) -> object:
     from halftrek.cli.analysis import analysis_of, uncertainty_options
     from halftrek.cli.inputs import assignments, opened_rows
     from halftrek.cli.output import for_command_line
@@ -135,7 +138,7 @@ def _held(sign: str, value: str) -> float | str:
     return f"{sign[0]}{number!r}"
 
 
-def _print_answer(found: Any, as_json: bool) -> None:
+def _print_answer(found: Answer, as_json: bool) -> None:
     from halftrek.cli.output import show, show_json
     from halftrek.reporting.records import answer_record
     from halftrek.reporting.text import describe_answer
@@ -146,7 +149,7 @@ def _print_answer(found: Any, as_json: bool) -> None:
         show(describe_answer(found))
 
 
-def _write_table(frame: Any, args: argparse.Namespace) -> None:
+def _write_table(frame: object, args: argparse.Namespace) -> None:
     """To a file; or on standard output: CSV for a program, a table with the first rows for a person."""
     from halftrek.cli.output import show, show_json
     from halftrek.reporting.plots.columns import columns_in
@@ -171,7 +174,7 @@ def _write_table(frame: Any, args: argparse.Namespace) -> None:
         _csv(sys.stdout, columns)
 
 
-def _writer(path: str | None) -> Any:
+def _writer(path: str | None) -> Callable[[dict[str, list[Entry]], str, bool], None]:
     """What writes a file of that ending."""
     from halftrek.errors import OutputError
 
@@ -182,21 +185,21 @@ def _writer(path: str | None) -> Any:
     raise OutputError(f"{path!r} has an unknown ending; known are .csv, .parquet and .pq")
 
 
-def _write_csv(columns: dict[str, list[Any]], path: str, force: bool) -> None:
+def _write_csv(columns: dict[str, list[Entry]], path: str, force: bool) -> None:
     from halftrek.files import whole_file
 
     with whole_file(path, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
         _csv(out, columns)
 
 
-def _csv(out: Any, columns: dict[str, list[Any]]) -> None:
+def _csv(out: TextIO, columns: dict[str, list[Entry]]) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
         writer.writerow(["" if value is None or value != value else value for value in row])
 
 
-def _write_parquet(columns: dict[str, list[Any]], path: str, force: bool) -> None:
+def _write_parquet(columns: dict[str, list[Entry]], path: str, force: bool) -> None:
     from halftrek.errors import MissingExtraError
     from halftrek.files import whole_file
 

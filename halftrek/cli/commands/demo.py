@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED
 from halftrek.cli.options import add_command
 
 if TYPE_CHECKING:
+    from halftrek.arrays import Floats
     from halftrek.cli.options import Commands
     from halftrek.identification import Verdict
     from halftrek.models import Gaussian
@@ -100,7 +101,7 @@ def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], answered:
     )
 
 
-def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture: Path) -> dict[str, Any]:
+def _record(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], picture: Path) -> dict[str, object]:
     from halftrek.reporting.records import fit_record, gaussian_record
 
     seen, found, truth = (gaussian_record(one) for one in worlds.values())
@@ -126,7 +127,7 @@ def _save_picture(fit: Fit, worlds: Mapping[str, Gaussian], place: Path, force: 
     return save(figure, place, overwrite=force)
 
 
-def _near() -> dict[str, Any]:
+def _near() -> dict[str, Floats]:
     """The outcome in the rows in which the cause is about there."""
     from halftrek.examples import load
 

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(describe_answer(found))
     keep_analysis(analysis, args.write_analysis, args.force)
-    return _ended(result.converged, str(result.status))
+    return _ended(result.converged, result.status.words("command line"))
 
 
 def _not_identified(verdict: Verdict, as_json: bool) -> int:
@@ -134,7 +134,7 @@ def _run_all(args: argparse.Namespace) -> int:
     else:
         show(text)
     keep_analysis(analysis, args.write_analysis, args.force)
-    return _ended(result.converged, str(result.status))
+    return _ended(result.converged, result.status.words("command line"))
 
 
 def _ended(converged: bool, status: str) -> int:

@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
             record["effects"], text = fitting.effects(result, analysis.uncertainty)
             texts.append(text)
         if args.checks:
-            record["checks"] = fitting.checks_record(result)
-            texts.append(fitting.checks_text(result, record["checks"]))
+            record["checks"] = found = fitting.checks_record(result)
+            texts.append(fitting.checks_text(result, found))
     if args.json:
         show_json(record)
     else:

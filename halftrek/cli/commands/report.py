@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(f"Report: {written}")
     if not result.converged:
-        say(str(result.status))
+        say(result.status.words("command line"))
         return NOT_CONVERGED
     return NOT_IDENTIFIED if unknown else DONE
 

@@ -13,6 +13,7 @@ from halftrek.cli.options import add_command, add_outside
 if TYPE_CHECKING:
     from halftrek.cli.analysis import Analysis
     from halftrek.cli.options import Commands
+    from halftrek.reporting.records import Record
     from halftrek.results.fit import Fit
 
 _EXAMPLE = "halftrek query mroz mroz 'educ -> lwage' --write-analysis analysis.toml && halftrek run analysis.toml"
@@ -63,12 +64,12 @@ def run(args: argparse.Namespace) -> int:
         for name, path in files.items():
             show(f"{name}: {path}")
     if not result.converged:
-        say(str(result.status))
+        say(result.status.words("command line"))
         return NOT_CONVERGED
     return DONE if all(r["identified"] for r in record["questions"]) else NOT_IDENTIFIED
 
 
-def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[str]]:
+def _answers(fit: Fit, analysis: Analysis) -> tuple[list[Record], list[str]]:
     """Records and texts, in the order of the questions; one without an answer does not stop the others."""
     from halftrek.cli.analysis import uncertainty_options
     from halftrek.cli.output import for_command_line
@@ -94,7 +95,7 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
     return records, texts
 
 
-def _write(fit: Fit, analysis: Analysis, files: dict[str, Path], record: dict[str, Any], force: bool) -> None:
+def _write(fit: Fit, analysis: Analysis, files: dict[str, Path], record: Record, force: bool) -> None:
     from halftrek.cli.analysis import uncertainty_options
     from halftrek.files import whole_file
     from halftrek.reporting.records import to_json

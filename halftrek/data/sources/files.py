@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
 from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
@@ -19,6 +19,10 @@ from halftrek.data.sources.memory import PIECE, checked_batch, from_batches, obj
 from halftrek.data.sources.source import Source, chained
 from halftrek.data.sources.streams import refuse_impossible, refuse_special
 from halftrek.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
@@ -39,7 +43,7 @@ def from_path(path: str) -> Source:
     return chained([_from_file(f) for f in found], found)
 
 
-def from_relation(relation: Any) -> Source:
+def from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
     """A DuckDB relation."""
     with in_our_words(_about_relation):
         return guarded(_from_relation(relation), _about_relation)
@@ -51,7 +55,7 @@ def _about_relation(error: Exception) -> DataError:
     return DataError(f"the DuckDB relation cannot be read: {words}; {fix}")
 
 
-def _from_relation(relation: Any) -> Source:
+def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
     columns = tuple(relation.columns)
     kinds = dict(zip(columns, map(str, relation.types), strict=True))
     texts = frozenset(v for v, kind in kinds.items() if kind == "VARCHAR" or kind.startswith("ENUM"))
@@ -75,7 +79,7 @@ def _from_relation(relation: Any) -> Source:
     return Source(columns, blocks, refused, labels=labels, texts=texts, codings=truths, identifiers=huge)
 
 
-def _batches(query: Any) -> tuple[Any, Iterator[Any]]:
+def _batches(query: duckdb.DuckDBPyRelation) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Schema and batches of a DuckDB relation, which works while they are asked for."""
     stop = getattr(getattr(query, "_con", None), "interrupt", None)
     make = query.to_arrow_reader if hasattr(query, "to_arrow_reader") else query.fetch_record_batch
@@ -122,7 +126,7 @@ def _from_csv(path: str) -> Source:
     place = {v: k for k, v in enumerate(head.columns)}
     newline = r"new_line='\r', " if head.only_returns else ""
 
-    def relation(wanted: tuple[str, ...], kind: str) -> Any:
+    def relation(wanted: tuple[str, ...], kind: str) -> duckdb.DuckDBPyRelation:
         used = {place[v] for v in wanted}
         kinds = [_csv_kind(v, head, kind) if k in used else "VARCHAR" for k, v in enumerate(head.columns)]
         columns = ", ".join(f"'c{k}': '{kind}'" for k, kind in enumerate(kinds))
@@ -152,7 +156,7 @@ def _from_csv(path: str) -> Source:
     return guarded(source, lambda error: _about_csv(path, head.columns, error), memory=True)
 
 
-def _exact(text: str | None) -> Any:
+def _exact(text: str | None) -> int | str | None:
     """A cell as a number of as many digits as it has."""
     try:
         return None if text is None else int(text)
@@ -173,7 +177,7 @@ def _from_arrow_file(path: str) -> Source:
     except ImportError:
         raise MissingExtraError("reading Arrow files", "sql") from None
 
-    def opened(at: list[int] | None = None) -> tuple[Any, Iterator[Any]]:
+    def opened(at: list[int] | None = None) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         options = pa.ipc.IpcReadOptions(included_fields=at)
         file = pa.OSFile(path)
         seekable = file.read(6) == b"ARROW1"
@@ -207,7 +211,7 @@ def _from_arrow_file(path: str) -> Source:
     return guarded(replace(source, blocks=blocks, labels=labels), malformed, memory=True)
 
 
-def _refuse_without_end(file: Any) -> None:
+def _refuse_without_end(file: pa.NativeFile) -> None:
     """Raise for a stream without its last mark: what is cut off between two batches would read as the whole."""
     size = file.size()
     file.seek(max(0, size - 4))
@@ -219,7 +223,7 @@ def _refuse_without_end(file: Any) -> None:
 # -- the engine ----------------------------------------------------------------------------------
 
 
-def _duckdb() -> Any:
+def _duckdb() -> duckdb.DuckDBPyConnection:
     try:
         import duckdb
         import pyarrow  # noqa: F401  (DuckDB hands its batches over through it)

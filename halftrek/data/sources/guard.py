@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event, Thread, current_thread, main_thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from halftrek.arrays import Array
+from halftrek.data.accumulate import Block
 from halftrek.data.sources.source import Source
 from halftrek.errors import DataError, HalftrekError
 
@@ -94,11 +96,11 @@ def in_our_words(explain: Explain, *, memory: bool = False) -> Iterator[None]:
 def guarded(source: Source, explain: Explain, *, memory: bool = False) -> Source:
     """The source, whose blocks and labels raise errors of ours alone."""
 
-    def blocks(names: tuple[str, ...]) -> Iterator[Any]:
+    def blocks(names: tuple[str, ...]) -> Iterator[Block]:
         with in_our_words(explain, memory=memory):
             yield from source.blocks(names)
 
-    def labels(name: str) -> Iterator[Any]:
+    def labels(name: str) -> Iterator[Array]:
         assert source.labels is not None
         with in_our_words(explain, memory=memory):
             yield from source.labels(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from halftrek.data.kinds import truth
 from halftrek.data.sources.guard import cannot_be_read, first_line, guarded, in_our_words
 from halftrek.data.sources.source import Numeric, Source, Textual
 from halftrek.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
+    from narwhals.typing import IntoSeries
 
 PIECE = 65_536  # rows of a frame that are converted at a time
 
@@ -46,7 +51,7 @@ def from_array(array: Array, names: Sequence[str] | None) -> Source:
     return Source(columns, blocks, rows=len(table))
 
 
-def from_columns(columns: Mapping[str, Any]) -> Source:
+def from_columns(columns: Mapping[str, object]) -> Source:
     """A dictionary of columns."""
     arrays: dict[str, Array] = {}
     refused: dict[str, str] = {}
@@ -76,7 +81,7 @@ def from_columns(columns: Mapping[str, Any]) -> Source:
     return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0), labels, frozenset(texts), truths)
 
 
-def _column_of(name: Any, values: Any) -> Array:
+def _column_of(name: object, values: Any) -> Array:
     """A column of a dictionary as an array; texts, if there are some, as they are."""
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.filled(values.astype(np.float64 if values.dtype.kind in "fiub" else object), np.nan)
@@ -131,7 +136,7 @@ def from_frame(frame: Any) -> Source | None:
     return Source(labels or tuple(table.columns), blocks, refused, len(table), entries, texts, truths)
 
 
-def from_polars_lazy(frame: Any) -> Source | None:
+def from_polars_lazy(frame: object) -> Source | None:
     """A polars query, run piece by piece; None for anything else."""
     import narwhals as nw
 
@@ -185,7 +190,7 @@ def from_arrow(stream: Any) -> Source:
     return from_batches(stream.schema, batches, rows)
 
 
-def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -> Source:
+def from_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int | None = None) -> Source:
     """Record batches of one schema."""
     texts = frozenset(field.name for field in schema if str(field.type).startswith(Textual))
     refused = {
@@ -194,7 +199,7 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
         if not str(field.type).startswith(Numeric) and field.name not in texts
     }
 
-    def taken(batch: Any, name: str) -> Array:
+    def taken(batch: pa.RecordBatch, name: str) -> Array:
         column = batch.column(schema.get_field_index(name))
         with in_our_words(cannot_be_read(f"column {name!r}", "convert it to float")):
             return objects(column.to_pylist()) if name in texts else _arrow_numbers(column)
@@ -215,7 +220,7 @@ def from_batches(schema: Any, batches: Iterable[Any], rows: int | None = None) -
 # -- columns to floats ---------------------------------------------------------------------------
 
 
-def _arrow_numbers(column: Any) -> Array:
+def _arrow_numbers(column: pa.Array) -> Array:
     """The numbers of an Arrow array where they lie, nan for nulls (its own ``to_numpy`` would import pandas).
 
     Long integers stay integers where none is missing: clusters are told apart by them. As values they are rounded to
@@ -236,14 +241,14 @@ def _arrow_numbers(column: Any) -> Array:
     return np.where(bits.astype(bool), values, np.nan)
 
 
-def checked_batch(batch: Any) -> Any:
+def checked_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """A record batch of a file, if its buffers hold what its head says; texts are looked at one by one."""
     for column in batch.columns:
         column.validate(full=not str(column.type).startswith(Numeric))
     return batch
 
 
-def _in_place(column: Any) -> Any:
+def _in_place(column: nw.Series[Any]) -> Any:
     """A column's own numbers as an array where that needs no copy (slices of it cost nothing), else the column."""
     native = column.to_native()
     if isinstance(getattr(native, "dtype", None), np.dtype):  # pandas, as numpy has it
@@ -256,7 +261,7 @@ def _in_place(column: Any) -> Any:
         return column
 
 
-def _floats(column: Any) -> Array:
+def _floats(column: Array | nw.Series[IntoSeries]) -> Array:
     if isinstance(column, np.ndarray):
         return column
     import narwhals as nw
@@ -268,14 +273,14 @@ def _floats(column: Any) -> Array:
     return np.asarray(column.cast(nw.Float64).to_numpy())
 
 
-def objects(entries: list[Any]) -> Array:
+def objects(entries: Sequence[object]) -> Array:
     """Entries as they are."""
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
     return array
 
 
-def _textual(kind: Any, column: Any) -> bool:
+def _textual(kind: nw.dtypes.DType, column: nw.Series[IntoSeries] | None) -> bool:
     """Whether a column of a frame may be texts that stand for numbers."""
     import narwhals as nw
 
@@ -295,13 +300,13 @@ def _holds_texts(column: Array) -> bool:
     return known and any(isinstance(x, str | bytes | bool) for x in entries)
 
 
-def _numeric(kind: Any) -> bool:
+def _numeric(kind: nw.dtypes.DType) -> bool:
     import narwhals as nw
 
     return bool(kind.is_numeric() or kind == nw.Boolean)
 
 
-def _about(kind: Any, column: Any) -> str:
+def _about(kind: nw.dtypes.DType, column: nw.Series[IntoSeries] | None) -> str:
     """Why a column of a frame is not a number."""
     if kind.is_temporal():
         return f"holds dates or times ({kind}), not numbers"
@@ -313,7 +318,7 @@ def _about(kind: Any, column: Any) -> str:
     return f"holds values that are not numbers, for instance {example!r}"
 
 
-def _number_like(value: Any) -> bool:
+def _number_like(value: object) -> bool:
     return value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, complex))
 
 

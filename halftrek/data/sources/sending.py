@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
 
 from halftrek.portable import packed, unpacked
 
@@ -18,7 +17,7 @@ class Spent:
     how: str = "can be read only once"
 
 
-def sendable(source: Any) -> Any:
+def sendable(source: object) -> object:
     """The source, or what stands for it if pickle cannot take it; tables in memory are not tried: they are large."""
     home = type(source).__module__.partition(".")[0]
     lazy = "lazy" in type(source).__name__.lower()
@@ -31,7 +30,7 @@ def sendable(source: Any) -> Any:
     return source
 
 
-def own_copy(source: Any, memo: dict[int, Any]) -> Any:
+def own_copy(source: object, memo: dict[int, object]) -> object:
     """A copy of the source; the source itself where its library cannot copy it, as a connection."""
     try:
         return unpacked(deepcopy(packed(source), memo))

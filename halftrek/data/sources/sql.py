@@ -14,9 +14,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halftrek.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    import duckdb
 
 _NODES = ("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE")
 _READERS = (
@@ -50,7 +53,7 @@ class _Found:
     schemes: set[str] = field(default_factory=set)
 
 
-def relation_of(query: str, reach: Reach, *, spill: str | os.PathLike[str] | None = None) -> Any:
+def relation_of(query: str, reach: Reach, *, spill: str | os.PathLike[str] | None = None) -> duckdb.DuckDBPyRelation:
     """The relation of a query; DuckDB puts what does not fit into memory into the folder ``spill``."""
     try:
         import duckdb
@@ -70,7 +73,7 @@ def relation_of(query: str, reach: Reach, *, spill: str | os.PathLike[str] | Non
     return relation
 
 
-def _parsed(connection: Any, query: str) -> Any:
+def _parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
     """The query as a tree, if it is one SELECT."""
     kinds = [statement.type.name for statement in connection.extract_statements(query)]
     if kinds != ["SELECT"]:
@@ -86,7 +89,7 @@ def _parsed(connection: Any, query: str) -> Any:
     return tree["statements"]
 
 
-def _pieces(tree: Any) -> Iterator[dict[str, Any]]:
+def _pieces(tree: object) -> Iterator[dict[str, Any]]:
     """Every part of a tree."""
     waiting = [tree]
     while waiting:
@@ -98,7 +101,7 @@ def _pieces(tree: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(part)
 
 
-def _named_files(tree: Any, query: str, reach: Reach) -> _Found:
+def _named_files(tree: object, query: str, reach: Reach) -> _Found:
     found, raw = _Found(), query.encode()
     steps = {
         entry.get("key")
@@ -211,7 +214,7 @@ def _with_places(query: str, places: dict[int, str]) -> str:
     return raw.decode()
 
 
-def _confine(connection: Any, found: _Found, spill: str | os.PathLike[str] | None) -> None:
+def _confine(connection: duckdb.DuckDBPyConnection, found: _Found, spill: str | os.PathLike[str] | None) -> None:
     """Nothing but the named files, and no way back."""
     for extension in sorted({"azure" if s.startswith(("az", "abfs")) else "httpfs" for s in found.schemes}):
         connection.execute(f"INSTALL {extension}")

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from halftrek.arrays import Array
+from halftrek.data.accumulate import Block
 from halftrek.data.sources.guard import first_line
 from halftrek.data.sources.source import Source
 from halftrek.errors import DataError
@@ -24,7 +26,7 @@ PIECE = 1 << 20
 _OPEN_FILES = re.compile(r"/dev/stdin|(?:/dev|/proc/self)/fd/(\d+)")
 
 
-def read_once(source: Any) -> str:
+def read_once(source: object) -> str:
     """What kind of source it is, if it can be read only once; otherwise nothing."""
     if isinstance(source, str) and source == STANDARD_INPUT:
         return "standard input"
@@ -40,7 +42,7 @@ def read_once(source: Any) -> str:
     return "a generator" if isinstance(source, Iterator) else ""
 
 
-def is_stream(source: Any) -> bool:
+def is_stream(source: object) -> bool:
     """Whether :func:`kept` makes a file of it: its rows come from somewhere that cannot be looked at twice."""
     if isinstance(source, str | os.PathLike):
         path = _path_of(source)
@@ -72,7 +74,7 @@ def refuse_impossible(path: str) -> None:
 
 
 @contextmanager
-def kept(source: Any) -> Iterator[tuple[str, str]]:
+def kept(source: object) -> Iterator[tuple[str, str]]:
     """A stream as a file on disk, since rows are looked at twice: its path, and what to call it."""
     name, label, stream = _stream_of(source)
     with _room_for(label):
@@ -100,7 +102,7 @@ def _room_for(label: str) -> Iterator[None]:
 
 
 @contextmanager
-def held(source: Any) -> Iterator[Any]:
+def held(source: object) -> Iterator[object]:
     """The source, or for a stream a file that has its rows as often as they are needed."""
     if not is_stream(source):
         yield source
@@ -119,11 +121,11 @@ def renamed(opened: Callable[[], Source], path: str, label: str) -> Source:
         except DataError as error:
             raise DataError(str(error).replace(repr(path), label)) from error.__cause__
 
-    def blocks(names: tuple[str, ...]) -> Iterator[Any]:
+    def blocks(names: tuple[str, ...]) -> Iterator[Block]:
         with told():
             yield from source.blocks(names)
 
-    def labels(name: str) -> Iterator[Any]:
+    def labels(name: str) -> Iterator[Array]:
         assert source.labels is not None
         with told():
             yield from source.labels(name)
@@ -136,7 +138,7 @@ def renamed(opened: Callable[[], Source], path: str, label: str) -> Source:
 # -- the pieces of a stream ------------------------------------------------------------------------
 
 
-def _stream_of(source: Any) -> tuple[str, str, Callable[[], Any]]:
+def _stream_of(source: Any) -> tuple[str, str, Callable[[], bytes | str | None]]:
     """A name with an ending, a label for messages, and what gives the next piece."""
     if isinstance(source, str | os.PathLike) and _path_of(source) != STANDARD_INPUT:
         path = _path_of(source)
@@ -152,7 +154,7 @@ def _stream_of(source: Any) -> tuple[str, str, Callable[[], Any]]:
     return name if isinstance(name, str) else "", label, lambda: stream.read(PIECE)
 
 
-def _pieces(read: Callable[[], Any], label: str) -> Iterator[bytes]:
+def _pieces(read: Callable[[], bytes | str | None], label: str) -> Iterator[bytes]:
     while True:
         try:
             part = read()
@@ -188,7 +190,7 @@ def _ending(first: bytes, name: str, label: str) -> str:
 # -- paths that are no files -----------------------------------------------------------------------
 
 
-def _path_of(source: str | os.PathLike[Any]) -> str:
+def _path_of(source: str | os.PathLike[str]) -> str:
     return os.path.expanduser(os.fsdecode(source))
 
 
@@ -200,7 +202,7 @@ def _mode(path: str) -> int:
         return 0
 
 
-def _opened_path(path: str) -> Callable[[], Any]:
+def _opened_path(path: str) -> Callable[[], bytes]:
     """What gives the next piece of a pipe, or of a file that is open already; it is closed with its last piece."""
     mode, first = _mode(path), b""
     try:

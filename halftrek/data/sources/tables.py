@@ -14,7 +14,7 @@ from halftrek.data.categories import Categories
 from halftrek.data.read import opened_source
 from halftrek.data.sources.streams import held
 from halftrek.errors import DataError
-from halftrek.frames import as_frame, library_of
+from halftrek.frames import Columns, Frame, as_frame, library_of
 from halftrek.words import listed
 
 
@@ -31,7 +31,9 @@ class Table:
         return np.asarray(self.values[:, self.names.index(name)])
 
 
-def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = (), categories: Categories = ()) -> Table:
+def read_table(
+    source: object, wanted: Sequence[str], *, also: Sequence[str] = (), categories: Categories = ()
+) -> Table:
     """The wanted columns that the source has, and ``also`` those that it must have; other columns are left alone.
 
     Of ``categories`` those count whose column the source has; others may be there as indicators already.
@@ -40,7 +42,7 @@ def read_table(source: Any, wanted: Sequence[str], *, also: Sequence[str] = (), 
         return _read_table(again, wanted, also, categories)
 
 
-def _read_table(source: Any, wanted: Sequence[str], also: Sequence[str], categories: Categories) -> Table:
+def _read_table(source: object, wanted: Sequence[str], also: Sequence[str], categories: Categories) -> Table:
     with opened_source(source, tuple(wanted)) as opened:
         known = tuple(c for c in categories if c.column in opened.columns)
     with opened_source(source, tuple(wanted), known) as opened:
@@ -59,7 +61,7 @@ def _read_table(source: Any, wanted: Sequence[str], also: Sequence[str], categor
     return Table(names, values, columns)
 
 
-def table_like(source: Any, columns: Mapping[str, Floats | Sequence[str]]) -> Any:
+def table_like(source: Any, columns: Columns) -> Frame:
     """Columns in the source's library: a frame for a frame, an array with named fields for an array, a dictionary."""
     if isinstance(source, Mapping):
         return dict(columns)
@@ -69,7 +71,7 @@ def table_like(source: Any, columns: Mapping[str, Floats | Sequence[str]]) -> An
         for name, values in columns.items():
             found[name] = values
         return found
-    frame = as_frame(dict[str, Any](columns), library_of(source))
+    frame: Any = as_frame(columns, library_of(source))
     if library_of(source) == "pandas":
         frame.index = source.index
     return frame

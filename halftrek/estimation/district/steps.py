@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.arrays import Flags, Floats
 
 STEPS = 12  # of Newton alone; what takes more has lost its way
 NEAR = 1e-2  # gain below which the exact Hessian is tried, and from which on it has to be shown to be positive definite
@@ -23,12 +23,12 @@ LEFT = 1e-19  # the same of the gain that is foreseen for the next step
 OneOrMany = TypeVar("OneOrMany", float, Floats)
 
 
-def has_fallen(new: OneOrMany, old: OneOrMany, gain: OneOrMany) -> Any:
+def has_fallen(new: OneOrMany, old: OneOrMany, gain: OneOrMany) -> Flags | bool:
     """Whether F has fallen by enough of what the step promised, for one district or each of many."""
     return new <= old - 1e-4 * gain + SLACK * (1.0 + abs(old))
 
 
-def is_last(gain: Floats | float, firm: Floats | float, next_gain: float = np.inf) -> Any:
+def is_last(gain: Floats | float, firm: Floats | float, next_gain: float = np.inf) -> Flags | bool:
     """Whether a Newton step leaves nothing to do, or the next one would: it squares the error on firm ground."""
     return (gain < QUADRATIC * firm * firm) | (next_gain < LEFT * firm * firm)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class FittedGroups(Portable):
     failed: Mapping[int, str] = field(default_factory=dict)
 
     @property
-    def keys(self) -> tuple[Any, ...]:
+    def keys(self) -> tuple[object, ...]:
         """The labels of the groups."""
         return self.groups.keys
 
@@ -70,15 +69,15 @@ class FittedGroups(Portable):
         return self.failed.get(i) or _why_not(self.groups, i)
 
     @cached_property
-    def place(self) -> dict[Any, int]:
+    def place(self) -> dict[object, int]:
         """Where each group stands."""
         return {key: i for i, key in enumerate(self.keys)}
 
     @cached_property
-    def _rows(self) -> dict[Any, RowReader]:
+    def _rows(self) -> dict[object, RowReader]:
         return {} if self.rows is None else rows_by_group(self.rows, self.groups)
 
-    def one(self, key: Any) -> Fitted:
+    def one(self, key: object) -> Fitted:
         """The fit of one group."""
         i = self.place.get(key)
         if i is None:
@@ -104,7 +103,7 @@ class FittedGroups(Portable):
     def __contains__(self, key: object) -> bool:
         return key in self.place
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(self.keys)
 
     def __len__(self) -> int:

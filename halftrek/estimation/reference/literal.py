@@ -14,6 +14,7 @@ from halftrek.estimation.reference.cgl_go import MAX_ROUNDS, cgl_go
 from halftrek.estimation.status import Status
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
+from halftrek.notes import note
 
 
 def fit_literally(
@@ -38,10 +39,7 @@ def fit_literally(
     names = graph.observed
     model = CGLSCM(names, found.T, found.C, found.mu, np.eye(len(names)), tuple(graph.latents), graph)
     if found.converged:
-        status = Status("converged", "converged: the literal algorithm no longer raises the likelihood.")
+        status = Status("converged", (note("literal at rest"),))
     else:
-        status = Status(
-            "not converged",
-            f"not converged: the literal algorithm stopped after {found.iterations} rounds; raise max_iter.",
-        )
+        status = Status("not converged", (note("literal rounds ran out", rounds=found.iterations),))
     return Fitted(graph, data, model, found.loglik, status, (), "cgl-go", resolve_options(graph, "unit", "free"))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations, starmap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class Point:
     values: Array
 
     @cached_property
-    def entry_values(self) -> tuple[Any, ...]:
+    def entry_values(self) -> tuple[float, ...]:
         """The value of each entry as a plain number, in the order of ``parameters.entries``."""
         values, number = self.values.tolist(), self.field.number
         return tuple(number(e.value) if e.parameter is None else values[e.parameter] for e in self.parameters.entries)

@@ -7,15 +7,15 @@ stand for any others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
 from zlib import crc32
 
 from halftrek.errors import QueryError
-from halftrek.identification.local.worlds import Parts
+from halftrek.identification.local.worlds import N, Parts
 from halftrek.queries.kinds.terms import Expression, case_of, sums_of
 from halftrek.queries.kinds.variants import Changes, Draw, Scale, Shift, Sum, Variant, single
 from halftrek.queries.types import (
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
 Asked = Statistic | Probability | Quantile | Distribution
 
 
-class Numbers(Protocol):
+class Numbers(Protocol[N]):
     """Arithmetic with the coefficients and error covariances of a model."""
 
-    def number(self, value: float) -> Any:
+    def number(self, value: float) -> N:
         """A constant."""
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a: N, b: N) -> N:
         """Sum."""
 
-    def multiply(self, a: Any, b: Any) -> Any:
+    def multiply(self, a: N, b: N) -> N:
         """Product."""
 
-    def inverse(self, matrix: list[list[Any]]) -> list[list[Any]] | None:
+    def inverse(self, matrix: list[list[N]]) -> list[list[N]] | None:
         """Inverse of a square matrix, None if it is singular."""
 
-    def weight(self, cause: str, effect: str) -> Any:
+    def weight(self, cause: str, effect: str) -> N:
         """Weight of an edge."""
 
-    def error_covariance(self, first: str, second: str) -> Any | None:
+    def error_covariance(self, first: str, second: str) -> N | None:
         """Covariance of two error terms, None if the graph says that it is zero."""
 
 
@@ -72,48 +72,48 @@ def mean_of(variable: str) -> float:
 
 
 @dataclass(eq=False)
-class Line:
+class Line(Generic[N]):
     """A sum of variables as an affine function of the errors and of fresh draws."""
 
-    constant: Any
-    errors: dict[str, Any] = field(default_factory=dict)
-    draws: dict[Any, tuple[Any, float]] = field(default_factory=dict)
+    constant: N
+    errors: dict[str, N] = field(default_factory=dict)
+    draws: dict[Hashable, tuple[N, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class Structure(Generic[N]):
     """A graph with numbers of some kind."""
 
     graph: Graph
-    numbers: Numbers
-    memory: dict[Any, Any] = field(default_factory=dict)
+    numbers: Numbers[N]
+    memory: dict[Hashable, Line[N]] = field(default_factory=dict)
 
-    def total(self, items: list[Any]) -> Any:
+    def total(self, items: list[N]) -> N:
         """Sum of several."""
         found = self.numbers.number(0.0)
         for item in items:
             found = self.numbers.add(found, item)
         return found
 
-    def times(self, factor: float, item: Any) -> Any:
+    def times(self, factor: float, item: N) -> N:
         """A constant multiple."""
         return item if factor == 1.0 else self.numbers.multiply(self.numbers.number(factor), item)
 
-    def divide(self, a: Any, b: Any, question: object) -> Any:
+    def divide(self, a: N, b: N, question: object) -> N:
         """Quotient."""
         inverse = self.numbers.inverse([[b]])
         if inverse is None:
             raise QueryError(f"{question}: the divisor is zero in every model of this graph")
         return self.numbers.multiply(a, inverse[0][0])
 
-    def line(self, of: Sum) -> Line:
+    def line(self, of: Sum) -> Line[N]:
         """A weighted sum of variables in worlds of their own."""
         found = Line(self.numbers.number(0.0))
         for weight, v in of.parts:
             self._add(found, self.variable(v.variable, v.changes), self.numbers.number(weight))
         return found
 
-    def variable(self, name: str, changes: Changes) -> Line:
+    def variable(self, name: str, changes: Changes) -> Line[N]:
         """A variable in a changed world, by its equation."""
         world = frozenset(changes.items())
         if (name, world) not in self.memory:
@@ -121,10 +121,9 @@ class Structure:
             for v in self.graph.topological_order:  # causes first, so that long chains need no deep recursion
                 if v in above and (v, world) not in self.memory:
                     self.memory[v, world] = self._variable(v, changes)
-        found: Line = self.memory[name, world]
-        return found
+        return self.memory[name, world]
 
-    def _variable(self, name: str, changes: Changes) -> Line:
+    def _variable(self, name: str, changes: Changes) -> Line[N]:
         n = self.numbers
         change = changes.get(name, Shift(0.0)) if name in changes else Shift(0.0)
         if isinstance(change, Variant):
@@ -150,7 +149,7 @@ class Structure:
         self._add(scaled, found, n.number(change.factor))
         return scaled
 
-    def _add(self, to: Line, line: Line, weight: Any) -> None:
+    def _add(self, to: Line[N], line: Line[N], weight: N) -> None:
         n = self.numbers
         to.constant = n.add(to.constant, n.multiply(weight, line.constant))
         for v, slope in line.errors.items():
@@ -161,18 +160,18 @@ class Structure:
             before = to.draws.get(label)
             to.draws[label] = (term if before is None else n.add(before[0], term), variance)
 
-    def intercept(self, name: str) -> Any:
+    def intercept(self, name: str) -> N:
         """Mean of an error term: ``mu = (I - T)' m``."""
         n = self.numbers
         terms = [self.times(-mean_of(u), n.weight(u, name)) for u in self.graph.parents(name)]
         return self.total([n.number(mean_of(name)), *terms])
 
-    def mean(self, line: Line) -> Any:
+    def mean(self, line: Line[N]) -> N:
         """Mean of a sum."""
         terms = [self.numbers.multiply(slope, self.intercept(v)) for v, slope in line.errors.items()]
         return self.total([line.constant, *terms])
 
-    def covariance(self, a: Line, b: Line) -> Any:
+    def covariance(self, a: Line[N], b: Line[N]) -> N:
         """Covariance of two sums."""
         n = self.numbers
         terms = []
@@ -188,10 +187,10 @@ class Structure:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Given(Generic[N]):
     """The sums of a term given the values that were seen."""
 
-    structure: Structure
+    structure: Structure[N]
     term: Asked
 
     @cached_property
@@ -202,16 +201,16 @@ class Given:
         return (*before, *(e.of for e in case.in_worlds.events))
 
     @cached_property
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> list[Line[N]]:
         return [self.structure.line(of) for of in self.sums]
 
     @cached_property
-    def _seen(self) -> list[tuple[Line, float]]:
+    def _seen(self) -> list[tuple[Line[N], float]]:
         given = case_of(self.term).in_worlds.given
         return [(self.structure.line(single(v)), stand_in(f"seen {v}") if x is None else x) for v, x in given.items()]
 
     @cached_property
-    def _slopes(self) -> list[list[Any]]:
+    def _slopes(self) -> list[list[N]]:
         s, n = self.structure, self.structure.numbers
         lines = [line for line, _ in self._seen]
         if not lines:
@@ -230,7 +229,7 @@ class Given:
             )
         return found
 
-    def mean(self, i: int) -> Any:
+    def mean(self, i: int) -> N:
         """Conditional mean."""
         s, n = self.structure, self.structure.numbers
         terms = [s.mean(self._lines[i])]
@@ -238,7 +237,7 @@ class Given:
             terms.append(n.multiply(slope, n.add(n.number(value), s.times(-1.0, s.mean(line)))))
         return s.total(terms)
 
-    def covariance(self, i: int, j: int) -> Any:
+    def covariance(self, i: int, j: int) -> N:
         """Conditional covariance."""
         s, n = self.structure, self.structure.numbers
         terms = [s.covariance(self._lines[i], self._lines[j])]
@@ -259,14 +258,14 @@ def is_rational(expression: Expression | Composite) -> bool:
     return True
 
 
-def composite_parts(graph: Graph, query: Composite, numbers: Numbers) -> Parts:
+def composite_parts(graph: Graph, query: Composite, numbers: Numbers[N]) -> Parts[N]:
     """The number asked for where it is rational, else numbers that determine it."""
-    parts = Parts([], [])
+    parts = Parts[N]([], [])
     _collect(Structure(graph, numbers), query, parts)
     return parts
 
 
-def _collect(s: Structure, query: Expression | Composite, parts: Parts) -> None:
+def _collect(s: Structure[N], query: Expression | Composite, parts: Parts[N]) -> None:
     if isinstance(query, float):
         return
     if is_rational(query):
@@ -301,7 +300,7 @@ def _summands(expression: Expression | Composite, sign: float) -> Iterator[tuple
         yield sign, expression
 
 
-def _collect_moments(s: Structure, term: Asked, parts: Parts) -> None:
+def _collect_moments(s: Structure[N], term: Asked, parts: Parts[N]) -> None:
     given = Given(s, term)
     count = len(given.sums)
     if isinstance(term, Probability | Quantile | Distribution) or term.case.events:
@@ -314,7 +313,7 @@ def _collect_moments(s: Structure, term: Asked, parts: Parts) -> None:
             parts.values.append(given.covariance(i, j))
 
 
-def _rational(s: Structure, expression: Expression | Composite) -> Any:
+def _rational(s: Structure[N], expression: Expression | Composite) -> N:
     n = s.numbers
     match expression:
         case float():
@@ -344,7 +343,7 @@ def _rational(s: Structure, expression: Expression | Composite) -> Any:
     raise AssertionError(f"{expression} is not rational")
 
 
-def _edges(s: Structure, path: tuple[str, ...]) -> Any:
+def _edges(s: Structure[N], path: tuple[str, ...]) -> N:
     product = s.numbers.number(1.0)
     for u, v in pairwise(path):
         if u not in s.graph.parents(v):
@@ -353,7 +352,7 @@ def _edges(s: Structure, path: tuple[str, ...]) -> Any:
     return product
 
 
-def _stations(s: Structure, stations: tuple[str, ...]) -> Any:
+def _stations(s: Structure[N], stations: tuple[str, ...]) -> N:
     """Effects of each station on the next: how the next moves when the errors do."""
     product = s.numbers.number(1.0)
     for u, v in pairwise(stations):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -60,37 +60,41 @@ def effects_behind(graph: Graph, query: Counterfactual) -> list[Interventional]:
     return [Interventional(tuple(ys), dict.fromkeys(held)) for held, ys in together.items()]
 
 
-class Ring(Protocol):
+N = TypeVar("N")  # a number of some arithmetic
+Slot = tuple[str] | tuple[str, str | Potential]  # what a coefficient of a mean belongs to
+
+
+class Ring(Protocol[N]):
     """Arithmetic with the effects and covariances of a model."""
 
-    def number(self, value: float) -> Any:
+    def number(self, value: float) -> N:
         """A constant."""
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a: N, b: N) -> N:
         """Sum."""
 
-    def multiply(self, a: Any, b: Any) -> Any:
+    def multiply(self, a: N, b: N) -> N:
         """Product."""
 
-    def inverse(self, matrix: list[list[Any]]) -> list[list[Any]] | None:
+    def inverse(self, matrix: list[list[N]]) -> list[list[N]] | None:
         """Inverse of a square matrix, None if it is singular."""
 
-    def effect(self, cause: str, effect: str, held: Sequence[str]) -> Any:
+    def effect(self, cause: str, effect: str, held: Sequence[str]) -> N:
         """Effect of a cause while others are held."""
 
-    def covariance(self, a: Potential, b: Potential) -> Any:
+    def covariance(self, a: Potential, b: Potential) -> N:
         """Covariance of two variables in worlds of their own."""
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(Generic[N]):
     """The numbers that make up an answer, with their names."""
 
     texts: list[str]
-    values: list[Any]
+    values: list[N]
 
 
-def counterfactual_parts(graph: Graph, query: Counterfactual, ring: Ring) -> Parts:
+def counterfactual_parts(graph: Graph, query: Counterfactual, ring: Ring[N]) -> Parts[N]:
     """Conditional means and covariances of the outcomes.
 
     The mean is ``constant + Σ_k coefficient_k E[k]`` with observed means that can be anything, so constant and
@@ -100,9 +104,9 @@ def counterfactual_parts(graph: Graph, query: Counterfactual, ring: Ring) -> Par
     outcomes, evidence = short.outcomes, tuple(short.given)
     minus = ring.number(-1.0)
     slopes = _slopes(ring, query, outcomes, evidence)
-    parts = Parts([], [])
+    parts = Parts[N]([], [])
     for i, y in enumerate(outcomes):
-        sums: dict[Any, Any] = {("constant",): ring.number(0.0)}
+        sums: dict[Slot, N] = {("constant",): ring.number(0.0)}
         _add_mean(ring, sums, y, ring.number(1.0))
         for v, slope in zip(evidence, slopes[i], strict=True):
             _add_mean(ring, sums, v, ring.multiply(minus, slope))
@@ -120,8 +124,8 @@ def counterfactual_parts(graph: Graph, query: Counterfactual, ring: Ring) -> Par
 
 
 def _slopes(
-    ring: Ring, query: Counterfactual, outcomes: Iterable[Potential], evidence: tuple[Potential, ...]
-) -> list[list[Any]]:
+    ring: Ring[N], query: Counterfactual, outcomes: Iterable[Potential], evidence: tuple[Potential, ...]
+) -> list[list[N]]:
     if not evidence:
         return [[] for _ in outcomes]
     inverse = ring.inverse([[ring.covariance(a, b) for b in evidence] for a in evidence])
@@ -142,7 +146,7 @@ def _slopes(
     return found
 
 
-def _add_mean(ring: Ring, sums: dict[Any, Any], v: Potential, weight: Any) -> None:
+def _add_mean(ring: Ring[N], sums: dict[Slot, N], v: Potential, weight: N) -> None:
     """Add ``weight * E[v_x]``, where ``E[v_x] = E[v] + Σ_i e_i (x_i - E[X_i])``."""
     _add(ring, sums, ("mean", v.variable), weight)
     for x, value in v.held.items():
@@ -151,14 +155,14 @@ def _add_mean(ring: Ring, sums: dict[Any, Any], v: Potential, weight: Any) -> No
         _add_value(ring, sums, ("held", x), value, term)
 
 
-def _add_value(ring: Ring, sums: dict[Any, Any], slot: tuple[Any, ...], value: Value, term: Any) -> None:
+def _add_value(ring: Ring[N], sums: dict[Slot, N], slot: Slot, value: Value, term: N) -> None:
     if value is None:
         _add(ring, sums, slot, term)
     else:
         _add(ring, sums, ("constant",), ring.multiply(ring.number(value), term))
 
 
-def _add(ring: Ring, sums: dict[Any, Any], key: Any, term: Any) -> None:
+def _add(ring: Ring[N], sums: dict[Slot, N], key: Slot, term: N) -> None:
     sums[key] = ring.add(sums[key], term) if key in sums else term
 
 
@@ -166,7 +170,7 @@ def _bar(query: Counterfactual) -> str:
     return f" given {', '.join(map(str, query.given))}" if query.given else ""
 
 
-def _mean_text(query: Counterfactual, outcome: int, key: tuple[Any, ...]) -> str:
+def _mean_text(query: Counterfactual, outcome: int, key: Slot) -> str:
     what = f"the mean of {query.outcomes[outcome]}{_bar(query)}"
     match key:
         case ("mean", variable):

@@ -15,11 +15,11 @@ Array = NDArray[Any]
 class Field(Protocol):
     """The operations that evaluation at a point needs."""
 
-    def number(self, value: float | Fraction) -> Any: ...
+    def number(self, value: float | Fraction) -> float: ...
 
     def reduce(self, a: Array) -> Array: ...
 
-    def scalar(self, value: Any) -> Any: ...
+    def scalar(self, value: float) -> float: ...
 
     def mul(self, a: Array, b: Array) -> Array: ...
 
@@ -32,7 +32,7 @@ class Field(Protocol):
     def covariance(self, weights: Array, omega: Array) -> Array: ...
 
     @property
-    def dtype(self) -> Any: ...
+    def dtype(self) -> type[np.float64] | type[np.int64]: ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,6 @@ class Reals:
         return np.asarray(total.T @ (omega @ total))
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> type[np.float64]:
         """Type of the arrays."""
         return np.float64

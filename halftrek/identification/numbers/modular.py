@@ -51,7 +51,7 @@ class PrimeField:
         """Residues of integers of either sign."""
         return np.asarray(a % self.p, dtype=np.int64)
 
-    def scalar(self, value: int) -> int:
+    def scalar(self, value: float) -> float:
         """Residue of one integer."""
         return value % self.p
 

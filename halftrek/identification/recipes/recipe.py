@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class Recipe:
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
         return {"names": list(self.names), "outputs": list(self.outputs), "steps": [_step_dict(s) for s in self.steps]}
 
@@ -204,7 +204,7 @@ def variables_used(recipe: Recipe) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _step_dict(step: Step) -> Mapping[str, Any]:
+def _step_dict(step: Step) -> Mapping[str, object]:
     match step:
         case LinearStep(rows, columns, target, outputs):
             texts = {"rows": [str(r) for r in rows], "columns": [str(c) for c in columns], "target": str(target)}

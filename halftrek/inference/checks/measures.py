@@ -7,7 +7,6 @@ The baseline has every covariance at zero but those among exogenous variables th
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class Measures:
     aic: float
     bic: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data."""
         return asdict(self)
 

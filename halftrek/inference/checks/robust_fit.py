@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -59,7 +58,7 @@ class RobustMeasures:
     pvalue_robust: float | None = None
     units: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data."""
         return asdict(self)
 

@@ -10,12 +10,11 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.arrays import Codes, Floats
+from halftrek.arrays import Codes, Floats, Ints
 from halftrek.data import Moments, RowBlock, RowPart, RowReader
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
@@ -234,7 +233,7 @@ def draw_counts(
         yield start, counts[: len(draws)]
 
 
-def _places(rows: int, edges: Floats | None, draws: int, rng: np.random.Generator) -> NDArray[np.integer[Any]]:
+def _places(rows: int, edges: Floats | None, draws: int, rng: np.random.Generator) -> NDArray[np.int32] | Ints:
     if edges is None:
         return rng.integers(0, rows, size=draws, dtype=np.int32)
     at = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")

@@ -42,7 +42,7 @@ def categories_behind(fit: Fitted) -> Categories:
     return tuple(Category(column, reference, tuple(told)) for (column, reference), told in levels.items())
 
 
-def in_numbers(fit: Fitted, values: Mapping[str, Any]) -> dict[str, Any]:
+def in_numbers(fit: Fitted, values: Mapping[str, object]) -> dict[str, object]:
     """Values of one unit with texts as the fit read them: 1 for "yes", all indicators for a level of a category."""
     by_column = {c.column: c for c in categories_behind(fit)}
     known = codings(fit)

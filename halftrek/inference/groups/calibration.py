@@ -137,7 +137,7 @@ def _holed(
             continue
         model, loglik = end
         moments = Moments(model.names, patterns.total, model.mean, model.cov)
-        status = Status("converged", "")
+        status = Status("converged")
         yield Fitted(fits.graph, moments, model, loglik, status, options=fits.options, patterns=patterns)
 
 

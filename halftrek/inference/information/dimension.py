@@ -82,7 +82,7 @@ def random_fit(graph: Graph, options: Options, seed: int) -> Fitted:
     """A fit whose parameters are random and whose moments are its own."""
     model = random_model(graph, noise=dict(options.noise), random_state=seed)
     moments = Moments(model.names, 1000.0, np.array(model.mean), np.array(model.cov))
-    return Fitted(graph, moments, model, 0.0, Status("converged", ""), options=options)
+    return Fitted(graph, moments, model, 0.0, Status("converged"), options=options)
 
 
 def information_rank(matrix: Floats) -> int:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from halftrek.choices import EffectKind
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
+from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean, quoted
 from halftrek.inference.draws.bootstrap import Replicates, about_failures
 from halftrek.inference.evidence.evidence import two_sided
@@ -95,7 +96,7 @@ def effect_rows(fit: Fitted, how: How, *, kind: EffectKind = "all", budget: floa
     return [_row(u, v, name, found, i, sd[u] / sd[v]) for i, (u, v, name, _) in enumerate(asked)]
 
 
-def columns_of(rows: Sequence[Any], kind: type) -> dict[str, list[Any]]:
+def columns_of(rows: Sequence[object], kind: type) -> Columns:
     """Rows as columns."""
     return {f.name: [getattr(row, f.name) for row in rows] for f in fields(kind)}
 

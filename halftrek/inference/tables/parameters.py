@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from math import nan
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import make_space
+from halftrek.frames import Columns
 from halftrek.graphs import Edge, Graph
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
 from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
-from halftrek.inference.how import How
+from halftrek.inference.how import How, Uncertainty
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank, random_fit
 from halftrek.inference.information.incomplete import parameter_errors, parameter_scores
@@ -73,12 +74,13 @@ class Reach:
 ParameterRows = tuple[list[Parameter], Floats, list[Reach], bool]
 
 
-def parameter_columns(fit: Fitted, how: How | None = None, **options: Any) -> dict[str, Any]:
+def parameter_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncertainty]) -> Columns:
     """Coefficients, loadings, error covariances, variances and intercepts, in this order: a sequence for each field.
 
     ``how`` says what intervals are made of, or its fields are given one by one; by default what suits the rows.
     """
-    how = How(**{"interval": None, **options}) if how is None else how
+    told: Uncertainty = {"interval": None, **options}
+    how = How(**told) if how is None else how
     if how.interval in (None, "delta") and how.information in (None, "expected"):
         found = _plain_columns(fit, how)
         if found is not None:
@@ -87,14 +89,14 @@ def parameter_columns(fit: Fitted, how: How | None = None, **options: Any) -> di
     return {name: [getattr(row, name) for row in rows] for name in FIELDS}
 
 
-def parameter_rows(fit: Fitted, how: How | None = None, **options: Any) -> list[Parameter]:
+def parameter_rows(fit: Fitted, how: How | None = None, **options: Unpack[Uncertainty]) -> list[Parameter]:
     """The same, a value for each parameter."""
     found = parameter_columns(fit, how, **options)
     columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in found.values()]
     return [Parameter(*row) for row in zip(*columns, strict=True)]
 
 
-def _plain_columns(fit: Fitted, how: How) -> dict[str, Any] | None:
+def _plain_columns(fit: Fitted, how: How) -> Columns | None:
     """All columns at once, where every district is plain and rows are plenty; otherwise None."""
     if how.interval is None and not rows_are_plenty(fit, how.level):
         return None

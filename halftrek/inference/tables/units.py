@@ -16,6 +16,7 @@ from halftrek.data.sources.tables import Table
 from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
+from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
 from halftrek.inference.factor import Slopes, joint_factor
@@ -48,7 +49,7 @@ class Units:
     reach: Floats | None = None
     note: str = ""  # what speaks against the intervals, if anything does
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """``y noise_sd se ci_low ci_high``; of several outcomes the names are ``y_noise_sd`` and so on.
 
         ``note`` is the last column where something speaks against the intervals.
@@ -118,7 +119,9 @@ def estimated_units(
     return Units(tuple(outcomes), mean, noise, errors, reach)
 
 
-def one_unit(graph: Graph, unit: Mapping[str, Any], do: Mapping[str, Any], outcomes: Sequence[str]) -> Counterfactual:
+def one_unit(
+    graph: Graph, unit: Mapping[str, object], do: Mapping[str, object], outcomes: Sequence[str]
+) -> Counterfactual:
     """The question about one unit; None and nan were not seen."""
     for v in unit:
         if v not in graph:
@@ -143,7 +146,7 @@ def _number(v: str, value: Any) -> float:
     return found
 
 
-def held_values(graph: Graph, do: Mapping[str, Any], table: Table) -> dict[str, Floats]:
+def held_values(graph: Graph, do: Mapping[str, object], table: Table) -> dict[str, Floats]:
     """What each variable is held at in each row: numbers, one for each row, a column's name, or "+1", "-1", "*2"."""
     if not do:
         raise QueryError("do names what is held in the other world, for instance do={'x': 1}")
@@ -158,12 +161,12 @@ def held_values(graph: Graph, do: Mapping[str, Any], table: Table) -> dict[str, 
     return held
 
 
-def columns_named(do: Mapping[str, Any]) -> list[str]:
+def columns_named(do: Mapping[str, object]) -> list[str]:
     """Columns of the table that ``do`` takes its values from."""
     return [value for value in do.values() if isinstance(value, str) and not _SHIFT.match(value)]
 
 
-def _held(v: str, value: Any, table: Table) -> Floats:
+def _held(v: str, value: object, table: Table) -> Floats:
     count = len(table.values)
     if isinstance(value, str):
         shift = _SHIFT.match(value)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import inf
-from typing import Any
 
 from halftrek.errors import printable
 from halftrek.queries.kinds.distributions import Counterfactual, Interventional, Potential
 from halftrek.queries.kinds.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
 from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
 from halftrek.queries.kinds.variants import Case, Change, Draw, Event, Scale, Shift, Sum, Target, Variant
-from halftrek.queries.written.writing import Value, number
+from halftrek.queries.written.writing import Value, Written, number
 
 _NAMES = {"E": "\\mathbb{E}", "Var": "\\operatorname{Var}", "SD": "\\operatorname{SD}"}
 _NAMES |= {"Cov": "\\operatorname{Cov}", "Corr": "\\operatorname{Corr}"}
@@ -36,7 +35,7 @@ def latex_text(text: str) -> str:
     return "".join(_PLAIN.get(c, c) for c in printable(text))
 
 
-def as_latex(query: Any) -> str:
+def as_latex(query: Written | float) -> str:
     """A question in LaTeX."""
     match query:
         case DirectEffect(u, v):
@@ -68,10 +67,11 @@ def as_latex(query: Any) -> str:
             return f"\\operatorname{{std}}({as_latex(effect)})"
         case Arithmetic(operation, left, right):
             return _arithmetic(operation, left, right)
+    assert not isinstance(query, Written)  # every kind of question is above
     return number(query)
 
 
-def _arithmetic(operation: str, left: Any, right: Any) -> str:
+def _arithmetic(operation: str, left: Written | float, right: Written | float) -> str:
     if operation == "/":
         return f"\\frac{{{as_latex(left)}}}{{{as_latex(right)}}}"
     tight = operation == "*"
@@ -82,7 +82,7 @@ def _arithmetic(operation: str, left: Any, right: Any) -> str:
     return f"{first} {sign} {second}"
 
 
-def _side(side: Any, brackets: str) -> str:
+def _side(side: Written | float, brackets: str) -> str:
     text = as_latex(side)
     arrow = isinstance(side, DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance)
     if arrow or (isinstance(side, Arithmetic) and side.operation in brackets):

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.inference.checks.residuals import correlations
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.profiles.profile import Profile
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 from halftrek.results.fit import Fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _SETTLED = 1e-9  # of the log-likelihood: closer to the maximum is rounding
 _MANY = 15  # variables beyond which a heat map has no numbers in its cells
@@ -94,7 +97,7 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     return ax
 
 
-def plot_constraints(tests: Any, *, level: float = 0.05, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_constraints(tests: object, *, level: float = 0.05, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Tests of what the graph implies: a dot for the p-value of each constraint, and the level as a rule.
 
     ``tests`` is ``fit.tests()``, or a tidy frame with ``constraint`` and ``p`` or ``p_adjusted``, and ``estimate``
@@ -128,8 +131,8 @@ def plot_constraints(tests: Any, *, level: float = 0.05, ax: Axes | None = None,
 
 
 def plot_profile(
-    values: Any,
-    deviance: Sequence[float] | None = None,
+    values: Sequence[float] | Floats | Profile,
+    deviance: Sequence[float] | Floats | None = None,
     *,
     cut: float | None = None,
     estimate: float | None = None,
@@ -144,6 +147,8 @@ def plot_profile(
     if deviance is None:
         if cut is not None or estimate is not None:
             raise InputError("plot_profile: a profile has its cut and estimate; leave them out")
+        if not isinstance(values, Profile):
+            raise InputError("plot_profile: values need their deviance beside them, or give a profile, which has both")
         profile, values = values, values.values
         deviance, cut, estimate = profile.deviance, profile.cut, profile.estimate
     x, y = np.asarray(values, dtype=float), np.asarray(deviance, dtype=float)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -31,8 +30,8 @@ def curve(route: Sequence[Point]) -> Floats:
 def _catmull_rom(p: Floats, s: Floats, t: Floats) -> Floats:
     """Barry and Goldman's pyramid for one piece, from ``p[1]`` to ``p[2]``."""
 
-    def mix(a: Any, b: Any, i: int, j: int) -> Any:
-        return ((s[j] - t) * a + (t - s[i]) * b) / (s[j] - s[i])
+    def mix(a: Floats, b: Floats, i: int, j: int) -> Floats:
+        return np.asarray(((s[j] - t) * a + (t - s[i]) * b) / (s[j] - s[i]))
 
     a, b, c = mix(p[0], p[1], 0, 1), mix(p[1], p[2], 1, 2), mix(p[2], p[3], 2, 3)
     return np.asarray(mix(mix(a, b, 0, 2), mix(b, c, 1, 3), 1, 2))

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.arrays import Floats
 from halftrek.errors import DataError, InputError
 from halftrek.queries import Interventional
-from halftrek.reporting.plots.columns import columns_in, numbers, pick
+from halftrek.reporting.plots.columns import Entry, columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, tidy_axes, wrapped
 from halftrek.reporting.plots.seen import seen_line, seen_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
 _ROW = 0.34  # inches for one line of a forest
 Line = tuple[str, float, float, float]  # label, estimate, low, high
 
 
-def plot_effects(effects: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """A forest plot: one line for each effect, its estimate and interval, and a rule at zero.
 
     ``effects`` is a list of answers, a dict of answers by label, or a tidy frame with ``est``, ``ci_low`` and
@@ -45,7 +47,7 @@ def plot_effects(effects: Any, *, ax: Axes | None = None, title: str | None = No
     return ax
 
 
-def plot_paths(paths: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_paths(paths: object, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """The paths of a total effect as bars that add up to it.
 
     ``paths`` is what ``fit.decompose("x", "y")`` gives, or a tidy frame with the columns ``path`` and ``est``, and
@@ -116,9 +118,7 @@ def plot_dose_response(
     return ax
 
 
-def _draw_seen(
-    ax: Axes, fit: Fit, cause: str, outcome: str, doses: np.ndarray[Any, Any], given: Mapping[str, float]
-) -> None:
+def _draw_seen(ax: Axes, fit: Fit, cause: str, outcome: str, doses: Floats, given: Mapping[str, float]) -> None:
     """The regression in the rows, and means of groups of rows; nothing where no row has all that it takes."""
     try:
         start, slope = seen_line(fit, cause, outcome, given)
@@ -144,7 +144,7 @@ def _draw_seen(
         )
 
 
-def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> np.ndarray[Any, Any]:
+def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> Floats:
     if values is not None:
         doses = np.sort(np.asarray(values, dtype=float))
         if doses.ndim != 1 or len(doses) < 2:
@@ -156,7 +156,7 @@ def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> np.ndarray[A
     return np.linspace(centre - reach, centre + reach, 33)
 
 
-def _lines(effects: Any) -> list[Line]:
+def _lines(effects: object) -> list[Line]:
     if isinstance(effects, Mapping) and all(hasattr(a, "estimate") for a in effects.values()):
         return [_of_answer(str(label), answer) for label, answer in effects.items()]
     if isinstance(effects, (list, tuple)):
@@ -168,7 +168,7 @@ def _lines(effects: Any) -> list[Line]:
     return list(zip(_labels(columns), values, lows, highs, strict=True))
 
 
-def _of_answer(label: str, answer: Any) -> Line:
+def _of_answer(label: str, answer: Answer) -> Line:
     value = np.asarray(answer.value, dtype=float)
     if value.ndim:
         raise InputError(f"plot_effects: {label} has {value.size} outcomes; ask for one at a time")
@@ -176,7 +176,7 @@ def _of_answer(label: str, answer: Any) -> Line:
     return label, float(value), float(low), float(high)
 
 
-def _labels(columns: Mapping[str, list[Any]]) -> list[str]:
+def _labels(columns: Mapping[str, list[Entry]]) -> list[str]:
     """What each line is about: a column that says so, or the ends of an effect."""
     for name in ("label", "path", "query"):
         if name in columns:
@@ -190,7 +190,7 @@ def _labels(columns: Mapping[str, list[Any]]) -> list[str]:
         ]
     if {"lhs", "op", "rhs"} <= set(columns):
         parts = zip(columns["lhs"], columns["op"], columns["rhs"], strict=True)
-        return [_parameter(lhs, op, rhs) for lhs, op, rhs in parts]
+        return [_parameter(str(lhs), str(op), str(rhs)) for lhs, op, rhs in parts]
     return [str(v) for v in pick(columns, ("effect",), "plot_effects")]
 
 
@@ -200,7 +200,7 @@ def _parameter(lhs: str, op: str, rhs: str) -> str:
     return f"{lhs} {'->' if op == '=~' else '<->' if op == '~~' else op} {rhs}".strip()
 
 
-def _shares(paths: Any) -> tuple[list[Line], Line | None]:
+def _shares(paths: object) -> tuple[list[Line], Line | None]:
     """The paths with numbers, and the total if it is among them."""
     total = None
     if hasattr(paths, "rows") and hasattr(paths, "total"):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
-from halftrek.choices import Ends, Interval
 from halftrek.errors import InputError
 from halftrek.files import whole_file
 from halftrek.inference import How
-from halftrek.inference.how import asked
-from halftrek.inference.information.information import Kind
+from halftrek.inference.how import Uncertainty, asked
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.document import Bullets, Chapter, Notice, Paragraph, Piece
 from halftrek.reporting.html import question_ends
@@ -43,22 +41,14 @@ _NOTHING_ASKED = "No question was asked; all effects are listed below."
 def write_report(
     fit: Fit,
     path: str | os.PathLike[str],
-    questions: Any = (),
+    questions: str | Query | Iterable[str | Query] = (),
     *,
     title: str | None = None,
-    level: float = 0.95,
-    interval: Interval | None = None,
-    information: Kind | None = None,
-    replicates: int = 1000,
-    ends: Ends = "percentile",
-    random_state: int = 0,
     overwrite: bool = False,
+    **uncertainty: Unpack[Uncertainty],
 ) -> Path:
     """Writes the report, whole or not at all, and gives its path."""
-    how = asked(
-        interval=interval, level=level, information=information, replicates=replicates, ends=ends,
-        random_state=random_state,
-    )  # fmt: skip
+    how = asked(**uncertainty)
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file: name it {str(target.with_suffix('.html'))!r}, not {str(target)!r}")
@@ -69,7 +59,12 @@ def write_report(
 
 
 def report_html(
-    fit: Fit, questions: Any = (), *, title: str | None = None, how: How | None = None, name: str = "report.html"
+    fit: Fit,
+    questions: str | Query | Iterable[str | Query] = (),
+    *,
+    title: str | None = None,
+    how: How | None = None,
+    name: str = "report.html",
 ) -> str:
     """The report as text; a question that is not identified is shown as refused, with the reason."""
     environment()  # before the work: what is not installed is told at once
@@ -113,6 +108,5 @@ def _trouble(fit: Fit) -> list[str]:
     """How the fit ended, unless all went well."""
     if fit.status.code == "converged":
         return []
-    words = str(fit.status)
-    words = words.removeprefix("converged: ") if fit.status.code == "flat" else words
+    words = fit.status.findings() if fit.status.code == "flat" else str(fit.status)
     return [words[0].upper() + words[1:]]

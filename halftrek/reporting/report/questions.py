@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Asked:
     obstacle: str = ""
 
 
-def read_questions(questions: Any, graph: Graph) -> tuple[Query, ...]:
+def read_questions(questions: str | Query | Iterable[str | Query], graph: Graph) -> tuple[Query, ...]:
     """One question or several, as text or not; raises for text that is none and for unknown variables."""
     several = (questions,) if isinstance(questions, (str, Query)) else tuple(questions)
     found = tuple(read_question(q) for q in several)

@@ -16,6 +16,7 @@ from halftrek.identification.recipes.recipe import Recipe
 from halftrek.inference.checks.disagreement import Difference, difference, disagreement
 from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.information.influence import Forms, forms_covariance
+from halftrek.models import Rows
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.simulation import random_graph, random_model
 from tests.narrow import number, se_of, there
@@ -25,7 +26,7 @@ LONG_WAY = ht.graph("c -> x -> m -> y; c -> y; a -> x; a <-> m")
 EFFECT = TotalEffect("x", "y")
 
 
-def rows_of(graph: ht.Graph, n: int, seed: int = 1) -> ht.model.Rows:
+def rows_of(graph: ht.Graph, n: int, seed: int = 1) -> Rows:
     return random_model(graph, random_state=3).sample(n, random_state=seed)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Redraw
+from halftrek.choices import Interval, Redraw
 from halftrek.data import read_patterns
 from halftrek.data.missing.patterns import Patterns
 from halftrek.errors import DataError, InputError
@@ -58,7 +58,8 @@ def test_replicates_are_at_their_own_maximum(kind: Redraw, graph: str) -> None:
 
 
 def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted: ht.Fit) -> None:
-    for kind, other in (("bootstrap", "robust"), ("parametric", "delta")):
+    pairs: tuple[tuple[Interval, Interval], ...] = (("bootstrap", "robust"), ("parametric", "delta"))
+    for kind, other in pairs:
         drawn = fitted.effect("m", "y", interval=kind, replicates=300, random_state=1)
         assert drawn.se == pytest.approx(fitted.effect("m", "y", interval=other).se, rel=0.12)
         assert interval_of(drawn)[0] < drawn.value < interval_of(drawn)[1]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.choices import Interval
 from halftrek.data import Patterns, read_patterns
 from halftrek.data.missing.likelihood import loglik
 from halftrek.errors import InputError
@@ -105,7 +106,8 @@ def test_parameters_and_errors_are_lavaans(name: str, kind: str) -> None:
 
 def test_effects_and_scaled_tests_are_lavaans() -> None:
     case, found = read_case("s21_fiml_airquality")
-    for kind, interval in (("main", "delta"), ("mlr", "robust")):
+    pairs: tuple[tuple[str, Interval], ...] = (("main", "delta"), ("mlr", "robust"))
+    for kind, interval in pairs:
         answer = found.effect("Solar", "Ozone", interval=interval)
         assert answer.value == pytest.approx(case[kind]["effects"][0]["est"], rel=1e-5)
         assert answer.se == pytest.approx(case[kind]["effects"][0]["se"], rel=1e-3)

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
+from halftrek.choices import Interval
 from halftrek.data import Moments
 from halftrek.graphs import Graph
 from halftrek.identification import identify
@@ -348,7 +349,9 @@ def test_effects_by_a_weak_instrument_say_so() -> None:
         x = strength * z + u + rng.normal(size=300)
         data = {"z": z, "x": x, "y": 0.5 * x + u + rng.normal(size=300)}
         fit = ht.fit("z -> x -> y; x <-> y", data)
-        for interval, said in ((None, "interval by profile likelihood (F = "), ("delta", "weak instrument")):
+        chosen = (None, "interval by profile likelihood (F = ")
+        asked: tuple[tuple[Interval | None, str], ...] = (chosen, ("delta", "weak instrument"))
+        for interval, said in some(asked):
             rows = fit.effects("direct", interval=interval)
             notes = dict(zip(rows["effect"], rows["note"], strict=True))
             assert (said in notes["y"]) is weak

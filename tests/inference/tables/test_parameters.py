@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_whole_columns_equal_rows_one_by_one(seed: int) -> None:
     mean, known = table.mean(axis=0), seed % 5 > 0
     found = fit(graph, Moments(tuple(names), 60, mean * known, np.cov(table.T, ddof=0), has_mean=known))
     expected = _rows(found, How(level=0.9))
-    columns = parameter_columns(found, level=0.9, interval="delta")
+    columns: Mapping[str, Any] = parameter_columns(found, level=0.9, interval="delta")
     assert isinstance(columns["se"], np.ndarray)  # the quick way was taken
     assert parameter_rows(found, How(level=0.9))[0] == Parameter(*(next(iter(c)) for c in columns.values()))
     for field, values in columns.items():
