@@ -42,7 +42,7 @@ SECTIONS = (
         "Pictures",
         "halftrek.reporting",
         (
-            "draw_graph", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths", "plot_residuals",
+            "draw_graph", "plot_adjustments", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths", "plot_residuals",
             "plot_constraints", "plot_convergence", "plot_profile", "sensitivity", "plot_sensitivity", "graph_svg",
             "to_tikz", "save",
         ),

@@ -18,9 +18,11 @@ from halftrek.inference.tables.decomposition import Decomposition
 from halftrek.inference.tables.mediation import Mediation
 from halftrek.progress import late_bar
 from halftrek.queries import TotalEffect
+from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
+from halftrek.results.instruments import Instruments, instruments_of
 from halftrek.results.listings import (
     counterfactual_of,
     decomposition_of,
@@ -114,6 +116,24 @@ class Fit(Fitted):
         ``mediators`` left out: every variable between the two; "direct" is then the edge.
         """
         return mediation_of(self, cause, effect, mediators, **uncertainty)
+
+    def adjustments(self, question: Any, *, most: int = 20, **uncertainty: Any) -> Adjustments:
+        """Crude beside adjusted: the effect by every minimal adjustment set, one regression each, and by the model.
+
+        At most ``most`` sets are listed, the smallest first. An effect that no adjustment gives raises QueryError,
+        which says how it is known instead. For the options of uncertainty see ``query``.
+        """
+        return adjustments_of(self, question, most=most, **uncertainty)
+
+    def instruments(self, question: Any, *, level: float = 0.95, robust: bool | None = None) -> Instruments:
+        """The instruments behind an answer: first stage, effective F, two-stage least squares, LIML, and tests.
+
+        Each set of instruments that the graph allows has a line: all together, and each alone. ``robust`` says whether
+        standard errors and tests allow for unequal spread and clusters, which needs the rows; left out: where the rows
+        ask for it, and in the effective F wherever there are rows. A question that is not answered by instruments
+        raises QueryError, which says how it is answered.
+        """
+        return instruments_of(self, question, level=level, robust=robust)
 
     def counterfactual(
         self,

@@ -209,7 +209,9 @@ def _parts(
     for start in range(0, len(table.values) if isinstance(rows, slice) else len(rows), ROWS):
         stretch = slice(start, start + ROWS)
         part = stretch if isinstance(rows, slice) else rows[stretch]
-        yield part, table.values[part][:, at], np.stack([x[part] for x in held.values()], axis=1)
+        evidence = table.values[part][:, at]
+        values = np.stack([x[part] for x in held.values()], axis=1) if held else np.zeros((len(evidence), 0))
+        yield part, evidence, values
 
 
 def _identified(
