@@ -79,6 +79,10 @@ INTERVALS: dict[str, Words] = {
         "values are missing: each regression is from the rows that have all of its variables, the whole model from all",
         level="note",
     ),
+    "no prediction interval": Words(
+        "{variables} takes a few values only, so that its mean is predicted and no interval for the values themselves",
+        level="note",
+    ),
     "weak divisor": Words(
         "{why}: the interval cannot be trusted, use {ask_profile}",
         "hardly identified (F = {F:.1f}): see fit.query",

@@ -32,6 +32,7 @@ from halftrek.results.listings import (
     parameter_table,
     profile_of,
 )
+from halftrek.results.prediction import prediction_of
 from halftrek.results.publication import LABELS, coefficient_table, outcomes, statistic
 
 
@@ -155,6 +156,28 @@ class Fit(Fitted):
         not identified raise NotIdentifiedError, or stay empty with ``unidentified="nan"``.
         """
         return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
+
+    def predict(
+        self,
+        rows: Any,
+        outcome: str | Sequence[str] | None = None,
+        *,
+        do: Mapping[str, Any] | None = None,
+        given: Sequence[str] | None = None,
+        unidentified: Unidentified = "raise",
+        **uncertainty: Any,
+    ) -> Any:
+        """The expected outcome of new rows, as they come or under an intervention ``do``, with prediction intervals.
+
+        ``outcome`` left out: the variables that the rows have no column of. ``given`` names the columns to predict
+        from; left out: all but the outcomes, under ``do`` all that the intervention does not change. Empty cells are
+        integrated out. What is done is written as in ``counterfactual``, and answered only where it is identified.
+
+        The table is of the rows' own library: the outcome's mean, ``noise_sd`` (how units differ around it), ``se``,
+        ``ci_low`` and ``ci_high`` (how far the estimated mean may be off), ``pi_low`` and ``pi_high``: where the
+        unit's own outcome is expected, which allows for noise and for the uncertainty of the parameters.
+        """
+        return prediction_of(self, rows, outcome, do=do, given=given, unidentified=unidentified, **uncertainty)
 
     def params(
         self,
