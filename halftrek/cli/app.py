@@ -17,6 +17,7 @@ from halftrek.cli.commands import (
     effect,
     fit,
     identify,
+    instruments,
     report,
     reproduce,
     run,
@@ -60,7 +61,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, counterfactual, compare, report, run, simulate, convert, completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, counterfactual, compare, report, run, simulate, convert,
+    completion, schema,
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from halftrek.reporting.text import as_text
 
 if TYPE_CHECKING:
     from halftrek.inference.instruments.numbers import Tested
-    from halftrek.results.instruments import InstrumentSet, Instruments
+    from halftrek.results.instruments import Instruments, InstrumentSet
 
 _ERRORS = {
     "classical": "equally spread and independent",

@@ -160,9 +160,7 @@ def _otherwise(query: Query, cause: str, effect: str, verdict: Verdict) -> str:
     )
 
 
-def _regression(
-    fitted: Fitted, cause: str, effect: str, given: tuple[str, ...], uncertainty: dict[str, Any]
-) -> Answer:
+def _regression(fitted: Fitted, cause: str, effect: str, given: tuple[str, ...], uncertainty: dict[str, Any]) -> Answer:
     """The slope of the cause in the regression on it and a set."""
     return answer(seen_fit(fitted, (*given, cause, effect)), DirectEffect(cause, effect), **uncertainty)
 

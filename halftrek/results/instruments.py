@@ -187,12 +187,13 @@ def instruments_of(
         sets += more
         notes += said
     clustered = fitted.rows is not None and fitted.rows.cluster is not None
-    kinds = [("clustered" if clustered else "robust") if by else "classical" for by in (by_rows, from_data)]
+    allowed = "clustered" if clustered else "robust"
+    errors, strength = (allowed if by else "classical" for by in (by_rows, from_data))
     if robust is None and not from_data:
         notes.append(note("instruments without rows"))
     notes += _cleaned(verdict)
     return Instruments(
-        query, verdict.method, tuple(sets), *kinds, how.level, tuple(dict.fromkeys(notes)), fitted.frame
+        query, verdict.method, tuple(sets), errors, strength, how.level, tuple(dict.fromkeys(notes)), fitted.frame
     )
 
 
@@ -310,4 +311,3 @@ def _line(
         overidentification(given, spread), endogeneity(given, spread),
     )  # fmt: skip
     return line, notes
-

@@ -20,7 +20,7 @@ from halftrek.trust.judge import SURE
 
 @dataclass(frozen=True)
 class JudgedSlope:
-    """A slope of two-stage least squares; ``kind`` says where the interval is from, and is empty where there is none."""
+    """A slope of two-stage least squares; ``kind`` says where its interval is from, empty where there is none."""
 
     value: float
     error: float

@@ -45,7 +45,7 @@ def anderson_rubin_set(given: Equation, spread: Spread, level: float) -> tuple[E
     return _joined([(scale * a, scale * b) for (a, b), kept in zip(pairwise(ends), inside, strict=True) if kept])
 
 
-def _parts(given: Equation, spread: Spread) -> tuple[Floats, ...]:
+def _parts(given: Equation, spread: Spread) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """``g = g0 - g1 b`` and ``Ω = A - B b + C b²``."""
     moments = given.n * given.part("z", "yx")
     cross = spread.first[0, 1]

@@ -44,14 +44,14 @@ def classical(given: Equation) -> Spread:
     plain = n * given.error_variance * Szz
     _, alone, rest = given.added
     variance = n * float((rest.T @ given.S @ rest)[0, 0]) / (given.second_free - m)
-    return Spread(
-        "classical", first, plain * n / given.second_free, plain, n * variance * (alone.T @ given.S @ alone)
-    )
+    return Spread("classical", first, plain * n / given.second_free, plain, n * variance * (alone.T @ given.S @ alone))
 
 
 def from_rows(equations: Sequence[Equation], rows: RowReader, like: Moments) -> list[Spread]:
     """Of several equations in the same variables, by one pass over the rows."""
-    left, right, sizes = [], [], []
+    left: list[Floats] = []
+    right: list[Floats] = []
+    sizes: list[int] = []
     names = like.names
     for given in equations:
         pairs = [(given.z, column) for column in (*given.v.T, given.u[:, 0])]

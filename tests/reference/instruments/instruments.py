@@ -33,7 +33,7 @@ def drawn(n: int = 240, groups: int = 48, seed: int = 20) -> np.ndarray:
 
 
 def told(frame, causes: list[str], instruments: list[str]) -> dict:  # type: ignore[no-untyped-def]
-    from linearmodels.iv import IV2SLS, IVGMM, IVLIML
+    from linearmodels.iv import IV2SLS, IVGMM, IVLIML  # type: ignore[import-not-found]
 
     frame = frame.assign(one=1.0)
     parts = (frame["y"], frame[["one", "w"]], frame[causes], frame[instruments])
