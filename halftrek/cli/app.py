@@ -18,6 +18,7 @@ from halftrek.cli.commands import (
     fit,
     identify,
     instruments,
+    predict,
     report,
     reproduce,
     run,
@@ -61,8 +62,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, instruments, counterfactual, compare, report, run, simulate, convert,
-    completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, counterfactual, predict, compare, report, run, simulate,
+    convert, completion, schema,
 )  # fmt: skip
 
 

@@ -159,6 +159,15 @@ _ADJUSTMENTS = _object(
         "remarks": _TEXTS,
     }
 )
+_UNITS = _object(
+    {
+        "do": _TEXTS,
+        "outcome": _TEXTS,
+        "columns": _TEXTS,
+        "rows": _list(_list({"type": ["number", "string", "null"]})),
+        "file": _TEXT_OR_NULL,
+    }
+)
 _EITHER = {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP]}
 
 SCHEMAS: dict[str, Schema] = {
@@ -195,21 +204,8 @@ SCHEMAS: dict[str, Schema] = {
     "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP, _object({"level": _NUMBER, "effects": _EFFECTS})]},
     "instruments": {"anyOf": [_INSTRUMENTS, _VERDICT]},
     "adjustments": {"anyOf": [_ADJUSTMENTS, _VERDICT]},
-    "counterfactual": {
-        "anyOf": [
-            _object(
-                {
-                    "do": _TEXTS,
-                    "outcome": _TEXTS,
-                    "columns": _TEXTS,
-                    "rows": _list(_list(_NUMBER)),
-                    "file": _TEXT_OR_NULL,
-                }
-            ),
-            _ANSWER,
-            _VERDICT,
-        ]
-    },
+    "counterfactual": {"anyOf": [_UNITS, _ANSWER, _VERDICT]},
+    "predict": {"anyOf": [_UNITS, _VERDICT]},
     "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}, {"file": _TEXT}),
     "convert": _object({"format": _TEXT, "text": _TEXT, "graph": _GRAPH}),
     "report": _object({"report": _TEXT, "questions": _TEXTS, "not_identified": _TEXTS}),

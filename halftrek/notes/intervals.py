@@ -36,8 +36,8 @@ INTERVALS: dict[str, Words] = {
         level="note",
     ),
     "anderson-rubin pieces": Words(
-        "{instruments}: the values that the test of Anderson and Rubin keeps are in pieces, {pieces}; the interval goes "
-        "from the first to the last",
+        "{instruments}: the values that the test of Anderson and Rubin keeps are in pieces, {pieces}; the interval "
+        "goes from the first to the last",
         "kept: {pieces}",
         "note",
     ),

@@ -91,7 +91,7 @@ def _estimates(found: Instruments) -> Described:
 def _tests(found: Instruments) -> Described:
     heads = ("instruments", "test", "statistic", "df", "p")
     lines: list[tuple[Cell, ...]] = []
-    over = "over-identification (Sargan)" if found.errors == "classical" else "over-identification (Hansen's J)"
+    over = "over-identification (Sargan)" if found.errors == "classical" else "over-identification (Hansen J)"
     for one in found.sets:
         named = [("effect is zero (Anderson-Rubin)", one.anderson_rubin), (over, one.overidentification)]
         named.append(("endogeneity (Wu-Hausman)", one.endogeneity))

@@ -95,7 +95,7 @@ def _evidence(
             raise QueryError(f"given: the rows have no column {v!r}; they have {listed(at_hand)}")
         if v in after:
             raise QueryError(
-                f"given: {v!r} is changed by do, so that what was seen of it does not hold under the intervention; leave "
-                f"it out, or ask fit.counterfactual, which reasons from what was seen to what would have been"
+                f"given: {v!r} is changed by do, so that what was seen of it does not hold under the intervention; "
+                f"leave it out, or ask fit.counterfactual, which reasons from what was seen to what would have been"
             )
     return tuple(v for v in at_hand if v in given)

@@ -63,7 +63,7 @@ def test_clusters_are_counted_where_the_fit_has_them() -> None:
     assert whole.overidentification is not None
     assert whole.overidentification.statistic == pytest.approx(case["hansen_j"]["clustered"], rel=1e-8)
     assert whole.effective_f == pytest.approx(plain(clusters=True).first_stage(0, True)[1], rel=1e-8)
-    assert "Hansen's J" in found.summary()
+    assert "Hansen J" in found.summary()
 
 
 def test_robust_is_as_asked() -> None:

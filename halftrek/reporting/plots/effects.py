@@ -39,7 +39,7 @@ def plot_adjustments(adjustments: Adjustments, *, ax: Axes | None = None, title:
     """A forest plot of ``fit.adjustments("x ~> y")``: crude in red, each minimal set in blue, the model in ink."""
     colours = {"crude": VERMILION, "adjusted": BLUE, "model": INK}
     lines = [(row.label, row.est, row.ci_low, row.ci_high) for row in adjustments.rows]
-    words = f"effect of {adjustments.cause} on {adjustments.effect}, adjusted for"
+    words = f"effect of {adjustments.cause} on {adjustments.effect}, by what is adjusted for"
     return _forest(lines, [colours[row.kind] for row in adjustments.rows], words, ax, title)
 
 
