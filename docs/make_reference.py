@@ -43,8 +43,8 @@ SECTIONS = (
         "halftrek.reporting",
         (
             "draw_graph", "plot_adjustments", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths",
-            "plot_residuals", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity", "plot_sensitivity", "graph_svg",
-            "to_tikz", "save",
+            "plot_residuals", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity",
+            "plot_sensitivity", "graph_svg", "to_tikz", "save",
         ),
     ),
 )  # fmt: skip

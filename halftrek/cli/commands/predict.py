@@ -50,7 +50,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes a table with a line for each row."""
     from halftrek.cli.analysis import analysis_of
-    from halftrek.cli.commands.counterfactual import writer_of, write_table
+    from halftrek.cli.commands.counterfactual import write_table, writer_of
     from halftrek.cli.fitting import fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import refuse_existing, show, show_json
