@@ -86,6 +86,7 @@ def test_numbers_are_those_of_linearmodels(case: dict[str, Any]) -> None:
 def test_the_anderson_rubin_set_is_where_the_test_keeps(tools: list[str], kind: str) -> None:
     given, spread, plain = prepared(["x1"], tools, kind)
     found = anderson_rubin_set(given, spread, 0.95)
+    assert found
     grid = np.concatenate([np.linspace(-3, 3, 601), [-1e4, -50.0, 50.0, 1e4]])
     for value in grid:
         test = anderson_rubin_test(given, spread, float(value))
