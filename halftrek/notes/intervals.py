@@ -25,8 +25,8 @@ INTERVALS: dict[str, Words] = {
         why="what identifies it is of moderate strength (first-stage F = {F:.1f}, below {sure:g})",
     ),
     "instruments below critical": Words(
-        "{instruments}: the effective F is {F:.1f}, and not above {critical:.1f} as it should be to rule out (at 5%) a "
-        "bias of two-stage least squares of more than a tenth of the worst",
+        "the effective F of {sets} is not above what rules out (at 5%) a bias of two-stage least squares of more than "
+        "a tenth of the worst",
         "effective F below {critical:.1f}",
         "doubt",
     ),

@@ -20,7 +20,7 @@ from halftrek.identification.recipes.recipe import LinearStep
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.rows_behind import has_rows
 from halftrek.inference.evidence.seen import fit_to_seen, seen_fit, seen_moments, seen_rows
-from halftrek.inference.how import asked
+from halftrek.inference.how import How, asked
 from halftrek.inference.information.robust import counts_units
 from halftrek.inference.instruments.anderson_rubin import anderson_rubin_test
 from halftrek.inference.instruments.equation import Equation
@@ -32,6 +32,7 @@ from halftrek.inference.instruments.numbers import (
     overidentification,
 )
 from halftrek.inference.instruments.spread import Spread, classical, from_rows
+from halftrek.inference.intervals import kind_of
 from halftrek.notes import Note, in_short, in_words, note
 from halftrek.queries import DirectEffect, Query
 from halftrek.results.answering import answer
@@ -191,7 +192,7 @@ def instruments_of(
     errors, strength = (allowed if by else "classical" for by in (by_rows, from_data))
     if robust is None and not from_data:
         notes.append(note("instruments without rows"))
-    notes += _cleaned(verdict)
+    notes = [*_weak(sets), *notes, *_cleaned(verdict)]
     return Instruments(
         query, verdict.method, tuple(sets), errors, strength, how.level, tuple(dict.fromkeys(notes)), fitted.frame
     )
@@ -270,14 +271,22 @@ class _Side:
         return self._asked(fit_to_seen(self.fitted, liml_graph(self.one, tools)), cause)
 
     def _asked(self, side: Fitted, cause: str) -> Slope:
-        found = answer(side, DirectEffect(cause, self.one.outcome), level=self.level)
-        assert found.estimate is not None  # of a fit there always is one
-        ends = found.estimate.intervals[0]
+        effect = DirectEffect(cause, self.one.outcome)
+        found = answer(side, effect, level=self.level)
+        sure = found.estimate
+        assert sure is not None  # of a fit there always is one
+        error = float(sure.errors[0])
+        by_profile = (
+            sure.kind == "profile"
+        )  # whose interval allows for clusters, and whose error is that of normal rows
+        if self.by_rows and (by_profile or not kind_of(How(sure.kind)).counts_rows(side)):
+            robust = answer(side, effect, level=self.level, interval="robust")
+            assert robust.estimate is not None
+            error = float(robust.estimate.errors[0])
+            found, sure = (found, sure) if by_profile else (robust, robust.estimate)
+        low, high = map(float, sure.intervals[0])
         short = in_short(n for n in found.notes if n.brief and n.level == "doubt")
-        return Slope(
-            float(found.value), float(found.estimate.errors[0]), (float(ends[0]), float(ends[1])),
-            found.estimate.kind, short,
-        )  # fmt: skip
+        return Slope(float(found.value), error, (low, high), sure.kind, short)
 
 
 def liml_graph(one: InstrumentEquation, tools: Sequence[str]) -> Graph:
@@ -296,18 +305,27 @@ def _line(
     effective, critical = effective_f(given, seen) if single else (float("nan"), float("nan"))
     weakest = float("nan") if single else given.cragg_donald
     slope = judged_slope(given, spread, cause, effective if single else weakest, side.level)
-    notes = list(slope.notes)
+    brief = [n for n in slope.notes if n.brief]
     if single and effective < critical:
-        named = ", ".join(given.instruments)
-        notes.append(note("instruments below critical", instruments=named, F=effective, critical=critical))
+        brief.append(note("instruments below critical", critical=critical))
     name = given.causes[cause]
     line = InstrumentSet(
         effect, name, given.outcome, given.instruments, given.controls, tuple(v for v in given.causes if v != name),
         given.n, first_stage_test(given, spread, cause),
         float((given.partial_r2 if single else given.shea_r2)[cause]), effective, critical, weakest,
         side.regression(name),
-        Slope(slope.value, slope.error, slope.ends, slope.kind, in_short(n for n in notes if n.brief)),
+        Slope(slope.value, slope.error, slope.ends, slope.kind, in_short(brief)),
         side.liml(name, given.instruments), anderson_rubin_test(given, spread) if single else None,
         overidentification(given, spread), endogeneity(given, spread),
     )  # fmt: skip
-    return line, notes
+    return line, list(slope.notes)
+
+
+def _weak(sets: Sequence[InstrumentSet]) -> list[Note]:
+    """One word on all sets whose strength is not enough."""
+    weak = [one for one in sets if one.effective_f < one.critical]
+    if not weak:
+        return []
+    told = [f"{', '.join(one.instruments)} ({one.effective_f:.1f}, and {one.critical:.1f} is needed)" for one in weak]
+    worst = max(one.critical for one in weak)
+    return [note("instruments below critical", sets="; of ".join(told), critical=worst)]

@@ -64,10 +64,17 @@ def test_clusters_are_counted_where_the_fit_has_them() -> None:
     assert whole.overidentification.statistic == pytest.approx(case["hansen_j"]["clustered"], rel=1e-8)
     assert whole.effective_f == pytest.approx(plain(clusters=True).first_stage(0, True)[1], rel=1e-8)
     assert "Hansen J" in found.summary()
+    assert found.sets[1].liml.se == pytest.approx(found.sets[1].tsls.se, rel=2e-2)  # the same estimate, by clusters too
+    (weak,) = found.warnings
+    assert "z1, z2, z3 (9.9, and 19.7 is needed); of z1 (18.7, and 23.1 is needed)" in weak
 
 
 def test_robust_is_as_asked() -> None:
     fit, case = ht.fit(ONE, ROWS), CASES["one cause, three instruments"]
+    table = plain()
+    _, cov = table.regression(table.y, np.column_stack([table.X, table.exogenous]), robust=True)
+    asked = fit.instruments("x1 ~> y", robust=True).sets[0].regression
+    assert asked.se == pytest.approx(np.sqrt(cov[0, 0]), rel=1e-2)
     assert fit.instruments("x1 ~> y", robust=True).sets[0].tsls.se == pytest.approx(case["se"]["robust"][0], rel=1e-8)
     plainly = fit.instruments("x1 ~> y", robust=False)
     assert plainly.strength_errors == "classical"
