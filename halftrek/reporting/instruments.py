@@ -43,8 +43,11 @@ def instruments_tables(found: Instruments) -> Described:
     facts: list[tuple[str, str]] = [("answered by", found.method), ("rows", count(first.n))]
     facts.append(("outcome", ", ".join(dict.fromkeys(one.outcome for one in found.sets))))
     facts.append(("cause", ", ".join(dict.fromkeys(v for one in found.sets for v in (one.cause, *one.beside)))))
-    if first.controls:
-        facts.append(("controls", ", ".join(first.controls)))
+    held = {one.effect: ", ".join(one.controls) for one in found.sets}
+    if len(held) == 1:
+        facts += [("controls", words) for words in held.values() if words]
+    else:
+        facts += [(f"controls of {effect}", words or "none") for effect, words in held.items()]
     facts.append(("errors", _ERRORS[found.errors]))
     if found.strength_errors != found.errors:
         facts.append(("for effective F", _ERRORS[found.strength_errors]))
@@ -82,7 +85,9 @@ def _estimates(found: Instruments) -> Described:
             seen.add(one.effect)
             slopes.insert(0, ("regression", one.regression))
         for name, slope in slopes:
-            label = "(none)" if name == "regression" else _label(found, one)
+            label = _label(found, one)
+            if name == "regression":
+                label = label.replace(", ".join(one.instruments), "(none)")
             numbers = map(known, (slope.value, slope.se, *slope.interval))
             lines.append((label, name, *numbers, _INTERVALS.get(slope.kind, slope.kind)))
     return Heading(f"Estimates of {_effects(found)} ({100 * found.level:g}% intervals)"), Table(heads, lines)

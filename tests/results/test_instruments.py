@@ -95,6 +95,24 @@ def test_two_causes() -> None:
         assert np.isfinite(one.liml.interval[0])
 
 
+def test_an_effect_in_two_steps_has_an_equation_for_each() -> None:
+    rng = np.random.default_rng(8)
+    a, b, h, k = rng.normal(size=(4, 500))
+    x = a + h + rng.normal(size=500)
+    m = 0.5 * x + b + h + k
+    y = 0.8 * m + a + k + h
+    rows = {"a": a, "b": b, "x": x, "m": m, "y": y + rng.normal(size=500)}
+    graph = "a -> x -> m; x <-> m; b -> m -> y; m <-> y; x <-> y; a -> y"
+    found = ht.fit(graph, rows).instruments("x ~> y")
+    assert [(one.effect, one.instruments, one.controls) for one in found.sets] == [
+        ("x -> m", ("a",), ("b",)),
+        ("m -> y", ("b",), ("a",)),
+    ]
+    text = found.summary()
+    assert "controls of x -> m  b" in text
+    assert "m -> y: (none)" in text
+
+
 def test_moments_alone_do_and_say_what_they_cannot() -> None:
     fit = ht.fit(ONE, ht.moments(ROWS[["y", "x1", "z1", "z2", "z3", "w"]]))
     found = fit.instruments("x1 ~> y")
