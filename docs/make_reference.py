@@ -42,9 +42,9 @@ SECTIONS = (
         "Pictures",
         "halftrek.reporting",
         (
-            "draw_graph", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths", "plot_residuals",
-            "plot_constraints", "plot_convergence", "plot_profile", "sensitivity", "plot_sensitivity", "graph_svg",
-            "to_tikz", "save",
+            "draw_graph", "plot_adjustments", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths",
+            "plot_residuals", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity",
+            "plot_sensitivity", "graph_svg", "to_tikz", "save",
         ),
     ),
 )  # fmt: skip

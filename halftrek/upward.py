@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from halftrek.inference.tables.mediation import Mediation
     from halftrek.models import CGLSCM
     from halftrek.queries import Query
+    from halftrek.results.adjustments import Adjustments
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
+    from halftrek.results.instruments import Instruments
 
 
 def save(value: object, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
@@ -112,3 +114,31 @@ def mediation(parts: Mediation) -> str:
     from halftrek.reporting import describe_mediation
 
     return describe_mediation(parts)
+
+
+def instruments_text(found: Instruments) -> str:
+    """Sets of instruments in text."""
+    from halftrek.reporting.instruments import describe_instruments
+
+    return describe_instruments(found)
+
+
+def instruments_html(found: Instruments) -> str:
+    """Sets of instruments in a notebook."""
+    from halftrek.reporting import instruments
+
+    return instruments.instruments_html(found)
+
+
+def adjustments_text(found: Adjustments) -> str:
+    """Every way to adjust in text."""
+    from halftrek.reporting.adjustments import describe_adjustments
+
+    return describe_adjustments(found)
+
+
+def adjustments_html(found: Adjustments) -> str:
+    """Every way to adjust in a notebook."""
+    from halftrek.reporting import adjustments
+
+    return adjustments.adjustments_html(found)

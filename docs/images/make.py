@@ -7,6 +7,7 @@ import matplotlib as mpl
 import halftrek as ht
 from halftrek.reporting import (
     draw_graph,
+    plot_adjustments,
     plot_dose_response,
     plot_effects,
     plot_paths,
@@ -35,6 +36,7 @@ def main() -> None:
     front_door = ht.fit(smoking.graph, smoking.data)
     save(plot_dose_response(front_door, "smoking", "cancer_risk").figure, FOLDER / "dose.png", dpi=90)
     effects()
+    adjustments()
     air = ht.dataset("airquality")
     save(plot_residuals(ht.fit(air.graph, air.data, missing="drop")).figure, FOLDER / "residuals.png", dpi=90)
     mroz = ht.dataset("mroz")
@@ -55,6 +57,14 @@ def effects() -> None:
     plot_effects(answers, ax=figure.axes[0])
     plot_paths(fit.decompose("cond", "reaction"), ax=figure.axes[1])
     save(figure, FOLDER / "effects.png", dpi=80)
+
+
+def adjustments() -> None:
+    """Crude beside adjusted."""
+    graph = ht.graph("age -> smoking -> cancer; age -> habits -> cancer; latent wealth; wealth -> {age, habits}")
+    rows = random_model(graph, random_state=30).sample(500, random_state=2)
+    ax = plot_adjustments(ht.fit(graph, rows).adjustments("smoking ~> cancer"))
+    save(ax.figure, FOLDER / "adjustments.png", dpi=90)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from halftrek.cli.commands import (
     effect,
     fit,
     identify,
+    instruments,
+    predict,
     report,
     reproduce,
     run,
@@ -63,7 +65,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, counterfactual, compare, report, run, simulate, convert, completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, counterfactual, predict, compare, report, run, simulate,
+    convert, completion, schema,
 )  # fmt: skip
 
 

@@ -124,6 +124,47 @@ _GROUP = _object(
     {"outcome": _TEXT, "variance": _NUMBER},
 )
 _BY_GROUP = _object({"query": _TEXT, "by": _TEXT, "level": _NUMBER, "groups": _list(_GROUP)})
+_INSTRUMENTS = _object(
+    {
+        **dict.fromkeys(("query", "method", "errors", "strength_errors"), _TEXT),
+        "level": _NUMBER,
+        "sets": _rows(
+            "effect instruments controls ols_interval tsls_interval liml_interval note",
+            "n F F_df1 F_df2 F_p partial_r2 effective_F critical cragg_donald ols ols_se ols_low ols_high tsls tsls_se "
+            "tsls_low tsls_high liml liml_se liml_low liml_high ar ar_df1 ar_df2 ar_p overid overid_df1 overid_df2 "
+            "overid_p endogeneity endogeneity_df1 endogeneity_df2 endogeneity_p",
+        ),
+        "warnings": _TEXTS,
+        "remarks": _TEXTS,
+    }
+)
+_ADJUSTMENTS = _object(
+    {
+        **dict.fromkeys(("query", "cause", "effect"), _TEXT),
+        "level": _NUMBER,
+        "complete": _FLAG,
+        "estimates": _list(
+            _object(
+                {
+                    "kind": {"enum": ["crude", "adjusted", "model"]},
+                    "adjusted_for": _TEXTS,
+                    **dict.fromkeys(("est", "se", "ci_low", "ci_high", "n"), _NUMBER),
+                    "note": _TEXT,
+                }
+            )
+        ),
+        "remarks": _TEXTS,
+    }
+)
+_UNITS = _object(
+    {
+        "do": _TEXTS,
+        "outcome": _TEXTS,
+        "columns": _TEXTS,
+        "rows": _list(_list({"type": ["number", "string", "null"]})),
+        "file": _TEXT_OR_NULL,
+    }
+)
 _EITHER: Schema = {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP]}
 
 SCHEMAS: dict[str, Schema] = {
@@ -158,21 +199,10 @@ SCHEMAS: dict[str, Schema] = {
     "fit": _FIT,
     "query": _EITHER,
     "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP, _object({"level": _NUMBER, "effects": _EFFECTS})]},
-    "counterfactual": {
-        "anyOf": [
-            _object(
-                {
-                    "do": _TEXTS,
-                    "outcome": _TEXTS,
-                    "columns": _TEXTS,
-                    "rows": _list(_list(_NUMBER)),
-                    "file": _TEXT_OR_NULL,
-                }
-            ),
-            _ANSWER,
-            _VERDICT,
-        ]
-    },
+    "instruments": {"anyOf": [_INSTRUMENTS, _VERDICT]},
+    "adjustments": {"anyOf": [_ADJUSTMENTS, _VERDICT]},
+    "counterfactual": {"anyOf": [_UNITS, _ANSWER, _VERDICT]},
+    "predict": {"anyOf": [_UNITS, _VERDICT]},
     "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}, {"file": _TEXT}),
     "convert": _object({"format": _TEXT, "text": _TEXT, "graph": _GRAPH}),
     "report": _object({"report": _TEXT, "questions": _TEXTS, "not_identified": _TEXTS}),

@@ -17,6 +17,7 @@ from halftrek.reporting.plots.seen import seen_line, seen_means
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from halftrek.results.adjustments import Adjustments
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
@@ -33,16 +34,29 @@ def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None =
     lines = [line for line in _lines(effects) if np.isfinite(line[1])]
     if not lines:
         raise InputError("plot_effects: there is no effect with a number to draw")
+    return _forest(lines, [BLUE] * len(lines), "effect, with its interval", ax, title)
+
+
+def plot_adjustments(adjustments: Adjustments, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """A forest plot of ``fit.adjustments("x ~> y")``: crude in red, each minimal set in blue, the model in ink."""
+    colours = {"crude": VERMILION, "adjusted": BLUE, "model": INK}
+    lines = [(row.label, row.est, row.ci_low, row.ci_high) for row in adjustments.rows]
+    words = f"effect of {adjustments.cause} on {adjustments.effect}, by what is adjusted for"
+    return _forest(lines, [colours[row.kind] for row in adjustments.rows], words, ax, title)
+
+
+def _forest(lines: Sequence[Line], colours: Sequence[str], words: str, ax: Axes | None, title: str | None) -> Axes:
+    """One line for each estimate, hollow where its interval holds zero."""
     ax = axes_or_new(ax, (6.4, 1.0 + _ROW * len(lines)))
     places = np.arange(len(lines))[::-1]
     ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=0)
-    for place, (_, value, low, high) in zip(places, lines, strict=True):
+    for place, colour, (_, value, low, high) in zip(places, colours, lines, strict=True):
         clear = low > 0.0 or high < 0.0
-        ax.plot([low, high], [place, place], color=BLUE, linewidth=2.2, solid_capstyle="butt", zorder=2)
-        ax.plot(value, place, "o", color=BLUE, markerfacecolor=BLUE if clear else "white", markersize=6.5, zorder=3)
+        ax.plot([low, high], [place, place], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
+        ax.plot(value, place, "o", color=colour, markerfacecolor=colour if clear else "white", markersize=6.5, zorder=3)
     ax.set_yticks(places, [wrapped(label, 34) for label, *_ in lines], parse_math=False)
     ax.set_ylim(-0.6, len(lines) - 0.4)
-    ax.set_xlabel("effect, with its interval")
+    ax.set_xlabel(words, parse_math=False)
     tidy_axes(ax, title, left=False)
     return ax
 

@@ -29,7 +29,7 @@ from halftrek.reporting.document import (
     Table,
 )
 from halftrek.reporting.plots.drawing import edge_weights
-from halftrek.reporting.report.answers import densities, paths
+from halftrek.reporting.report.answers import by_instruments, densities, paths
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.verdicts import verdict_span
 from halftrek.results.answering import answer, crude_of
@@ -125,7 +125,7 @@ def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, commo
     parts += densities(fit, found, f"q{k}")
     if isinstance(found.query, TotalEffect):
         parts += paths(fit, found.query, f"q{k}", how)
-    return parts
+    return [*parts, *by_instruments(fit, found, how)]
 
 
 def _headline(found: Answer) -> list[str | Span]:
