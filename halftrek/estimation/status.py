@@ -11,6 +11,7 @@ import numpy as np
 from halftrek.estimation.district.doubt import is_doubtful
 from halftrek.estimation.plan import PAD, Task
 from halftrek.notes import Note, in_words, note
+from halftrek.upward import Faces
 
 if TYPE_CHECKING:
     from halftrek.estimation.district.piece import Piece
@@ -20,7 +21,7 @@ Code = Literal["converged", "boundary", "flat", "no finite maximum", "not conver
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Faces):
     """The outcome of a fit: a code for programs, sentences for people.
 
     - ``converged``: a maximum inside the parameter space (a hidden cause of two counts as one covariance);

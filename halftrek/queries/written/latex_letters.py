@@ -21,6 +21,7 @@ _LETTERS = {
     "\u00a0": "\\ ", "\u2009": "\\,", "\u202f": "\\,", "‐": "-", "‑": "-", "•": "\\textbullet{}",
 }  # fmt: skip
 _MATHS = {
+    "⇝": "\\sim\\joinrel\\rightarrow",
     "→": "\\rightarrow", "←": "\\leftarrow", "↔": "\\leftrightarrow", "⇒": "\\Rightarrow", "⇐": "\\Leftarrow",
     "⇔": "\\Leftrightarrow", "↑": "\\uparrow", "↓": "\\downarrow", "↦": "\\mapsto", "−": "-", "×": "\\times",
     "÷": "\\div", "±": "\\pm", "·": "\\cdot", "≤": "\\leq", "≥": "\\geq", "≠": "\\neq", "≈": "\\approx", "∼": "\\sim",
@@ -30,9 +31,9 @@ _MATHS = {
     "∇": "\\nabla", "°": "^{\\circ}", "′": "'", "″": "''", "µ": "\\mu", "⟨": "\\langle", "⟩": "\\rangle",
 }  # fmt: skip
 _GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon phi "
-    "chi psi omega"
-).split()
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+    "o", "pi", "rho", "varsigma", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+)  # fmt: skip
 _LIKE_LATIN = dict(
     zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABEZHIKMNOPTX", strict=True)
 )  # plain TeX has no capitals of their own for these
