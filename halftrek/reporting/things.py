@@ -173,7 +173,7 @@ def entry_document(entry: Entry) -> Described:
 
 def data_set_document(study: DataSet) -> Described:
     """Rows with their graph, and where they are from."""
-    pairs = [
+    pairs: list[tuple[str, Words]] = [
         ("name", study.name),
         ("rows", count(study.n)),
         ("columns", _names(tuple(study.columns))),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.models import Gaussian
 from halftrek.queries import (
     Arithmetic,
     Counterfactual,
@@ -23,7 +24,7 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.queries.kinds.variants import Sum
-from halftrek.results.answers import Bounds, Gaussian, Refusal, Several
+from halftrek.results.answers import Bounds, Refusal, Several
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer
@@ -60,8 +61,8 @@ def lines_of(answer: Answer) -> tuple[Line, ...]:
     said = "; ".join((*answer.warnings, *answer.remarks))
     n = NAN if answer.n is None else float(answer.n)
     match answer.result:
-        case Several(values):
-            return tuple(Line(question, outcome, value, n=n, form=answer.form, note=said) for value in values)
+        case Several(several):
+            return tuple(Line(question, outcome, value, n=n, form=answer.form, note=said) for value in several)
         case Bounds(low, high):
             return (Line(question, outcome, n=n, form=answer.form, note=said, bound_low=low, bound_high=high),)
         case Refusal():
@@ -77,8 +78,8 @@ def lines_of(answer: Answer) -> tuple[Line, ...]:
     sure = answer.estimate
     return tuple(
         Line(
-            question, v, float(values[i]), float(sure.errors[i]), *map(float, answer.tests[i]),
-            *map(float, sure.intervals[i]), sure.level, n, note=said,
+            question, v, float(values[i]), float(sure.errors[i]), float(answer.tests[i, 0]), float(answer.tests[i, 1]),
+            float(sure.intervals[i, 0]), float(sure.intervals[i, 1]), sure.level, n, note=said,
         )
         for i, v in enumerate(outcomes)
     )  # fmt: skip
@@ -93,6 +94,7 @@ def columns_of(lines: tuple[Line, ...]) -> dict[str, list[str | float]]:
 
 def outcomes_of(query: object) -> tuple[str, ...]:
     """The variables that a question is about, each once: what is acted on, not what acts."""
+    found: tuple[str, ...]
     match query:
         case TotalEffect(_, effect) | DirectEffect(_, effect):
             found = (effect,)

@@ -73,7 +73,7 @@ def _letter(letter: str) -> str:
 
 def _taken_apart(letter: str) -> str:
     """A letter with an accent, a raised or lowered digit, a ligature; else its code."""
-    base, *marks = normalize("NFD", letter)
+    base, *marks = list(normalize("NFD", letter))
     if marks and base.isascii() and base.isalpha() and all(mark in _ACCENTS for mark in marks):
         text = {"i": "\\i", "j": "\\j"}.get(base, base) if not {"\u0323", "\u0331"} & set(marks) else base
         for mark in marks:

@@ -17,8 +17,9 @@ _LEAST = 12  # letters of a folded column
 def as_latex(document: Described, *, caption: str | None = None, label: str | None = None) -> str:
     """A ``table`` with the document's tables, its first heading as the caption, and its remarks under the last one."""
     pieces = list(document)
-    if caption is None and pieces and isinstance(pieces[0], Heading):
-        caption = pieces.pop(0).words
+    first = pieces[0] if pieces else None
+    if caption is None and isinstance(first, Heading):
+        caption, pieces = first.words, pieces[1:]
     last = max((i for i, piece in enumerate(pieces) if isinstance(piece, Table | Facts)), default=-1)
     lines = ["\\begin{table}[htbp]", "\\centering"]
     if caption:

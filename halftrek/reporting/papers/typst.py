@@ -12,8 +12,9 @@ from halftrek.reporting.papers.signs import with_arrows, with_minus
 def as_typst(document: Described, *, caption: str | None = None, label: str | None = None) -> str:
     """A ``figure`` with the document's tables, its first heading as the caption, its remarks in small letters."""
     pieces = list(document)
-    if caption is None and pieces and isinstance(pieces[0], Heading):
-        caption = pieces.pop(0).words
+    first = pieces[0] if pieces else None
+    if caption is None and isinstance(first, Heading):
+        caption, pieces = first.words, pieces[1:]
     inner = ",\n    ".join(part for piece in pieces for part in _inner(piece))
     above = [f"caption: figure.caption(position: top, {_text(caption)})"] if caption else []
     options = ["kind: table", *above]
