@@ -65,6 +65,7 @@ _RECORDS: dict[str, Callable[[Any], records.Record]] = {
     ),
     "Decomposition": partial(records.fields_record, keys=("cause", "effect", "paths", "level", "rows", "total")),
     "Note": records.note_record,
+    "Sensitivity": records.sensitivity_record,
     "Status": records.status_record,
 }
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.inference import Parameter
     from halftrek.models import Gaussian
+    from halftrek.partial import Sensitivity
     from halftrek.reporting.papers.table import AnswerTable
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
@@ -158,6 +159,11 @@ def comparison_record(found: Comparison) -> Record:
         "answers": [asdict(a) for a in found.asked],
         "warnings": list(found.warnings),
     }
+
+
+def sensitivity_record(found: Sensitivity) -> Record:
+    """An answer along the covariances of two errors."""
+    return {key: part for key, part in fields_record(found).items() if key != "library"}
 
 
 def entry_record(entry: Entry) -> Record:
