@@ -185,6 +185,8 @@ def test_latex_is_ascii_and_pdflatex_takes_it(mixed: ht.AnswerTable, fit: ht.Fit
     if shutil.which("pdflatex"):
         compile_all(tmp_path, "", pieces)
     assert "\\caption{50\\% \\& more\\_of" in pieces[1]
+    assert "Answers on" in pieces[0]
+    assert "Answers on" not in pieces[1]
     assert "\\ensuremath{-}0.5000 to 1.250" in pieces[0]
 
 

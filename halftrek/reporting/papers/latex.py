@@ -18,8 +18,8 @@ def as_latex(document: Described, *, caption: str | None = None, label: str | No
     """A ``table`` with the document's tables, its first heading as the caption, and its remarks under the last one."""
     pieces = list(document)
     first = pieces[0] if pieces else None
-    if caption is None and isinstance(first, Heading):
-        caption, pieces = first.words, pieces[1:]
+    if isinstance(first, Heading):
+        caption, pieces = first.words if caption is None else caption, pieces[1:]
     last = max((i for i, piece in enumerate(pieces) if isinstance(piece, Table | Facts)), default=-1)
     lines = ["\\begin{table}[htbp]", "\\centering"]
     if caption:

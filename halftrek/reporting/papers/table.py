@@ -153,7 +153,8 @@ def answer_table_document(found: AnswerTable) -> Described:
         if k not in begins:
             rows[k][0] = ""
     heads = ["outcome", "", "question", "estimate", "std. error", "low", "high", "p", "level", "rows", ""]
-    dropped = {1} if not found.labels else set()
+    dropped = {0} if len(found.outcomes) == 1 else set()  # the heading names it
+    dropped |= {1} if not found.labels else set()
     dropped |= {8} if len(levels) < 2 else set()
     dropped |= {9} if len(counts) < 2 else set()
     dropped |= {10} if not marks else set()

@@ -13,8 +13,8 @@ def as_typst(document: Described, *, caption: str | None = None, label: str | No
     """A ``figure`` with the document's tables, its first heading as the caption, its remarks in small letters."""
     pieces = list(document)
     first = pieces[0] if pieces else None
-    if caption is None and isinstance(first, Heading):
-        caption, pieces = first.words, pieces[1:]
+    if isinstance(first, Heading):
+        caption, pieces = first.words if caption is None else caption, pieces[1:]
     inner = ",\n    ".join(part for piece in pieces for part in _inner(piece))
     above = [f"caption: figure.caption(position: top, {_text(caption)})"] if caption else []
     options = ["kind: table", *above]
