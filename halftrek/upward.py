@@ -59,7 +59,7 @@ class Faces:
     __slots__ = ()
 
     def summary(self) -> str:
-        """As text of at most 80 columns."""
+        """As text, for a page of 80 columns."""
         from halftrek.reporting import faces
 
         return faces.text(self)

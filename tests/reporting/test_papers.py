@@ -22,6 +22,7 @@ from halftrek.results.answer_lines import outcomes_of
 from halftrek.results.answers import Bounds, Refusal, Several
 from halftrek.simulation import random_model
 from tests.latex import compile_all, faults
+from tests.narrow import some
 from tests.queries.test_latex_letters import HOSTILE
 
 GRAPH = ht.graph("z -> x -> y; x <-> y; x -> w; a -> b; a <-> b")
@@ -177,7 +178,7 @@ def tables(mixed: ht.AnswerTable, fit: ht.Fit) -> dict[str, Any]:
 
 def test_latex_is_ascii_and_pdflatex_takes_it(mixed: ht.AnswerTable, fit: ht.Fit, tmp_path: Path) -> None:
     pieces = []
-    for name, one in tables(mixed, fit).items():
+    for name, one in some(tables(mixed, fit).items()):
         for text in (one.to_latex(), one.to_latex(caption=HOSTILE[0], label=f"tab:{name} {HOSTILE[1]}")):
             assert faults(text) == [], name
             assert text.count("\\begin{table}") == 1
@@ -202,7 +203,7 @@ def test_a_table_of_a_few_answers_fits_on_a_line(fit: ht.Fit, tmp_path: Path) ->
 
 
 def test_typst_has_every_word_in_a_string(mixed: ht.AnswerTable, fit: ht.Fit) -> None:
-    for name, one in tables(mixed, fit).items():
+    for name, one in some(tables(mixed, fit).items()):
         text = one.to_typst(label="tab:one two")
         assert text.startswith("#figure(")
         assert text.endswith(" <tab:one-two>\n")
@@ -222,7 +223,7 @@ def test_typst_has_every_word_in_a_string(mixed: ht.AnswerTable, fit: ht.Fit) ->
 
 
 def test_word_files_are_whole(mixed: ht.AnswerTable, fit: ht.Fit, tmp_path: Path) -> None:
-    for name, one in tables(mixed, fit).items():
+    for name, one in some(tables(mixed, fit).items()):
         path = one.to_word(tmp_path / f"{name}.docx", caption="A & B <c>")
         with ZipFile(path) as packed:
             assert packed.testzip() is None
