@@ -11,10 +11,12 @@ import ast
 import inspect
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -26,6 +28,7 @@ from halftrek.cli.schemas import RESULTS
 from halftrek.errors import printable
 from tests import public_values
 from tests.cli.shapes import faults
+from tests.narrow import some
 from tests.project.test_reference import maker
 
 # What public calls return that is no result of halftrek's: rows as an array, the name of an edge as a tuple.
@@ -162,6 +165,45 @@ def test_text_and_notebook_say_the_same() -> None:
             assert word in markup or any(c.isdigit() for c in word), f"{name}: {word}"
 
 
+ALONE = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pandas", "polars", "pyarrow", "duckdb", "matplotlib", "jinja2", "rich", "docx"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Refuse())
+import halftrek as ht
+import halftrek.frames
+halftrek.frames.find_spec = lambda name: None
+from halftrek.reporting import sensitivity
+
+study = ht.dataset("tal_or")
+fit = ht.fit(study.graph, study.columns)
+groups = ht.fit(study.graph, study.columns, by=[i % 2 for i in range(study.n)])
+answer = fit.effect("cond", "pmi")
+shown = [
+    fit, groups, answer, answer.verdict, ht.table([answer]), fit.mediation("cond", "reaction"),
+    fit.decompose("cond", "reaction"), ht.compare({"a": fit, "b": ht.fit("cond -> pmi -> reaction", study.columns)}),
+    sensitivity("pmi -> reaction", study.columns, "pmi ~> reaction", arc=("pmi", "reaction"), values=[0.0, 0.1]),
+    fit.status, study.graph,
+]
+for one in shown:
+    assert one._repr_html_().startswith("<div"), one
+    assert one.summary() and one.to_dict()
+assert isinstance(answer.to_frame(), dict)
+answer.to_word("answer.docx")
+answer.to_latex()
+print(len(shown))
+"""
+
+
+def test_faces_need_the_core_alone(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stdout == "11\n", done.stderr
+
+
 def test_names_that_look_like_markup_are_escaped() -> None:
     odd = "<b onload='x'>&"
     rows = public_values.rows()
@@ -170,7 +212,7 @@ def test_names_that_look_like_markup_are_escaped() -> None:
     groups = ht.fit_groups(fit.graph, columns, by=np.repeat(["<i>", "b"], 200))
     shown = [fit.mediation(odd, "y"), fit.decompose(odd, "y"), groups, ht.table([fit.effect(odd, "y")]), fit.graph]
     shown += [ht.compare({"<u>": fit, "b": ht.fit(ht.Graph([(odd, "m"), ("m", "y")]), columns)})]
-    for value in shown:
+    for value in some(shown):
         elements = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(value._repr_html_()).iter()}
         assert not elements & {"i", "u"}
         assert "onload" not in {name for e in ElementTree.fromstring(value._repr_html_()).iter() for name in e.attrib}
