@@ -111,7 +111,8 @@ def test_z_and_p_where_zero_is_no_hypothesis(fit: ht.Fit) -> None:
         fit.query("a -> b")
     assert refused.value.answer.p is None
     both = fit.query("P(y, w | do(x=1))")
-    assert np.shape(both.z) == (2,)
+    assert isinstance(both.z, np.ndarray)
+    assert both.z.shape == (2,)
 
 
 @pytest.mark.parametrize(("make", "kind"), [(pd.DataFrame, pd.DataFrame), (pl.DataFrame, pl.DataFrame)])
@@ -129,7 +130,11 @@ def test_frames_come_back_in_the_library_of_the_data(make: Any, kind: type, tmp_
 
 
 def test_labels_say_where_answers_are_from(fit: ht.Fit) -> None:
-    found = ht.table({"all": fit.effect("x", "y"), "again": [fit.effect("x", "y", level=0.9), fit.effect("x", "w")]})
+    given: dict[str, Any] = {
+        "all": fit.effect("x", "y"),
+        "again": [fit.effect("x", "y", level=0.9), fit.effect("x", "w")],
+    }
+    found = ht.table(given)
     assert found.labels == ("all", "again", "again")
     assert list(found.to_frame()["label"]) == ["all", "again", "again"]
     assert "again" in found.summary()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from halftrek.choices import Interval
 from halftrek.errors import InputError, NotIdentifiedError
 from halftrek.frames import as_frame
 from halftrek.identification import Verdict
@@ -141,7 +142,7 @@ def answer_table_document(found: AnswerTable) -> Described:
     shown = [line for outcome in found.outcomes for line in _shown(found, outcome)]
     sure = [one.estimate for _, _, one, _ in shown if one.estimate is not None]
     levels, kinds = {e.level for e in sure}, {e.kind for e in sure}
-    counts = {one.n for _, _, one, _ in shown}
+    counts = {one.n for _, _, one, _ in shown if one.n is not None}
     marks: dict[str, str] = {}
     rows: list[list[Cell]] = []
     begins: list[int] = []
@@ -221,7 +222,7 @@ def _p(p: float) -> str:
     return "" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _under(levels: set[float], kinds: set[Any], counts: set[float | None]) -> Sequence[Remark]:
+def _under(levels: set[float], kinds: set[Interval], counts: set[float]) -> Sequence[Remark]:
     """What holds for all lines."""
     said = []
     if len(levels) == 1:
