@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
@@ -49,6 +50,7 @@ __all__ = [
     "CGLSCM",
     "GLSCM",
     "Answer",
+    "AnswerTable",
     "BatchFit",
     "Comparison",
     "ConvergenceError",
@@ -86,6 +88,7 @@ __all__ = [
     "parse_question",
     "save",
     "solve",
+    "table",
 ]
 
 _HOMES = {  # loaded when first used, so that the command line and small scripts start at once
@@ -112,6 +115,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "data": ("Moments",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
+    "reporting.papers.table": ("AnswerTable", "table"),
     "results.answers": ("Answer",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),

@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING, Unpack
 if TYPE_CHECKING:
     from halftrek.frames import Frame
     from halftrek.graphs import Graph
-    from halftrek.identification import Verdict
     from halftrek.inference.how import Uncertainty
-    from halftrek.inference.tables.decomposition import Decomposition
-    from halftrek.inference.tables.mediation import Mediation
     from halftrek.models import CGLSCM
     from halftrek.queries import Query
-    from halftrek.results.adjustments import Adjustments
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
-    from halftrek.results.instruments import Instruments
 
 
 def save(value: object, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
@@ -45,46 +40,11 @@ def counterfactual(
     return counterfactual_of(model, rows, do, outcome)
 
 
-def graph_html(graph: Graph) -> str:
-    """A graph in a notebook."""
-    from halftrek.reporting import html
-
-    return html.graph_html(graph)
-
-
-def verdict_html(verdict: Verdict) -> str:
-    """A verdict in a notebook."""
-    from halftrek.reporting import html
-
-    return html.verdict_html(verdict)
-
-
-def answer_html(given: Answer) -> str:
-    """An answer in a notebook."""
-    from halftrek.reporting import html
-
-    return html.answer_html(given)
-
-
-def fit_html(fit: Fit) -> str:
-    """A fit in a notebook."""
-    from halftrek.reporting import html
-
-    return html.fit_html(fit)
-
-
 def tikz(graph: Graph) -> str:
     """A graph for LaTeX."""
     from halftrek.reporting import to_tikz
 
     return to_tikz(graph)
-
-
-def summary(fit: Fit) -> str:
-    """A fit in text."""
-    from halftrek.reporting import summarize_fit
-
-    return summarize_fit(fit)
 
 
 def report(
@@ -102,43 +62,59 @@ def report(
     return write_report(fit, path, questions, title=title, overwrite=overwrite, **uncertainty)
 
 
-def decomposition(parts: Decomposition) -> str:
-    """A total effect path by path, in text."""
-    from halftrek.reporting import describe_decomposition
+class Faces:
+    """Base of what users hold: each shows itself as text, in a notebook and as plain data, and is described once.
 
-    return describe_decomposition(parts)
+    What a class says of itself stands in ``halftrek.reporting.faces``, by its name.
+    """
 
+    __slots__ = ()
 
-def mediation(parts: Mediation) -> str:
-    """A total effect split at mediators, in text."""
-    from halftrek.reporting import describe_mediation
+    def summary(self) -> str:
+        """As text, for a page of 80 columns."""
+        from halftrek.reporting import faces
 
-    return describe_mediation(parts)
+        return faces.text(self)
 
+    def to_dict(self) -> dict[str, object]:
+        """As plain data, for JSON."""
+        from halftrek.reporting import faces
 
-def instruments_text(found: Instruments) -> str:
-    """Sets of instruments in text."""
-    from halftrek.reporting.instruments import describe_instruments
+        return faces.record(self)
 
-    return describe_instruments(found)
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from halftrek.reporting import faces
 
-
-def instruments_html(found: Instruments) -> str:
-    """Sets of instruments in a notebook."""
-    from halftrek.reporting import instruments
-
-    return instruments.instruments_html(found)
-
-
-def adjustments_text(found: Adjustments) -> str:
-    """Every way to adjust in text."""
-    from halftrek.reporting.adjustments import describe_adjustments
-
-    return describe_adjustments(found)
+        return faces.html(self)
 
 
-def adjustments_html(found: Adjustments) -> str:
-    """Every way to adjust in a notebook."""
-    from halftrek.reporting import adjustments
+class Tabled(Faces):
+    """Base of results that people put into papers: tables for LaTeX, Typst, Word and web pages."""
 
-    return adjustments.adjustments_html(found)
+    __slots__ = ()
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """A ``table`` for LaTeX; plain pdflatex takes it, and it needs no package."""
+        from halftrek.reporting import faces
+        from halftrek.reporting.papers.latex import as_latex
+
+        return as_latex(faces.document(self), caption=caption, label=label)
+
+    def to_typst(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """A ``figure`` with a table for Typst."""
+        from halftrek.reporting import faces
+        from halftrek.reporting.papers.typst import as_typst
+
+        return as_typst(faces.document(self), caption=caption, label=label)
+
+    def to_html(self) -> str:
+        """A block for a web page, as a notebook shows it; it needs no style sheet."""
+        return self._repr_html_()
+
+    def to_word(self, path: str | os.PathLike[str], *, caption: str | None = None, overwrite: bool = False) -> Path:
+        """Write a Word file (.docx) with the table, to be copied from; a file that halftrek wrote is replaced."""
+        from halftrek.reporting import faces
+        from halftrek.reporting.papers.word import write_word
+
+        return write_word(faces.document(self), path, caption=caption, overwrite=overwrite)

@@ -12,6 +12,7 @@ import numpy as np
 
 import halftrek as ht
 from halftrek.identification.testable import implications
+from halftrek.inference import restrictions_behind
 from halftrek.models import Rows
 from halftrek.reporting import sensitivity
 from halftrek.simulation import random_model
@@ -155,6 +156,8 @@ def findings() -> dict[str, Any]:
         "notes": tuple(n for answer in answers().values() for n in answer.notes),
         "adjustment sets": ht.identify("z -> x -> y; z -> y", "x ~> y").adjustment_sets,
         "implications": implications(GRAPH),
+        "contradictions": tuple(restrictions_behind(fit, ht.parse_question("z ~> y"))),
+        "table": ht.table([fit.effect("z", "y"), fit.effect("x", "y"), ht.identify(GRAPH, "c -> d")]),
         "unit": fit.counterfactual({"x": 0.2, "y": 1.0, "z": 0.1}, {"z": 1.0}, "x"),
     }
 

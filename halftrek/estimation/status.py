@@ -13,6 +13,7 @@ from halftrek.estimation.district.doubt import is_doubtful
 from halftrek.estimation.plan import PAD, Task
 from halftrek.notes import Note, note
 from halftrek.notes.words import Front
+from halftrek.upward import Faces
 
 if TYPE_CHECKING:
     from halftrek.estimation.district.piece import Piece
@@ -24,7 +25,7 @@ Code = Literal["converged", "boundary", "flat", "no finite maximum", "not conver
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Faces):
     """The outcome of a fit: a code for programs, sentences for people, and the findings that these are made of.
 
     - ``converged``: a maximum inside the parameter space (a hidden cause of two counts as one covariance);

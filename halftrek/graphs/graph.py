@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(upward.Faces):
     """An acyclic graph with hidden confounders.
 
     - ``directed``: pairs ``(cause, effect)``;
@@ -361,10 +361,6 @@ class Graph:
 
     def __contains__(self, variable: object) -> bool:
         return variable in self._parents
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.graph_html(self)
 
     def to_tikz(self) -> str:
         """A TikZ picture of the graph for LaTeX; for weights see ``halftrek.reporting.to_tikz``."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from halftrek import upward
 from halftrek.choices import Scope
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -23,7 +23,7 @@ Status = Literal["identified", "finite", "not identified", "undecided"]
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict(Portable):
+class Verdict(Portable, Faces):
     """Whether the graph and the distribution of the observed variables determine the answer to a query, and how.
 
     ``scope`` says what the verdict rests on: "nonparametric" on the arrows alone, "linear" on linear equations as well.
@@ -96,10 +96,6 @@ class Verdict(Portable):
             "advice": [change.to_dict() for change in self.advice],
             "explanation": self.explain(),
         }
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.verdict_html(self)
 
     def __str__(self) -> str:
         several = f" ({self.degree} values)" if self.status == "finite" and self.degree else ""

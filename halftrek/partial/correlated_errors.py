@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import GraphError, InputError, QueryError
+from halftrek.frames import as_frame, library_of
 from halftrek.graphs import Edge, Graph
 from halftrek.models import Gaussian
 from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
 from halftrek.results.inputs import read_data, read_graph, read_question
 from halftrek.results.workflow import fit as fit_graph
+from halftrek.upward import Tabled
 
 if TYPE_CHECKING:
     from halftrek.data import Moments, Patterns
@@ -26,8 +28,8 @@ _REACH = 0.75  # of the errors' standard deviations, to either side
 _POINTS = 21
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(Portable, Tabled):
     """An answer as a function of the covariance of two errors; ``correlation`` is the same covariance without units.
 
     ``zero`` and ``zero_correlation`` say where the answer is zero; None if it is not within the range.
@@ -42,6 +44,18 @@ class Sensitivity(Portable):
     level: float
     zero: float | None = None
     zero_correlation: float | None = None
+    library: str = ""
+
+    def to_frame(self) -> Any:
+        """A tidy frame: covariance correlation est ci_low ci_high."""
+        low, high = self.intervals[:, 0].tolist(), self.intervals[:, 1].tolist()
+        columns = {"covariance": self.covariance.tolist(), "correlation": self.correlation.tolist()}
+        return as_frame({**columns, "est": self.estimates.tolist(), "ci_low": low, "ci_high": high}, self.library)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    __repr__ = __str__
 
 
 def sensitivity(
@@ -91,6 +105,7 @@ def sensitivity(
         level,
         zero,
         None if at_zero is None else _correlation(at_zero, first, second),
+        library_of(data),
     )
 
 

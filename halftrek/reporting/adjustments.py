@@ -5,22 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halftrek.reporting.document import Described, Heading, Remark, Table, known
-from halftrek.reporting.html import as_html
 from halftrek.reporting.tables import Cell, count
-from halftrek.reporting.text import as_text
 
 if TYPE_CHECKING:
     from halftrek.results.adjustments import Adjustments
-
-
-def describe_adjustments(found: Adjustments) -> str:
-    """The table as text."""
-    return as_text(adjustments_document(found))
-
-
-def adjustments_html(found: Adjustments) -> str:
-    """The table in a notebook."""
-    return as_html(adjustments_document(found))
 
 
 def adjustments_document(found: Adjustments) -> Described:

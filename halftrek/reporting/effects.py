@@ -36,10 +36,15 @@ def effects_table(rows: Sequence[Effect]) -> Table:
 
 
 def describe_decomposition(found: Decomposition) -> str:
+    """Each path with its part of the total, as text."""
+    return as_text(decomposition_document(found))
+
+
+def decomposition_document(found: Decomposition) -> Described:
     """Each path with its part of the total."""
     many = "one directed path" if found.paths == 1 else f"{found.paths:,} directed paths"
     head = Heading(f"The effect of {found.cause} on {found.effect} along {many}")
-    return as_text([head, *decomposition_table(found), _level(found.level)])
+    return head, *decomposition_table(found), _level(found.level)
 
 
 def decomposition_table(found: Decomposition) -> Described:
@@ -54,6 +59,11 @@ def decomposition_table(found: Decomposition) -> Described:
 
 
 def describe_mediation(found: Mediation) -> str:
+    """Total, direct and indirect effects, and the proportion mediated, as text."""
+    return as_text(mediation_document(found))
+
+
+def mediation_document(found: Mediation) -> Described:
     """Total, direct and indirect effects, and the proportion mediated."""
     head = Heading(f"The effect of {found.cause} on {found.effect}, mediated by {', '.join(found.mediators)}")
     marks = _marks([row.note for row in found.rows])
@@ -63,7 +73,7 @@ def describe_mediation(found: Mediation) -> str:
     ]
     table = _table(("", "along", "effect", "std. error", "low", "high", ""), lines, marks)
     warnings = [Remark(f"warning: {w}") for w in found.warnings]
-    return as_text([head, *table, _level(found.level), Remark(_proportion(found)), *warnings])
+    return head, *table, _level(found.level), Remark(_proportion(found)), *warnings
 
 
 def _proportion(found: Mediation) -> str:

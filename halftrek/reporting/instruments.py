@@ -6,9 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from halftrek.reporting.document import Described, Facts, Heading, Printed, Remark, Table, known, p_value
-from halftrek.reporting.html import as_html
 from halftrek.reporting.tables import Cell, count
-from halftrek.reporting.text import as_text
 
 if TYPE_CHECKING:
     from halftrek.inference.instruments.numbers import Tested
@@ -20,16 +18,6 @@ _ERRORS = {
     "clustered": "robust, from the spread over clusters",
 }
 _INTERVALS = {"delta": "standard error", "t": "Student's t", "profile": "profile likelihood"}
-
-
-def describe_instruments(found: Instruments) -> str:
-    """The tables as text."""
-    return as_text(instruments_document(found))
-
-
-def instruments_html(found: Instruments) -> str:
-    """The tables in a notebook."""
-    return as_html(instruments_document(found))
 
 
 def instruments_document(found: Instruments) -> Described:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Unpack
 
-from halftrek import upward
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.frames import as_frame
@@ -18,6 +17,7 @@ from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.reading import asked_of
+from halftrek.upward import Tabled
 
 MOST = 20  # sets that are listed unless more are asked for
 
@@ -44,7 +44,7 @@ class Adjustment:
 
 
 @dataclass(frozen=True)
-class Adjustments:
+class Adjustments(Tabled):
     """Estimates of one effect, beside the crude slope; ``complete`` is False where there are more sets than listed."""
 
     query: Query
@@ -94,14 +94,6 @@ class Adjustments:
             "estimates": rows,
             "remarks": list(self.remarks),
         }
-
-    def summary(self) -> str:
-        """The table as text of at most 80 columns."""
-        return upward.adjustments_text(self)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.adjustments_html(self)
 
     def __str__(self) -> str:
         return self.summary()

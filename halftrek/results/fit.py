@@ -207,10 +207,6 @@ class Fit(Fitted):
             random_state=random_state, as_frame=as_frame,
         )  # fmt: skip
 
-    def summary(self) -> str:
-        """The fit as text of at most 80 columns."""
-        return upward.summary(self)
-
     def measures(self, *, robust: bool | RobustTest | None = None) -> dict[str, Any]:
         """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more; ``test`` says which test it is.
 
@@ -294,10 +290,6 @@ class Fit(Fitted):
             self, path, questions, title=title, level=level, interval=interval, information=information,
             replicates=replicates, ends=ends, random_state=random_state, overwrite=overwrite,
         )  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.fit_html(self)
 
     # The plug-in protocol of the package maketables: ETable([fit]) gives Word, LaTeX, Typst and HTML tables.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from halftrek import upward
 from halftrek.data import Moments
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
@@ -38,6 +37,7 @@ from halftrek.queries import DirectEffect, Query
 from halftrek.results.answering import answer
 from halftrek.results.reading import asked_of
 from halftrek.trust.instruments import judged_slope
+from halftrek.upward import Tabled
 
 ALONE = 10  # instruments that are also looked at one by one
 
@@ -108,7 +108,7 @@ class InstrumentSet:
 
 
 @dataclass(frozen=True)
-class Instruments:
+class Instruments(Tabled):
     """Every set of instruments of a question: all together first, then each alone.
 
     ``errors`` says what is allowed for in standard errors and tests, ``strength_errors`` in the effective F:
@@ -151,14 +151,6 @@ class Instruments:
             "warnings": list(self.warnings),
             "remarks": list(self.remarks),
         }
-
-    def summary(self) -> str:
-        """The tables as text of at most 80 columns."""
-        return upward.instruments_text(self)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.instruments_html(self)
 
     def __str__(self) -> str:
         return self.summary()

@@ -19,12 +19,13 @@ from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.estimation.options import Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 PIECE = 10_000  # groups that are fitted at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedGroups(Portable):
+class FittedGroups(Portable, Faces):
     """Fitted models by group as a value; ``halftrek.results.GroupFits`` is the same with all that can be asked of it.
 
     ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.
