@@ -65,6 +65,11 @@ def _holed() -> dict[str, Any]:
     return holed
 
 
+def instrumental(graph: str = "{z1, z2} -> x; x -> y; x <-> y") -> ht.Fit:
+    """A fit of a few variables, of which ``x ~> y`` may be asked."""
+    return ht.fit(graph, random_model(ht.graph(graph), random_state=5).sample(300, random_state=6))
+
+
 @cache
 def graphs() -> dict[str, ht.Graph]:
     entries = {f"graph of {name}": ht.catalog(name).graph for name in ht.catalog()}
@@ -148,6 +153,9 @@ def findings() -> dict[str, Any]:
         "parameters": fit.params(as_frame=False),
         "decomposition": fit.decompose("z", "y"),
         "mediation": fit.mediation("z", "y"),
+        "instruments": instrumental().instruments("x ~> y"),
+        "adjustments": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y"),
+        "adjustment": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y").crude,
         "profile": fit.profile("z ~> y", points=5),
         "comparison": ht.compare({"full": fit, "less": rival}),
         "sensitivity": sensitivity("z -> x -> y", _columns(), "x ~> y", arc=("x", "y"), values=[-0.1, 0.0, 0.1]),

@@ -137,21 +137,20 @@ _INSTRUMENTS = _object(
         "remarks": _TEXTS,
     }
 )
+_ADJUSTMENT = _object(
+    {
+        "kind": {"enum": ["crude", "adjusted", "model"]},
+        "adjusted_for": _TEXTS,
+        **dict.fromkeys(("est", "se", "ci_low", "ci_high", "n"), _NUMBER),
+        "note": _TEXT,
+    }
+)
 _ADJUSTMENTS = _object(
     {
         **dict.fromkeys(("query", "cause", "effect"), _TEXT),
         "level": _NUMBER,
         "complete": _FLAG,
-        "estimates": _list(
-            _object(
-                {
-                    "kind": {"enum": ["crude", "adjusted", "model"]},
-                    "adjusted_for": _TEXTS,
-                    **dict.fromkeys(("est", "se", "ci_low", "ci_high", "n"), _NUMBER),
-                    "note": _TEXT,
-                }
-            )
-        ),
+        "estimates": _list(_ADJUSTMENT),
         "remarks": _TEXTS,
     }
 )
@@ -250,6 +249,8 @@ _MODEL = {"names": _TEXTS, "latents": _TEXTS, "T": _MATRIX, "C": _MATRIX, "mu": 
 _ABOUT = {**dict.fromkeys(("name", "title", "description"), _TEXT), "graph": _GRAPH}
 
 RESULTS: dict[str, Schema] = {  # by the name of the class
+    "Adjustment": _ADJUSTMENT,
+    "Adjustments": _ADJUSTMENTS,
     "AdjustmentSets": _object({"sets": _list(_TEXTS), "complete": _FLAG}),
     "Answer": _ANY_ANSWER,
     "AnswerTable": _object({"labels": _TEXTS, "answers": _list(_ANY_ANSWER)}),
@@ -306,6 +307,7 @@ RESULTS: dict[str, Schema] = {  # by the name of the class
         }
     ),
     "Implications": _object({"independences": _list({"type": "object"}), "constraints": _WHOLE, "dimension": _WHOLE}),
+    "Instruments": _INSTRUMENTS,
     "Mediation": _object(
         {
             **dict.fromkeys(("cause", "effect"), _TEXT),

@@ -22,6 +22,8 @@ from halftrek.reporting.instruments import instruments_document
 from halftrek.reporting.papers.table import answer_table_document
 from halftrek.reporting.text import as_text
 from halftrek.reporting.verdicts import verdict_document
+from halftrek.results.adjustments import Adjustments
+from halftrek.results.instruments import Instruments
 
 Made = TypeVar("Made")
 
@@ -52,6 +54,7 @@ _DESCRIBED: dict[str, Callable[[Any], Described]] = {
     "Verdict": verdict_document,
 }
 _RECORDS: dict[str, Callable[[Any], records.Record]] = {
+    "Adjustments": Adjustments.fields,
     "Answer": records.answer_record,
     "AnswerTable": records.answers_record,
     "CGLSCM": partial(records.fields_record, keys=("names", "latents", "T", "C", "mu", "W")),
@@ -64,6 +67,7 @@ _RECORDS: dict[str, Callable[[Any], records.Record]] = {
     "GLSCM": records.fields_record,
     "Gaussian": records.gaussian_record,
     "Graph": records.graph_record,
+    "Instruments": Instruments.fields,
     "Mediation": partial(
         records.fields_record, keys=("cause", "effect", "mediators", "level", "rows", "proportion", "notes")
     ),

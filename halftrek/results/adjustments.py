@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+import dataclasses
+from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 from halftrek.errors import NotIdentifiedError, QueryError
@@ -17,13 +18,13 @@ from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.reading import asked_of
-from halftrek.upward import Tabled
+from halftrek.upward import Faces, Tabled
 
 MOST = 20  # sets that are listed unless more are asked for
 
 
 @dataclass(frozen=True)
-class Adjustment:
+class Adjustment(Faces):
     """One estimate: ``kind`` is "crude", "adjusted" for a minimal set, or "model" for all that the graph says."""
 
     kind: str
@@ -78,12 +79,12 @@ class Adjustments(Tabled):
 
     def frame(self) -> Any:
         """A tidy frame: kind label est se ci_low ci_high n note; ``label`` says what was adjusted for."""
-        names = [f.name for f in fields(Adjustment) if f.name != "adjusted_for"]
+        names = [f.name for f in dataclasses.fields(Adjustment) if f.name != "adjusted_for"]
         columns = {name: [getattr(row, name) for row in self.rows] for name in ("kind", "label", *names[1:])}
         return as_frame(columns, self.library)
 
-    def to_dict(self) -> dict[str, object]:
-        """As plain data, for JSON."""
+    def fields(self) -> dict[str, object]:
+        """By name, with the estimates in a list."""
         rows = [{**asdict(row), "adjusted_for": list(row.adjusted_for)} for row in self.rows]
         return {
             "query": str(self.query),

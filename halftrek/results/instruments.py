@@ -83,7 +83,7 @@ class InstrumentSet:
     overidentification: Tested | None
     endogeneity: Tested
 
-    def to_dict(self) -> dict[str, object]:
+    def fields(self) -> dict[str, object]:
         """One flat line of plain values, as in the frame."""
         found: dict[str, Any] = {
             "effect": self.effect,
@@ -136,18 +136,18 @@ class Instruments(Tabled):
 
     def frame(self) -> Any:
         """One line for each effect and set of instruments, in columns of plain numbers."""
-        lines = [one.to_dict() for one in self.sets]
+        lines = [one.fields() for one in self.sets]
         return as_frame({name: [line[name] for line in lines] for name in lines[0]}, self.library)
 
-    def to_dict(self) -> dict[str, object]:
-        """As plain data, for JSON."""
+    def fields(self) -> dict[str, object]:
+        """By name, with a line for each set."""
         return {
             "query": str(self.query),
             "method": self.method,
             "errors": self.errors,
             "strength_errors": self.strength_errors,
             "level": self.level,
-            "sets": [one.to_dict() for one in self.sets],
+            "sets": [one.fields() for one in self.sets],
             "warnings": list(self.warnings),
             "remarks": list(self.remarks),
         }
