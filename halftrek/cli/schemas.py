@@ -61,6 +61,8 @@ _VERDICT = _object(
         "hedge": {"anyOf": [{"type": "null"}, _list(_TEXTS)]},
         "reasons": _TEXTS,
         "helps": _TEXTS,
+        "details": _TEXTS,
+        "next_steps": _list(_object({"text": _TEXT, "python": _TEXT, "shell": _TEXT})),
         "explanation": _TEXT,
     }
 )

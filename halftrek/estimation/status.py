@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 Code = Literal["converged", "boundary", "flat", "no finite maximum", "not converged"]
 
+_SHORT: dict[Code, str] = {
+    "flat": "converged, not every parameter determined",
+    "boundary": "converged, with a noise variance of zero",
+    "no finite maximum": "no best value",
+}
+
 
 @dataclass(frozen=True)
 class Status:
@@ -37,6 +43,11 @@ class Status:
     def converged(self) -> bool:
         """True if a maximum of the likelihood was reached."""
         return self.code in ("converged", "boundary", "flat")
+
+    @property
+    def short(self) -> str:
+        """The code in words, for a line that has no room for sentences."""
+        return _SHORT.get(self.code, self.code)
 
     def __str__(self) -> str:
         return self.message
@@ -81,8 +92,7 @@ class DistrictReport:
         """What there is to say of this district, empty if all went well."""
         notes = list(self.warnings)
         if self.flat and self.code in ("flat", "boundary"):
-            many = "one direction" if self.flat == 1 else f"{self.flat} directions"
-            notes.append(note("not determined", who=self._who, many=many))
+            notes.append(note("not determined", who=self._who, many=self.flat))
         if self.several:
             notes.append(note("several solutions", who=self._who))
         return "; ".join(in_words(notes))
@@ -163,7 +173,7 @@ def overall(reports: Sequence[DistrictReport]) -> Status:
     sentences = [r.sentence for r in reports if r.sentence]
     if not sentences:
         return Status(code, "converged: the likelihood is at its maximum.")
-    first = {"flat": "converged", "boundary": "converged at the boundary"}.get(code, code)
+    first = "converged" if code == "flat" else _SHORT.get(code, code)
     return Status(code, f"{first}: {'. '.join(s[0].upper() + s[1:] for s in sentences)}.")
 
 
@@ -175,8 +185,7 @@ def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequenc
         message = "not converged: the steps ran out before the likelihood of the observed values was at its maximum."
     if undetermined > 0 and converged:
         code = max(code, "flat", key=WORSE.index)
-        many = "One direction" if undetermined == 1 else f"{undetermined} directions"
-        message += f" {many} of the parameters cannot be determined from the values that are there."
+        message += " Some of the parameters cannot be determined from the values that are there."
     if apart:
         u, v = apart[0]
         more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""

@@ -165,11 +165,14 @@ class Answer(Portable):
         """What the answer is a function of, in text."""
         return "" if self.verdict is None else str(self.verdict.estimand or "")
 
-    def explain(self) -> str:
-        """What was asked, whether and why it can be known, the estimate and what it means, in sentences."""
+    def explain(self, *, details: bool = False) -> str:
+        """What was asked, whether and why it can be known, the estimate and what it means, in sentences.
+
+        ``details=True`` adds how it was found that it can be known, in mathematical terms.
+        """
         from halftrek.results.explanation import explain
 
-        return explain(self)
+        return explain(self, details=details)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the answer with its verdict as JSON; ``ht.load`` gives it back to the last bit."""

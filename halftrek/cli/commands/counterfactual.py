@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             if args.json:
                 show_json(error.verdict.to_dict())
             else:
-                show(describe_verdict(error.verdict))
+                show(describe_verdict(error.verdict, front="command line"))
             return NOT_IDENTIFIED
     if args.unit is None:
         _write_table(found, args)

@@ -90,7 +90,7 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[dict[str, Any]], list[s
             texts.append(describe_answer(found))
         else:
             records.append(verdict.to_dict())
-            texts.append(describe_verdict(verdict))
+            texts.append(describe_verdict(verdict, front="command line"))
     return records, texts
 
 

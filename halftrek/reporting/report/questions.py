@@ -21,6 +21,7 @@ from halftrek.reporting.document import (
     Facts,
     Formula,
     Heading,
+    Listing,
     Notice,
     Paragraph,
     Piece,
@@ -183,6 +184,10 @@ def _refused(asked: Asked) -> Document:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:
         parts += [Heading("What would help"), Remark("Any one of these:"), Bullets(verdict.helps)]
+    if verdict.next_steps:
+        parts.append(Heading("What to do next"))
+    for step in verdict.next_steps:
+        parts += [Paragraph(step.text), Listing(f"import halftrek as ht\n\n{step.line()}")]
     return parts
 
 
