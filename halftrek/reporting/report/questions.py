@@ -187,7 +187,7 @@ def _refused(asked: Asked) -> Document:
     if verdict.next_steps:
         parts.append(Heading("What to do next"))
     for step in verdict.next_steps:
-        parts += [Paragraph(step.text), Listing(f"import halftrek as ht\n\n{step.line()}")]
+        parts += [Paragraph(step.text), Listing(step.line())]
     return parts
 
 
