@@ -136,7 +136,7 @@ def column_texts(cells: Sequence[Cell], digits: int) -> list[str]:
     together = largest < 1e7 and decimals <= _DECIMALS
     if together:
         most = min(_DECIMALS, _FIGURES - len(f"{largest:.0f}"))
-        asked = [1 - math.floor(math.log10(x)) for x in floats]
+        asked = [1 - math.floor(math.log10(x)) for x in floats if not x.is_integer()]
         decimals = max(decimals, *(n for n in asked if n <= most), 0)
     return [_cell(c, digits, decimals if together else None) for c in cells]
 
@@ -150,6 +150,6 @@ def _cell(cell: Cell, digits: int, decimals: int | None) -> str:
         return f"{cell:,d}"
     if decimals is None or not math.isfinite(cell):
         return number(cell, digits)
-    if cell != 0.0 and round(abs(cell) * 10**decimals) < 10:  # it would lose all but its first digit
-        return f"{cell:.1e}"
-    return f"{cell:.{decimals}f}"
+    text = f"{cell:.{decimals}f}"
+    lost = round(abs(cell) * 10**decimals) < 10 and float(text) != cell  # all but its first digit
+    return f"{cell:.1e}" if lost else text

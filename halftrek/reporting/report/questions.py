@@ -233,7 +233,7 @@ def warnings_of(asked: Sequence[Asked]) -> list[str]:
     found: list[str] = []
     for one in asked:
         if not one.verdict.identified:
-            found.append(f"{one.query} is not answered: {verdict_span(one.verdict).words}.")
+            found.append(f"{one.query} has no number: it is {verdict_span(one.verdict).words}.")
         elif one.answer is not None:
             found += [_sentence(w) for w in one.answer.warnings]
     return list(dict.fromkeys(found))
