@@ -53,6 +53,7 @@ def rows_of(graph: Graph) -> pd.DataFrame:
 @pytest.mark.parametrize(("graph", "question"), ALL, ids=lambda part: part if isinstance(part, str) else "")
 def test_every_line_that_is_printed_for_python_runs(graph: Graph, question: str) -> None:
     verdict = ht.identify(graph, question)
+    assert verdict.next_steps
     said = verdict.explain().splitlines()
     data = rows_of(graph)
     for step in steps_of(verdict):
