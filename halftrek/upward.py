@@ -40,6 +40,17 @@ def counterfactual(
     return counterfactual_of(model, rows, do, outcome)
 
 
+def graph_line(graph: Graph) -> str:
+    """A graph as text in one line, which reads back as it, but for the order of the variables."""
+    from halftrek.syntax import format_graph
+
+    lines = format_graph(graph).splitlines()
+    drawn = {v for u, _, w in graph.edges() for v in (u, w)}
+    if drawn.issuperset(graph.observed):  # a statement of their order alone is nothing that a reader needs
+        lines = [line for line in lines if not line.startswith("observed ")]
+    return "; ".join(lines)
+
+
 def tikz(graph: Graph) -> str:
     """A graph for LaTeX."""
     from halftrek.reporting import to_tikz

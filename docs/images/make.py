@@ -31,17 +31,22 @@ def main() -> None:
     mpl.use("Agg")
     graph = ht.graph(GRAPH)
     fit = ht.fit(graph, random_model(graph, random_state=2).sample(3_000, random_state=1))
-    save(draw_graph(fit, cause="x", effect="y").figure, FOLDER / "graph.png", dpi=100)
+    save(draw_graph(fit, cause="x", effect="y").figure, FOLDER / "graph.png", dpi=100, overwrite=True)
     smoking = ht.dataset("front_door")
     front_door = ht.fit(smoking.graph, smoking.data)
-    save(plot_dose_response(front_door, "smoking", "cancer_risk").figure, FOLDER / "dose.png", dpi=90)
+    save(plot_dose_response(front_door, "smoking", "cancer_risk").figure, FOLDER / "dose.png", dpi=90, overwrite=True)
     effects()
     adjustments()
     air = ht.dataset("airquality")
-    save(plot_residuals(ht.fit(air.graph, air.data, missing="drop")).figure, FOLDER / "residuals.png", dpi=90)
+    save(
+        plot_residuals(ht.fit(air.graph, air.data, missing="drop")).figure,
+        FOLDER / "residuals.png",
+        dpi=90,
+        overwrite=True,
+    )
     mroz = ht.dataset("mroz")
     ax = plot_sensitivity(mroz.graph, mroz.data, "educ -> lwage", arc=("fatheduc", "lwage"))
-    save(ax.figure, FOLDER / "sensitivity.png", dpi=90)
+    save(ax.figure, FOLDER / "sensitivity.png", dpi=90, overwrite=True)
 
 
 def effects() -> None:
@@ -56,7 +61,7 @@ def effects() -> None:
     }
     plot_effects(answers, ax=figure.axes[0])
     plot_paths(fit.decompose("cond", "reaction"), ax=figure.axes[1])
-    save(figure, FOLDER / "effects.png", dpi=80)
+    save(figure, FOLDER / "effects.png", dpi=80, overwrite=True)
 
 
 def adjustments() -> None:

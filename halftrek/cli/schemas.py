@@ -66,6 +66,8 @@ _VERDICT = _object(
         "reasons": _TEXTS,
         "helps": _TEXTS,
         "advice": _NOTES,
+        "details": _TEXTS,
+        "next_steps": _list(_object({"text": _TEXT, "python": _TEXT, "shell": _TEXT})),
         "explanation": _TEXT,
     }
 )

@@ -61,7 +61,7 @@ class Fitted(Portable, Faces):
 
     def __repr__(self) -> str:
         size = f"{len(self.graph)} variables, n={self.n:g}"
-        return f"<Fit of {size}: log-likelihood {self.loglik:.4f}, {self.status.code}>"
+        return f"<Fit of {size}: log-likelihood {self.loglik:.4f}, {self.status.short}>"
 
 
 def fit(

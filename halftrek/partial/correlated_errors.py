@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -163,16 +163,16 @@ def _value(fitted: Fit | None, query: Query) -> float:
     return float(result.mean[0]) if isinstance(result, Gaussian) else float(result)
 
 
-def _zero(covariances: Floats, estimates: Floats, value: object) -> float | None:
+def _zero(covariances: Floats, estimates: Floats, value: Callable[[float], float]) -> float | None:
     """The first covariance at which the answer is zero, by refits between the two that enclose it."""
     signs = np.sign(estimates)
     exact = np.flatnonzero(signs == 0)
     if len(exact):
         return float(covariances[exact[0]])
-    turns = np.flatnonzero(signs[1:] * signs[:-1] < 0)
-    if not len(turns):
-        return None
     from scipy.optimize import brentq
 
-    low, high = covariances[turns[0]], covariances[turns[0] + 1]
-    return float(brentq(value, low, high, rtol=1e-8, xtol=1e-10 * float(np.abs(covariances).max())))
+    for turn in np.flatnonzero(signs[1:] * signs[:-1] < 0):
+        low, high = covariances[turn], covariances[turn + 1]
+        if value(low) * value(high) < 0.0:  # an answer may be from a higher maximum than the fit's, and turn by that
+            return float(brentq(value, low, high, rtol=1e-8, xtol=1e-10 * float(np.abs(covariances).max())))
+    return None

@@ -108,8 +108,8 @@ class Figure:
     caption: str = ""
 
 
-Printed = Heading | Paragraph | Remark | Facts | Table  # what plain text can show
-Piece = Printed | Figure | Bullets | Notice | Listing | Formula
+Printed = Heading | Paragraph | Remark | Listing | Facts | Table  # what plain text can show
+Piece = Printed | Figure | Bullets | Notice | Formula
 Described = Sequence[Printed]
 Document = Sequence[Piece]
 

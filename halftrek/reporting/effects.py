@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halftrek.identification.verdict import method_in_words
 from halftrek.reporting.document import Described, Heading, Paragraph, Remark, Table, known, p_value
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import as_text
@@ -29,7 +30,16 @@ def effects_table(rows: Sequence[Effect]) -> Table:
     wide = ("p", "standardised", "known by")
     heads = ("", "kind", "effect", "std. error", "low", "high", *wide, "note")
     lines: list[tuple[Cell, ...]] = [
-        (f"{r.cause} ~> {r.effect}", r.kind, *_numbers(r), p_value(r.p), known(r.std), r.method, r.note) for r in rows
+        (
+            f"{r.cause} ~> {r.effect}",
+            r.kind,
+            *_numbers(r),
+            p_value(r.p),
+            known(r.std),
+            method_in_words(r.method),
+            r.note,
+        )
+        for r in rows
     ]
     noted = None if any(r.note for r in rows) else -1
     return Table(heads[:noted], [line[:noted] for line in lines], wide=wide)

@@ -7,7 +7,19 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from halftrek.queries import Interventional
-from halftrek.reporting.document import Facts, Figure, Heading, Paragraph, Printed, Remark, Span, Table, Words, grid
+from halftrek.reporting.document import (
+    Facts,
+    Figure,
+    Heading,
+    Listing,
+    Paragraph,
+    Printed,
+    Remark,
+    Span,
+    Table,
+    Words,
+    grid,
+)
 from halftrek.reporting.fits import fit_document, fit_head
 from halftrek.reporting.plots.figures import GREEN, GREY, VERMILION
 from halftrek.reporting.plots.svg import graph_svg
@@ -83,6 +95,8 @@ def _shown(piece: Printed | Figure) -> str:
             return f'<div style="white-space:pre-wrap;max-width:60em">{_words(words)}</div>'
         case Remark(words):
             return f"<div>{escape(words)}</div>"
+        case Listing(code):
+            return f'<pre style="white-space:pre-wrap;margin:0 0 0 1em">{escape(code)}</pre>'
         case Facts(pairs):
             return _pairs(pairs)
         case Table():

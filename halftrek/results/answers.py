@@ -190,11 +190,14 @@ class Answer(Portable, Tabled):
         """What the answer is a function of, in text."""
         return "" if self.verdict is None else str(self.verdict.estimand or "")
 
-    def explain(self) -> str:
-        """What was asked, whether and why it can be known, the estimate and what it means, in sentences."""
+    def explain(self, *, details: bool = False) -> str:
+        """What was asked, whether and why it can be known, the estimate and what it means, in sentences.
+
+        ``details=True`` adds how it was found that it can be known, in mathematical terms.
+        """
         from halftrek.results.explanation import explain
 
-        return explain(self)
+        return explain(self, details=details)
 
     def to_frame(self) -> Any:
         """A tidy frame: question outcome est se z p ci_low ci_high level n form note.

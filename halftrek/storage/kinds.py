@@ -27,6 +27,7 @@ _MODULES = (
     "halftrek.estimation.status",
     "halftrek.identification.arrows.nonparametric",
     "halftrek.identification.recipes.recipe",
+    "halftrek.identification.next_steps",
     "halftrek.identification.verdict",
     "halftrek.identification.local.witness",
     "halftrek.inference.intervals.base",

@@ -23,6 +23,7 @@ from halftrek.estimation.status import DistrictReport
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
 from halftrek.identification.local.witness import Witness
+from halftrek.identification.next_steps import NextStep
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, inputs_of, outputs_of, variables_used
 from halftrek.inference.intervals.base import Estimate
 from halftrek.models import CGLSCM, GLSCM, Gaussian, Rows
@@ -277,6 +278,12 @@ def _verdict(verdict: Verdict) -> None:
         _known((*verdict.hedge.district, *verdict.hedge.inner), verdict.graph, "hedge")
 
 
+def _next_step(step: NextStep) -> None:
+    check_query(step.query, step.graph)
+    must((step.arc is not None) == (step.way == "sensitivity"), "a sensitivity analysis is about one pair of variables")
+    _known(step.arc or (), step.graph, "arc")
+
+
 def _estimate(estimate: Estimate) -> None:
     for values, errors, intervals in (
         ("values", "errors", "intervals"),
@@ -328,6 +335,7 @@ _CHECKS: dict[type[Any], Callable[[Any], None]] = {
     Recipe: _recipe,
     Witness: _witness,
     Verdict: _verdict,
+    NextStep: _next_step,
     Estimate: _estimate,
     Answer: _answer,
     **question_checks(),

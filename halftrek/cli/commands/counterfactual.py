@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
             if args.json:
                 show_json(error.verdict.to_dict())
             else:
-                show(describe_verdict(error.verdict))
+                show(describe_verdict(error.verdict, front="command line"))
             return NOT_IDENTIFIED
     if isinstance(found, Answer):
         _print_answer(found, args.json)

@@ -6,7 +6,19 @@ import re
 from collections.abc import Sequence
 
 from halftrek.queries.written.latex_letters import latex_text
-from halftrek.reporting.document import Described, Facts, Grid, Heading, Paragraph, Printed, Remark, Table, grid, plain
+from halftrek.reporting.document import (
+    Described,
+    Facts,
+    Grid,
+    Heading,
+    Listing,
+    Paragraph,
+    Printed,
+    Remark,
+    Table,
+    grid,
+    plain,
+)
 from halftrek.reporting.papers.signs import with_arrows, with_minus
 
 _LINE = 345.0  # points of a line of the class article
@@ -28,7 +40,7 @@ def as_latex(document: Described, *, caption: str | None = None, label: str | No
         lines.append(f"\\label{{{re.sub(r'[^A-Za-z0-9:.-]', '-', label)}}}")
     for piece in pieces[: last + 1]:
         lines += _above(piece)
-    notes = [latex_words(plain(piece.words)) for piece in pieces[last + 1 :] if not isinstance(piece, Table | Facts)]
+    notes = [latex_words(_words(piece)) for piece in pieces[last + 1 :] if not isinstance(piece, Table | Facts)]
     if notes:
         body = "\n\n".join(notes)
         lines += ["", "\\medskip", f"\\parbox{{\\linewidth}}{{\\footnotesize\\raggedright\n{body}}}"]
@@ -50,8 +62,12 @@ def _above(piece: Printed) -> list[str]:
             return [f"\\begin{{tabular}}{{{spec}}}", "\\hline", *map(_safe, rows), "\\hline", "\\end{tabular}"]
         case Heading(words):
             return ["", "\\medskip", f"\\textbf{{{latex_words(words)}}}", ""]
-        case Paragraph(words) | Remark(words):
-            return ["", latex_words(plain(words)), ""]
+        case Paragraph() | Remark() | Listing():
+            return ["", latex_words(_words(piece)), ""]
+
+
+def _words(piece: Heading | Paragraph | Remark | Listing) -> str:
+    return piece.code if isinstance(piece, Listing) else plain(piece.words)
 
 
 def _tabular(table: Table) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halftrek.errors import printable
-from halftrek.reporting.document import Described, Facts, Heading, Printed, Table, grid, plain
+from halftrek.reporting.document import Described, Facts, Heading, Listing, Printed, Table, grid, plain
 from halftrek.reporting.papers.signs import with_arrows, with_minus
 
 
@@ -32,6 +32,8 @@ def _inner(piece: Printed) -> list[str]:
             return [_grid(2, ("left", "left"), (), cells)]
         case Heading(words):
             return [f"strong({_text(words)})"]
+        case Listing(code):
+            return [f"align(left, raw({_text(code)}))"]
         case _:
             return [f"align(left, text(size: 0.85em, {_text(plain(piece.words))}))"]
 

@@ -11,7 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from halftrek.errors import InputError, printable
 from halftrek.files import MARK, whole_file
-from halftrek.reporting.document import Described, Facts, Heading, Printed, Table, grid, plain
+from halftrek.reporting.document import Described, Facts, Heading, Listing, Printed, Table, grid, plain
 from halftrek.reporting.papers.signs import with_arrows, with_minus
 
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -85,6 +85,8 @@ def _shown(piece: Printed) -> str:
             return _rows((), rows, (False, False), ())
         case Heading(words):
             return f'<w:p><w:pPr><w:pStyle w:val="Caption"/></w:pPr>{_run(words)}</w:p>'
+        case Listing(code):
+            return f"<w:p>{_run(code, small=True)}</w:p>"
         case _:
             return f"<w:p>{_run(plain(piece.words), small=True)}</w:p>"
 

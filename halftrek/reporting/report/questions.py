@@ -21,6 +21,7 @@ from halftrek.reporting.document import (
     Facts,
     Formula,
     Heading,
+    Listing,
     Notice,
     Paragraph,
     Piece,
@@ -183,6 +184,10 @@ def _refused(asked: Asked) -> Document:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:
         parts += [Heading("What would help"), Remark("Any one of these:"), Bullets(verdict.helps)]
+    if verdict.next_steps:
+        parts.append(Heading("What to do next"))
+    for step in verdict.next_steps:
+        parts += [Paragraph(step.text), Listing(step.line())]
     return parts
 
 
@@ -228,7 +233,7 @@ def warnings_of(asked: Sequence[Asked]) -> list[str]:
     found: list[str] = []
     for one in asked:
         if not one.verdict.identified:
-            found.append(f"{one.query} is not answered: {verdict_span(one.verdict).words}.")
+            found.append(f"{one.query} has no number: it is {verdict_span(one.verdict).words}.")
         elif one.answer is not None:
             found += [_sentence(w) for w in one.answer.warnings]
     return list(dict.fromkeys(found))
