@@ -185,22 +185,29 @@ def read_grouped(
     missing: Missing,
     sampling_weights: Any = None,
     categories: Categories = (),
+    cluster: Any = None,
 ) -> tuple[GroupMoments, RowReader | None]:
     """What each group has (moments, or patterns where rows have holes), and how to read its rows again."""
     from halftrek.data.groups import group_reader, read_groups, stack_groups
 
     _refuse_missing(missing)
     if is_grouped(data):
-        if by is not None or weights is not None or sampling_weights is not None:
-            raise DataError("moments by group say their groups and weights themselves: leave out by and weights")
-        return stack_groups(data, chosen.observed), None
+        named = isinstance(by, list | tuple) and all(isinstance(name, str) for name in by)
+        if (by is not None and not named) or weights is not None or sampling_weights is not None:
+            raise DataError(
+                "moments by group say their groups and weights themselves: leave out by and weights; where keys are "
+                "tuples, by may name their parts, as in by=['site', 'sex']"
+            )
+        if cluster is not None:
+            raise DataError("cluster goes with rows; moments by group do not say which row is in which cluster")
+        return stack_groups(data, chosen.observed, by or ()), None
     if data is None or isinstance(data, Moments | Patterns):
         raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
-    reader = group_reader(
-        data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories
-    )
-    reader.refuse_spent()
-    return read_groups(reader, missing=missing), reader
+    reader, names = group_reader(
+        data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories,
+        cluster=cluster,
+    )  # fmt: skip
+    return read_groups(reader, missing=missing, by=names), reader
 
 
 def refuse_with_groups(**given: Any) -> None:

@@ -101,18 +101,17 @@ def fit(
     information maximum likelihood), leave out rows with missing values ("drop"), or refuse them ("error"). For the
     other options see ``halftrek.estimation.fit``.
 
-    ``by`` (a column, or one label for each row; or data that are moments by group, ``{"north": moments, ...}``) fits
-    one model for each group and gives ``GroupFits``, see ``fit_groups``.
+    ``by`` (a column, several, or one label for each row; or data that are moments by group, ``{"north": moments,
+    ...}``) fits one model for each group and gives ``GroupFits``, see ``fit_groups``.
     """
     if by is not None or is_grouped(data):
         refuse_with_groups(
-            cov=cov, n=n, mean=mean, names=names, divisor=divisor, cluster=cluster, method=method, finish=finish,
-            mask=mask,
+            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask
         )  # fmt: skip
         return fit_groups(
             source, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=categories,
-            missing=missing, noise=noise, intercepts=intercepts, coefficients=coefficients, starts=starts,
-            max_iter=max_iter,
+            missing=missing, cluster=cluster, noise=noise, intercepts=intercepts, coefficients=coefficients,
+            starts=starts, max_iter=max_iter,
         )  # fmt: skip
     chosen, levels = read_categories(read_graph(source), data, names, categories)
     weighted: Any = {"weights": weights, "sampling_weights": sampling_weights, "categories": levels}
@@ -150,6 +149,7 @@ def fit_groups(
     sampling_weights: Any = None,
     categories: Mapping[str, Any] | None = None,
     missing: Missing = "fiml",
+    cluster: Any = None,
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
@@ -158,16 +158,19 @@ def fit_groups(
 ) -> GroupFits:
     """Fit the graph's model to every group of rows: complete groups in one array program, others one by one.
 
-    ``by`` is a column of the data or one label for each row; without it ``data`` are moments by group. ``missing`` is
-    as in ``fit``: full information in each group that has holes, unless rows with holes are left out or refused.
+    ``by`` is a column of the data or one label for each row; ``["site", "sex"]`` (or labels for each row by name,
+    ``{"site": labels, ...}``) makes a group of every combination that occurs, whose key is a tuple of labels. Without
+    it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that has holes,
+    unless rows with holes are left out or refused. ``cluster`` as in ``fit``, within each group.
     """
     from halftrek.estimation.fit import MAX_ITER
     from halftrek.estimation.many.groups import fit_groups as fit_each
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
     groups, rows = read_grouped(
-        chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing
-    )
+        chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing,
+        cluster=cluster,
+    )  # fmt: skip
     found = fit_each(
         chosen, groups, noise=noise or "free", intercepts=intercepts, coefficients=coefficients, starts=starts,
         max_iter=max_iter or MAX_ITER, frame=library_of(data),
