@@ -33,7 +33,7 @@ def test_dir_of_plot_shows_the_drawing_functions() -> None:
     known = {name for name in reporting.__all__ if name.startswith("plot_")}
     assert {f"plot_{name}" for name in dir(ht.plot) if name not in long} == known  # a new one is here too
     with pytest.raises(AttributeError, match=r"has no attribute 'efects'; there are constraints, .* effects, graph"):
-        _ = ht.plot.efects  # type: ignore[attr-defined]
+        _ = ht.plot.efects
 
 
 def test_looking_does_not_load_what_draws() -> None:

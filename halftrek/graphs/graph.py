@@ -26,6 +26,7 @@ from halftrek.graphs.checks import (
 )
 from halftrek.graphs.edges import Edge, check_name
 from halftrek.graphs.order import find_cycle, neighbours, reachable, topological_sort
+from halftrek.graphs.sketch import Sketch
 from halftrek.words import did_you_mean
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class Graph:
     - ``observed``: the measured variables; those named only in edges are added in order of appearance;
     - ``coefficients``: what is known of an edge, keyed by its text: ``{"x -> y": 0.5}`` fixes it,
       ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal;
-    - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way.
+    - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way;
+    - ``sketch``: how a dagitty text draws it, see ``positions`` and ``roles``. Graphs that differ in nothing else are
+      equal.
 
     A bidirected edge and a hidden cause of two variables are not the same model, see ``canonical`` and ``project``.
     """
@@ -56,6 +59,7 @@ class Graph:
     observed: tuple[str, ...] = ()
     coefficients: Mapping[str, Coefficient] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    sketch: Sketch | None = None
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class Graph:
         coefficients: Mapping[str, Coefficient] | None = None,
         *,
         notes: Iterable[Note] = (),
+        sketch: Sketch | None = None,
     ) -> None:
         hidden = {check_name(u): children_of(u, kids) for u, kids in (latents or {}).items()}
         arrows = dict.fromkeys(pair_of(e, "directed") for e in directed)
@@ -89,7 +94,7 @@ class Graph:
             )
         given = coefficients or {}
         known = known_coefficients(given, arrows, arcs if blocks or not given else dict.fromkeys(arcs), hidden)
-        self._keep(arrows, arcs, hidden, names, known, notes)
+        self._keep(arrows, arcs, hidden, names, known, notes, sketch)
 
     def _keep(
         self,
@@ -99,9 +104,11 @@ class Graph:
         names: tuple[str, ...],
         known: Mapping[str, Coefficient],
         notes: Iterable[Note],
+        sketch: Sketch | None = None,
     ) -> Graph:
         """The graph of pieces that are known to make one, each arrow and arc once, keys of what is known as drawn."""
-        kept = (tuple(arrows), arcs, MappingProxyType(hidden), names, MappingProxyType(known), tuple(notes))
+        drawn = (sketch.only((*names, *hidden)) or None) if sketch is not None else None
+        kept = (tuple(arrows), arcs, MappingProxyType(hidden), names, MappingProxyType(known), tuple(notes), drawn)
         for part, value in zip(fields(self), kept, strict=True):
             object.__setattr__(self, part.name, value)
         return self
@@ -194,6 +201,17 @@ class Graph:
         uses = Counter(value for value in self.coefficients.values() if isinstance(value, str))
         return {k: v for k, v in self.coefficients.items() if not isinstance(v, str) or uses[v] > 1}
 
+    @property
+    def positions(self) -> dict[str, tuple[float, float]]:
+        """Where a dagitty text places variables, ``(x, y)`` with y growing downwards; empty for other graphs."""
+        return {} if self.sketch is None else {name: (x, y) for name, x, y in self.sketch.places}
+
+    @property
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """What a dagitty text marks variables as: "exposure", "outcome", "adjusted"; no question is asked by them."""
+        said = () if self.sketch is None else self.sketch.roles
+        return {name: tuple(role for other, role in said if other == name) for name, _ in said}
+
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
         """Causes before effects; ties in the order of ``observed``."""
@@ -249,8 +267,11 @@ class Graph:
         observed: Iterable[str] | None = None,
         coefficients: Mapping[str, Coefficient] | None = None,
         notes: Iterable[Note] | None = None,
+        sketch: Sketch | None = None,
     ) -> Graph:
         """The graph with these parts in place of its own; the others stay, coefficients as far as their edges do.
+
+        Places and roles stay too, of variables that the graph still has.
 
         ``graph.with_(directed=[*graph.directed, ("x", "y")])`` has one more arrow.
         """
@@ -260,12 +281,13 @@ class Graph:
             self.latents if latents is None else latents,
             self.observed if observed is None else observed,
             notes=self.notes if notes is None else notes,
+            sketch=self.sketch if sketch is None else sketch,
         )
         if coefficients is None and self.known:
             arrows, arcs = set(made.directed), made.bidirected if made._blocks else set(made.bidirected)
             coefficients = {str(e): x for e, x in self.known.items() if as_drawn(e, arrows, arcs, made.latents)}
         parts = made.directed, made.bidirected, made.latents, made.observed
-        return Graph(*parts, coefficients, notes=made.notes) if coefficients else made
+        return Graph(*parts, coefficients, notes=made.notes, sketch=made.sketch) if coefficients else made
 
     def induced(self, variables: Iterable[str]) -> Graph:
         """The graph over some of its variables, all others deleted (not marginalised; for that see ``project``)."""
@@ -354,7 +376,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
-        return (partial(Graph, notes=self.notes), state)
+        return (partial(Graph, notes=self.notes, sketch=self.sketch), state)
 
     def __len__(self) -> int:
         return len(self.observed)
