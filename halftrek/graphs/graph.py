@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from halftrek import upward
 from halftrek.errors import GraphError, shortened
-from halftrek.graphs.arcs import Arcs, Unordered, arcs_of, degrees, siblings_in, unordered_parts
+from halftrek.graphs.arcs import Arcs, Unordered, arcs_of, bows, degrees, siblings_in, unordered_parts
 from halftrek.graphs.checks import (
     Coefficient,
     Pair,
@@ -25,7 +25,7 @@ from halftrek.graphs.checks import (
     unordered,
 )
 from halftrek.graphs.edges import Edge, check_name
-from halftrek.graphs.order import find_cycle, neighbours, reachable, topological_sort
+from halftrek.graphs.order import connected, find_cycle, neighbours, reachable, topological_sort
 from halftrek.graphs.sketch import Sketch
 from halftrek.words import did_you_mean
 
@@ -47,8 +47,7 @@ class Graph:
     - ``coefficients``: what is known of an edge, keyed by its text: ``{"x -> y": 0.5}`` fixes it,
       ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal;
     - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way;
-    - ``sketch``: how a dagitty text draws it, see ``positions`` and ``roles``. Graphs that differ in nothing else are
-      equal.
+    - ``sketch``: how a dagitty text draws it, see ``positions`` and ``roles``; equality of graphs does not ask for it.
 
     A bidirected edge and a hidden cause of two variables are not the same model, see ``canonical`` and ``project``.
     """
@@ -204,13 +203,12 @@ class Graph:
     @property
     def positions(self) -> dict[str, tuple[float, float]]:
         """Where a dagitty text places variables, ``(x, y)`` with y growing downwards; empty for other graphs."""
-        return {} if self.sketch is None else {name: (x, y) for name, x, y in self.sketch.places}
+        return {} if self.sketch is None else self.sketch.positions
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:
         """What a dagitty text marks variables as: "exposure", "outcome", "adjusted"; no question is asked by them."""
-        said = () if self.sketch is None else self.sketch.roles
-        return {name: tuple(role for other, role in said if other == name) for name, _ in said}
+        return {} if self.sketch is None else self.sketch.roles_of_each
 
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
@@ -220,20 +218,7 @@ class Graph:
     @cached_property
     def districts(self) -> tuple[tuple[str, ...], ...]:
         """Classes of variables connected through correlated errors or shared hidden causes, members in causal order."""
-        joined: dict[str, tuple[str, ...]] = dict(self._loose_siblings)
-        hidden = {**self.latents, **self._hubs}
-        if hidden:  # as nodes of their own: linear also where one has thousands of children
-            above = neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
-            joined = {v: (*near, *above[v]) for v, near in joined.items()} | hidden
-        found: dict[str, int] = {}
-        groups: list[list[str]] = []
-        for v in self.topological_order:
-            if v not in found:
-                for w in reachable((v,), joined):
-                    found[w] = len(groups)
-                groups.append([])
-            groups[found[v]].append(v)
-        return tuple(map(tuple, groups))
+        return connected(self.topological_order, self._loose_siblings, {**self.latents, **self._hubs})
 
     def district(self, variable: str) -> tuple[str, ...]:
         """The district that holds ``variable``."""
@@ -246,15 +231,8 @@ class Graph:
     @property
     def is_bow_free(self) -> bool:
         """True if no variable has a direct cause that it is also confounded with; then everything is identified."""
-        correlated = {frozenset(pair) for pair in self._loose}
-        blocks = self.bidirected if isinstance(self.bidirected, Arcs) else Arcs()
-        hidden = {v: set(above) for v, above in self._latent_parents.items() if above} if self.latents else {}
-        return not any(
-            frozenset((u, v)) in correlated
-            or blocks.joins(u, v)
-            or (u in hidden and v in hidden and hidden[u] & hidden[v])
-            for u, v in self.directed
-        )
+        above = {v: set(causes) for v, causes in self._latent_parents.items() if causes} if self.latents else {}
+        return not bows(self.directed, self.bidirected, above)
 
     # -- other forms ---------------------------------------------------------------------------
 

@@ -34,6 +34,16 @@ class Sketch:
         if self.box is not None and not all(map(math.isfinite, self.box)):
             raise GraphError("the box of a drawing is four finite numbers")
 
+    @property
+    def positions(self) -> dict[str, tuple[float, float]]:
+        """The places by name."""
+        return {name: (x, y) for name, x, y in self.places}
+
+    @property
+    def roles_of_each(self) -> dict[str, tuple[str, ...]]:
+        """The roles by name."""
+        return {name: tuple(role for other, role in self.roles if other == name) for name, _ in self.roles}
+
     def only(self, names: Iterable[str]) -> Sketch:
         """What it says of these variables, in their order."""
         order = {name: k for k, name in enumerate(names)}

@@ -188,7 +188,8 @@ def read_grouped(
     cluster: Any = None,
 ) -> tuple[GroupMoments, RowReader | None]:
     """What each group has (moments, or patterns where rows have holes), and how to read its rows again."""
-    from halftrek.data.groups import group_reader, read_groups, stack_groups
+    from halftrek.data.grouping import group_reader
+    from halftrek.data.groups import read_groups, stack_groups
 
     _refuse_missing(missing)
     if is_grouped(data):

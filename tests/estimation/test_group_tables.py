@@ -17,7 +17,7 @@ import halftrek.trust.group_parameters as judged
 from halftrek.errors import DataError, InputError
 from halftrek.trust.groups import LOOKS
 from tests.estimation.test_groups import FRONT_DOOR, table
-from tests.narrow import floats, grouped
+from tests.narrow import floats, grouped, some
 
 NUMBERS = ["est", "se", "z", "p", "ci_low", "ci_high", "std"]
 BY = ["site", "sex"]
@@ -112,7 +112,7 @@ def test_weights_and_holes_go_with_several_columns(frame: pd.DataFrame, options:
     if not {"weights", "sampling_weights"} & set(options):
         rows.loc[rows.index % 7 == 0, "m"] = np.nan
     found = grouped(ht.fit(FRONT_DOOR, rows, by=BY, **options)).query("x ~> y")
-    for i, key in enumerate(found[BY].itertuples(index=False, name=None)):
+    for i, key in enumerate(some(list(found[BY].itertuples(index=False, name=None)))):
         alone = ht.fit(FRONT_DOOR, of_group(rows, key), **options).query("x ~> y")
         assert found.loc[i, "estimate"] == pytest.approx(alone.value, abs=1e-7)
         assert found.loc[i, "se"] == pytest.approx(alone.se, rel=1e-5)
@@ -164,7 +164,7 @@ def test_clusters_within_a_group_as_if_it_were_fitted_alone(frame: pd.DataFrame,
     effects = fits.query("x ~> y")
     worlds = fits.query("P(y, m | do(x=1))").groupby(BY)
     params, measures = fits.params().groupby(BY), fits.measures().set_index(BY)
-    for i, key in enumerate(fits):
+    for i, key in enumerate(some(fits.keys)):
         alone = ht.fit(FRONT_DOOR, of_group(rows, key), cluster=cluster)
         answer = alone.query("x ~> y")
         line = effects.loc[i, ["estimate", "se", "low", "high"]].to_numpy(float)

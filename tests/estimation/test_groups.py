@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import halftrek as ht
-from halftrek.data.groups import group_reader, read_groups
+from halftrek.data.grouping import group_reader
+from halftrek.data.groups import read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
 from halftrek.results.group_tables import NO_INFORMATION
 from halftrek.simulation import random_model
