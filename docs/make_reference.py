@@ -17,7 +17,9 @@ OPENING = """\
 
 Made from the docstrings by `docs/make_reference.py`; a test keeps it up to date. `import halftrek as ht` loads names
 when they are first used. Options after `*` are given by name. `reporting.save` stands
-for `halftrek.reporting.save`, and so on. Names that are not on this page may change.
+for `halftrek.reporting.save`, and so on. `ht.plot` has the pictures by short names: `ht.plot.graph` is
+`reporting.draw_graph`, `ht.plot.effects` is `reporting.plot_effects`, and so on. Names that are not on this page may
+change.
 """
 
 SECTIONS = (

@@ -24,6 +24,16 @@ GRAPH = """
     a -> b; a <-> b
     latent F; F -> {m, c, d, e}
 """
+DAGITTY = """
+dag {
+  X [exposure,pos="0.3,0.5"]
+  Y [outcome,pos="0.7,0.5"]
+  Z [pos="0.1,0.5"]
+  X -> Y
+  X <-> Y
+  Z -> X
+}
+"""
 
 
 def main() -> None:
@@ -32,6 +42,11 @@ def main() -> None:
     graph = ht.graph(GRAPH)
     fit = ht.fit(graph, random_model(graph, random_state=2).sample(3_000, random_state=1))
     save(draw_graph(fit, cause="x", effect="y").figure, FOLDER / "graph.png", dpi=100, overwrite=True)
+    instrument = ht.graph(DAGITTY)
+    slopes = [[0.0, 0.8, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
+    world = ht.CGLSCM.from_parameters(names=["Z", "X", "Y"], T=slopes, omega={("X", "Y"): 0.6})
+    ax = draw_graph(ht.fit(instrument, world.sample(2_000, random_state=1)), cause="X", effect="Y")
+    save(ax.figure, FOLDER / "dagitty.png", dpi=100, overwrite=True)
     smoking = ht.dataset("front_door")
     front_door = ht.fit(smoking.graph, smoking.data)
     save(plot_dose_response(front_door, "smoking", "cancer_risk").figure, FOLDER / "dose.png", dpi=90, overwrite=True)

@@ -115,16 +115,17 @@ _FIT_KEYS = {
     "districts": _list(_DISTRICT),
 }
 _FIT = _object(_FIT_KEYS, {"effects": _EFFECTS, "checks": _CHECKS})
+_LABEL: Schema = {"type": ["string", "number"]}
 _GROUP = _object(
     {
-        "group": {"type": ["string", "number"]},
+        "group": {"anyOf": [_LABEL, _list(_LABEL)]},
         **dict.fromkeys(("estimate", "se", "low", "high", "n", "dropped"), _NUMBER),
         "status": _TEXT,
         "note": _TEXT,
     },
     {"outcome": _TEXT, "variance": _NUMBER},
 )
-_BY_GROUP = _object({"query": _TEXT, "by": _TEXT, "level": _NUMBER, "groups": _list(_GROUP)})
+_BY_GROUP = _object({"query": _TEXT, "by": {"anyOf": [_TEXT, _TEXTS]}, "level": _NUMBER, "groups": _list(_GROUP)})
 _INSTRUMENTS = _object(
     {
         **dict.fromkeys(("query", "method", "errors", "strength_errors"), _TEXT),

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from halftrek.arrays import Codes, Flags, Floats
 from halftrek.choices import Missing
-from halftrek.data.categories import Categories
 from halftrek.data.check import refuse_rounded
 from halftrek.data.kinds import Coding, Kind, KindSearch
 from halftrek.data.kinds import merged as merged_kinds
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
-from halftrek.data.rows import RowReader, row_reader
-from halftrek.data.weights import Counted, Sampled, Weighting, one_kind
+from halftrek.data.rows import RowReader
+from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable
 
@@ -31,7 +29,8 @@ class GroupMoments(Portable):
 
     ``weighting`` has one for each group too, and ``kinds`` are those of the columns over all groups; see ``Moments``.
     A group that has rows with holes is in ``patterns``, by its place; its ``n`` counts rows with any value, and it has
-    no moments (nan). ``troubles`` says, by place, why what a group has cannot be used.
+    no moments (nan). ``troubles`` says, by place, why what a group has cannot be used. ``by`` are the columns whose
+    combinations are the groups, where they were given as a list: then keys are tuples of their labels.
     """
 
     keys: tuple[Any, ...]
@@ -45,6 +44,7 @@ class GroupMoments(Portable):
     weighting: tuple[Weighting | None, ...] | None = None
     patterns: Mapping[int, Patterns] = field(default_factory=dict)
     troubles: Mapping[int, str] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -71,10 +71,15 @@ class GroupMoments(Portable):
         return self.weighting is not None and any(isinstance(w, Sampled) for w in self.weighting)
 
 
-def stack_groups(groups: Mapping[object, Moments | Patterns], names: Sequence[str]) -> GroupMoments:
-    """Moments (or patterns) by group that are known already."""
+def stack_groups(
+    groups: Mapping[object, Moments | Patterns], names: Sequence[str], by: Sequence[str] = ()
+) -> GroupMoments:
+    """Moments (or patterns) by group that are known already; ``by`` names the parts of keys that are tuples."""
     if not groups:
         raise DataError("there is no group to fit")
+    for key in groups if by else ():
+        if not isinstance(key, tuple) or len(key) != len(by):
+            raise DataError(f"the key {key!r} of a group is not one label for each of {', '.join(map(repr, by))}")
     wanted = tuple(names)
     chosen, patterns = [], {}
     for i, (key, one) in enumerate(groups.items()):
@@ -99,6 +104,7 @@ def stack_groups(groups: Mapping[object, Moments | Patterns], names: Sequence[st
             all(m.has_mean for m in chosen),
             reduce(merged_kinds, [m.kinds for m in chosen]),
             tuple(m.weighting for m in chosen),
+            by=tuple(by),
         ),
         patterns,
         {},
@@ -117,56 +123,32 @@ def _without_moments(
     return replace(groups, mean=mean, cov=cov, patterns=patterns, troubles=troubles)
 
 
-def group_reader(
-    source: object,
-    by: str | ArrayLike,
-    names: Sequence[str],
-    *,
-    weights: str | ArrayLike | None = None,
-    sampling_weights: str | ArrayLike | None = None,
-    categories: Categories = (),
-) -> RowReader:
-    """The reader of rows with holes whose cluster is their group; ``by`` is a column or one label for each row."""
-    wanted = tuple(names)
-    if isinstance(by, str) and by in wanted:
-        raise DataError(
-            f"{by!r} is a variable of the graph and cannot say the group as well; add a column for the groups"
-        )
-    given = one_kind(weights, sampling_weights)
-    sampling = 1.0 if given.sampling else None  # each group has a mean of its own
-    reader = row_reader(
-        source, wanted, weights=given.given, missing="fiml", cluster=by, sampling=sampling, categories=categories
-    )
-    reader.check("group")
-    return reader
-
-
-def read_groups(reader: RowReader, *, missing: Missing = "fiml") -> GroupMoments:
-    """Moments of the rows of each group.
+def read_groups(reader: RowReader, *, missing: Missing = "fiml", by: tuple[str, ...] = ()) -> GroupMoments:
+    """Moments of the rows of each group; ``by`` names its parts, if it has several.
 
     Rows with a hole in one of the columns are kept by pattern ("fiml"), left out and counted ("drop"), or refused.
     Groups are in the order of their labels if these can be sorted, otherwise of their first appearance.
     """
     wanted = reader.names
-    codes: dict[Any, int] = {}
+    codes: dict[tuple[Any, ...], int] = {}
     codings: dict[str, Coding] = {}
     state, search = _Groups(len(wanted)), KindSearch(len(wanted))
     holed: dict[int, PatternSums] = {}
-    for block in reader.blocks(codes=codes, codings=codings):
-        assert block.cluster is not None
+    for block in reader.blocks(groups=codes, codings=codings):
+        assert block.group is not None
         holes = _holes(block.values, wanted)
         if missing == "error" and holes.any():
             column = wanted[int(np.argmax(np.isnan(block.values).any(axis=0)))]
             raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
         with np.errstate(over="ignore", invalid="ignore"):
-            state.add(block.values, block.cluster, block.weights, holes, len(codes))
+            state.add(block.values, block.group, block.weights, holes, len(codes))
         search.add(block.values[~holes] if missing != "fiml" else block.values)
         if missing == "fiml" and holes.any():
             weights_there = None if block.weights is None else block.weights[holes]
-            _add_holed(holed, state, block.values[holes], block.cluster[holes], weights_there)
+            _add_holed(holed, state, block.values[holes], block.group[holes], weights_there)
     if not codes:
         raise DataError("there are no rows, so there are no groups")
-    keys = _keys(codes)
+    keys = _keys(codes, several=bool(by))
     order = _sorted(keys)
     total, lines = state.n[order], state.lines[order]
     cov = state.squares[order] / np.maximum(total, 1e-300)[:, None, None]
@@ -181,6 +163,7 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml") -> GroupMoments
         state.dropped[order],
         kinds=search.kinds([codings.get(v) for v in wanted]),
         weighting=weighting,
+        by=by,
     )
     refuse_rounded(wanted, found.mean, found.cov.diagonal(axis1=1, axis2=2))
     return _completed(found, state, holed, order, reader)
@@ -188,16 +171,17 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml") -> GroupMoments
 
 def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader]:
     """The rows of each group on their own, by one pass that takes them into memory."""
-    codes: dict[Any, int] = {}
-    blocks = list(reader.blocks(codes=codes))
+    codes: dict[tuple[Any, ...], int] = {}
+    blocks = list(reader.blocks(groups=codes))
     values = np.concatenate([b.values for b in blocks])
-    code = np.concatenate([b.cluster for b in blocks if b.cluster is not None])
+    code = np.concatenate([b.group for b in blocks if b.group is not None])
+    clusters = None if reader.cluster is None else np.concatenate([b.cluster for b in blocks if b.cluster is not None])
     weights = None if reader.weights is None else np.concatenate([b.weights for b in blocks if b.weights is not None])
     order = np.argsort(code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=len(codes)))
     found = {}
     place = {key: i for i, key in enumerate(groups.keys)}
-    for key, rows in zip(_keys(codes), np.split(order, ends[:-1]), strict=True):
+    for key, rows in zip(_keys(codes, several=bool(groups.by)), np.split(order, ends[:-1]), strict=True):
         if key not in place:
             raise DataError(f"the data have a group {key!r} now that they had not when the model was fitted; fit again")
         one = groups.weighting_of(place[key])
@@ -205,7 +189,8 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, Row
             reader,
             source=values[rows],
             weights=None if weights is None else weights[rows],
-            cluster=None,
+            cluster=None if clusters is None else clusters[rows],
+            by=(),
             missing="fiml" if place[key] in groups.patterns else "drop",
             columns=(),
             categories=(),
@@ -214,8 +199,12 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, Row
     return found
 
 
-def _keys(codes: Mapping[object, int]) -> list[Hashable]:
-    return [int(k) if isinstance(k, float) and k.is_integer() else k for k in codes]
+def _keys(codes: Iterable[tuple[Hashable, ...]], *, several: bool) -> list[Hashable]:
+    """Labels as users know them: whole numbers, and a tuple only where several columns were asked for."""
+    keys: list[tuple[Hashable, ...]] = [
+        tuple(int(x) if isinstance(x, float) and x.is_integer() else x for x in labels) for labels in codes
+    ]
+    return list(keys) if several else [key[0] for key in keys]
 
 
 # -- rows with holes -------------------------------------------------------------------------------

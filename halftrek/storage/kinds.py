@@ -11,6 +11,7 @@ _MODULES = (
     "halftrek.notes",
     "halftrek.graphs.arcs",
     "halftrek.graphs.graph",
+    "halftrek.graphs.sketch",
     "halftrek.data.categories",
     "halftrek.data.kinds",
     "halftrek.data.groups",

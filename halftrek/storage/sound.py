@@ -97,6 +97,8 @@ def _group_moments(groups: GroupMoments) -> None:
     named(groups.names, "names")
     must(b > 0 and p > 0, "there are no groups or no columns")
     must(len(set(groups.keys)) == b, "a group is named twice")
+    parts = [len(key) if isinstance(key, tuple) else 0 for key in groups.keys]
+    must(not groups.by or all(k == len(groups.by) for k in parts), "a group has not one label for each column")
     for name, shape in (("n", (b,)), ("mean", (b, p)), ("cov", (b, p, p)), ("dropped", (b,))):
         shaped(getattr(groups, name), shape, name)
     must(groups.kinds is None or len(groups.kinds) == p, "kinds are not one for each name")
@@ -238,7 +240,7 @@ def _group_fits(fits: FittedGroups) -> None:
     for one in fits.holed.values():
         must(one.graph == fits.graph and one.moments.names == observed, "a fit with holes has another graph")
     must((fits.starts is None or fits.starts >= 1) and fits.max_iter >= 1, "starts and max_iter are at least 1")
-    must(fits.rows is None or fits.rows.cluster is not None, "the rows do not say their groups")
+    must(fits.rows is None or bool(fits.rows.by), "the rows do not say their groups")
     _frame(fits.frame)
     _known([v for v, _ in (*fits.options.noise, *fits.options.intercepts)], fits.graph, "options")
 

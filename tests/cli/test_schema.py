@@ -75,6 +75,16 @@ def test_output_is_as_documented(
     assert list(faults(record, schema)) == []
 
 
+def test_groups_of_several_columns_are_as_documented(tmp_path: Path, capsys: Capture) -> None:
+    lines = [f"{k % 7 + k % 3},{k % 5 - k % 7},{'ns'[k % 2]},{k % 3}" for k in range(240)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["x,y,site,sex", *lines]))
+    assert main(["effect", "x -> y", str(path), "x", "y", "--by", "site,sex", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["groups"][0]["group"] == ["n", 0]
+    assert list(faults(record, SCHEMAS["effect"])) == []
+
+
 def test_the_reader_of_schemas_finds_faults() -> None:
     good = {"names": ["x"], "rows": [[1.0, None]]}
     assert list(faults(good, SCHEMAS["simulate"])) == []

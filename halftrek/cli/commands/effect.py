@@ -54,7 +54,12 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str], *, count:
     add_fit(parser)
     add_files(parser)
     add_data(parser, words)
-    parser.add_argument("--by", metavar="COLUMN", help="one model for each group of rows: the answers as a table")
+    parser.add_argument(
+        "--by",
+        metavar="COLUMN[,COLUMN]",
+        action="append",
+        help="one model for each group of rows, or combination of several columns: the answers as a table",
+    )
     parser.add_argument("question", metavar="QUESTION", nargs=count, help=help)
     parser.add_argument("--crude", action="store_true", help="also what the rows say without the graph")
     parser.add_argument("--details", action="store_true", help="if it has no answer, say why in mathematical terms too")

@@ -15,6 +15,7 @@ from halftrek.errors import GraphError
 from halftrek.graphs import Edge, Graph, did_you_mean
 from halftrek.reporting.plots.curves import HEIGHT, curve, node_width, visible
 from halftrek.reporting.plots.layout import Point, lay_out
+from halftrek.reporting.plots.places import lay_out_as_drawn
 
 if TYPE_CHECKING:
     from halftrek.models import CGLSCM
@@ -90,7 +91,7 @@ def make_drawing(
     full, model, known = _parts(source, model, identified)
     graph, hubs = _with_stars(full, known)
     widths = {v: _DOT if v in hubs else node_width(v) for v in (*graph.observed, *graph.latents)}
-    layout = lay_out(graph, {v: max(1.0, w) for v, w in widths.items()})
+    layout = lay_out_as_drawn(graph, widths) or lay_out(graph, {v: max(1.0, w) for v, w in widths.items()})
     whole = {edge: curve(route) for edge, route in layout.routes.items()}
     lines = {
         (u, kind, v): visible(line, layout.nodes[u], widths[u], layout.nodes[v], widths[v])
