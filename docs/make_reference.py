@@ -17,7 +17,9 @@ OPENING = """\
 
 Made from the docstrings by `docs/make_reference.py`; a test keeps it up to date. `import halftrek as ht` loads names
 when they are first used. Options after `*` are given by name. `reporting.save` stands
-for `halftrek.reporting.save`, and so on. Names that are not on this page may change.
+for `halftrek.reporting.save`, and so on. `ht.plot` has the pictures by short names: `ht.plot.graph` is
+`reporting.draw_graph`, `ht.plot.effects` is `reporting.plot_effects`, and so on. Names that are not on this page may
+change.
 """
 
 SECTIONS = (
@@ -33,7 +35,7 @@ SECTIONS = (
     ("Fits", "halftrek", ("fit", "Fit", "Status", "fit_groups", "GroupFits", "fit_batch", "BatchFit")),
     ("", "halftrek.estimation", ("fit", "fit_batch")),
     ("What an answer rests on", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),
-    ("Answers", "halftrek", ("Answer", "Gaussian")),
+    ("Answers", "halftrek", ("Answer", "table", "AnswerTable", "Gaussian")),
     ("Models side by side", "halftrek", ("compare", "Comparison")),
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),
     ("", "halftrek.simulation", ("random_graph", "random_model")),
@@ -42,9 +44,9 @@ SECTIONS = (
         "Pictures",
         "halftrek.reporting",
         (
-            "draw_graph", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths", "plot_residuals",
-            "plot_constraints", "plot_convergence", "plot_profile", "sensitivity", "plot_sensitivity", "graph_svg",
-            "to_tikz", "save",
+            "draw_graph", "plot_adjustments", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths",
+            "plot_residuals", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity",
+            "plot_sensitivity", "graph_svg", "to_tikz", "save",
         ),
     ),
 )  # fmt: skip

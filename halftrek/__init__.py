@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from halftrek import plot
     from halftrek.comparison import Comparison, compare
     from halftrek.data import Moments
     from halftrek.errors import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
@@ -49,6 +51,7 @@ __all__ = [
     "CGLSCM",
     "GLSCM",
     "Answer",
+    "AnswerTable",
     "BatchFit",
     "Comparison",
     "ConvergenceError",
@@ -84,8 +87,10 @@ __all__ = [
     "load",
     "moments",
     "parse_question",
+    "plot",
     "save",
     "solve",
+    "table",
 ]
 
 _HOMES = {  # loaded when first used, so that the command line and small scripts start at once
@@ -112,6 +117,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "data": ("Moments",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
+    "reporting.papers.table": ("AnswerTable", "table"),
     "results.answers": ("Answer",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
@@ -121,8 +127,10 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
 }
 _ROOMS = (
     "comparison", "data", "errors", "estimation", "examples", "graphs", "identification", "inference", "models",
-    "partial", "queries", "reporting", "results", "simulation", "storage", "syntax",
+    "partial", "plot", "queries", "reporting", "results", "simulation", "storage", "syntax",
 )  # fmt: skip
+# rooms of which the reference names functions beside those above
+_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "reporting", "simulation")
 _HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
 
 
@@ -137,4 +145,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_PUBLIC_ROOMS, "__version__"})

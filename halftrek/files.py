@@ -17,12 +17,24 @@ from pathlib import Path
 
 from halftrek.errors import OutputError
 
-MARK = "written by halftrek"  # in every picture, as the generator in every report
+MARK = "written by halftrek"  # in every picture and Word table, as the generator in every report
 
 _LOOKED_AT = 1 << 16  # bytes at either end of a file, in which its mark stands
 _SAVED = re.compile(rb'\s*\{\s*"format"\s*:\s*"halftrek"')
 _REPORT = re.compile(rb'\s*<!DOCTYPE html>.{0,400}<meta name="generator" content="halftrek', re.DOTALL)
-_PICTURES = (b"\x89PNG", b"\xff\xd8", b"%PDF", b"%!PS", b"<?xml", b"<svg", b"RIFF", b"II*\0", b"MM\0*", b"\x1f\x8b")
+_PICTURES = (
+    b"\x89PNG",
+    b"\xff\xd8",
+    b"%PDF",
+    b"%!PS",
+    b"<?xml",
+    b"<svg",
+    b"RIFF",
+    b"II*\0",
+    b"MM\0*",
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+)
 _OWN_STREAM = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/(\d+))|/proc/self/fd/(\d+)")
 
 # Files and folders that are in the making, for whoever has to leave in a hurry.
@@ -111,7 +123,7 @@ def _refuse_stranger(place: _Place, overwrite: bool) -> None:
 
 
 def written_by_halftrek(path: str | os.PathLike[str]) -> bool:
-    """True for a saved value, a report or a picture of ours, by what stands in the file; and for an empty file."""
+    """True for a saved value, a report, a picture or a Word table of ours, by what is in it; and for an empty file."""
     try:
         with open(path, "rb") as stream:
             head = stream.read(_LOOKED_AT)

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 if TYPE_CHECKING:
     from halftrek.frames import Frame
     from halftrek.graphs import Graph
-    from halftrek.identification import Verdict
     from halftrek.inference.how import Uncertainty
-    from halftrek.inference.tables.decomposition import Decomposition
-    from halftrek.inference.tables.mediation import Mediation
     from halftrek.models import CGLSCM
     from halftrek.queries import Query
     from halftrek.results.answers import Answer
@@ -43,32 +40,15 @@ def counterfactual(
     return counterfactual_of(model, rows, do, outcome)
 
 
-def graph_html(graph: Graph) -> str:
-    """A graph in a notebook."""
-    from halftrek.reporting import html
+def graph_line(graph: Graph) -> str:
+    """A graph as text in one line, which reads back as it, but for the order of the variables."""
+    from halftrek.syntax import format_graph
 
-    return html.graph_html(graph)
-
-
-def verdict_html(verdict: Verdict) -> str:
-    """A verdict in a notebook."""
-    from halftrek.reporting import html
-
-    return html.verdict_html(verdict)
-
-
-def answer_html(given: Answer) -> str:
-    """An answer in a notebook."""
-    from halftrek.reporting import html
-
-    return html.answer_html(given)
-
-
-def fit_html(fit: Fit) -> str:
-    """A fit in a notebook."""
-    from halftrek.reporting import html
-
-    return html.fit_html(fit)
+    lines = format_graph(graph).splitlines()
+    drawn = {v for u, _, w in graph.edges() for v in (u, w)}
+    if drawn.issuperset(graph.observed):  # a statement of their order alone is nothing that a reader needs
+        lines = [line for line in lines if not line.startswith("observed ")]
+    return "; ".join(lines)
 
 
 def tikz(graph: Graph) -> str:
@@ -76,13 +56,6 @@ def tikz(graph: Graph) -> str:
     from halftrek.reporting import to_tikz
 
     return to_tikz(graph)
-
-
-def summary(fit: Fit) -> str:
-    """A fit in text."""
-    from halftrek.reporting import summarize_fit
-
-    return summarize_fit(fit)
 
 
 def report(
@@ -100,15 +73,59 @@ def report(
     return write_report(fit, path, questions, title=title, overwrite=overwrite, **uncertainty)
 
 
-def decomposition(parts: Decomposition) -> str:
-    """A total effect path by path, in text."""
-    from halftrek.reporting import describe_decomposition
+class Faces:
+    """Base of what users hold: each shows itself as text, in a notebook and as plain data, and is described once.
 
-    return describe_decomposition(parts)
+    What a class says of itself stands in ``halftrek.reporting.faces``, by its name.
+    """
+
+    __slots__ = ()
+
+    def summary(self) -> str:
+        """As text, for a page of 80 columns."""
+        from halftrek.reporting import faces
+
+        return faces.text(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """As plain data, for JSON."""
+        from halftrek.reporting import faces
+
+        return faces.record(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from halftrek.reporting import faces
+
+        return faces.html(self)
 
 
-def mediation(parts: Mediation) -> str:
-    """A total effect split at mediators, in text."""
-    from halftrek.reporting import describe_mediation
+class Tabled(Faces):
+    """Base of results that people put into papers: tables for LaTeX, Typst, Word and web pages."""
 
-    return describe_mediation(parts)
+    __slots__ = ()
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """A ``table`` for LaTeX; plain pdflatex takes it, and it needs no package."""
+        from halftrek.reporting import faces
+        from halftrek.reporting.papers.latex import as_latex
+
+        return as_latex(faces.document(self), caption=caption, label=label)
+
+    def to_typst(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """A ``figure`` with a table for Typst."""
+        from halftrek.reporting import faces
+        from halftrek.reporting.papers.typst import as_typst
+
+        return as_typst(faces.document(self), caption=caption, label=label)
+
+    def to_html(self) -> str:
+        """A block for a web page, as a notebook shows it; it needs no style sheet."""
+        return self._repr_html_()
+
+    def to_word(self, path: str | os.PathLike[str], *, caption: str | None = None, overwrite: bool = False) -> Path:
+        """Write a Word file (.docx) with the table, to be copied from; a file that halftrek wrote is replaced."""
+        from halftrek.reporting import faces
+        from halftrek.reporting.papers.word import write_word
+
+        return write_word(faces.document(self), path, caption=caption, overwrite=overwrite)

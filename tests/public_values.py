@@ -12,6 +12,7 @@ import numpy as np
 
 import halftrek as ht
 from halftrek.identification.testable import implications
+from halftrek.inference import restrictions_behind
 from halftrek.models import Rows
 from halftrek.reporting import sensitivity
 from halftrek.simulation import random_model
@@ -62,6 +63,11 @@ def _holed() -> dict[str, Any]:
     for v in ("y", "w", "m"):
         holed[v] = np.where(rng.random(len(holed[v])) < 0.15, np.nan, holed[v])
     return holed
+
+
+def instrumental(graph: str = "{z1, z2} -> x; x -> y; x <-> y") -> ht.Fit:
+    """A fit of a few variables, of which ``x ~> y`` may be asked."""
+    return ht.fit(graph, random_model(ht.graph(graph), random_state=5).sample(300, random_state=6))
 
 
 @cache
@@ -147,6 +153,9 @@ def findings() -> dict[str, Any]:
         "parameters": fit.params(as_frame=False),
         "decomposition": fit.decompose("z", "y"),
         "mediation": fit.mediation("z", "y"),
+        "instruments": instrumental().instruments("x ~> y"),
+        "adjustments": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y"),
+        "adjustment": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y").crude,
         "profile": fit.profile("z ~> y", points=5),
         "comparison": ht.compare({"full": fit, "less": rival}),
         "sensitivity": sensitivity("z -> x -> y", _columns(), "x ~> y", arc=("x", "y"), values=[-0.1, 0.0, 0.1]),
@@ -155,6 +164,8 @@ def findings() -> dict[str, Any]:
         "notes": tuple(n for answer in answers().values() for n in answer.notes),
         "adjustment sets": ht.identify("z -> x -> y; z -> y", "x ~> y").adjustment_sets,
         "implications": implications(GRAPH),
+        "contradictions": tuple(restrictions_behind(fit, ht.parse_question("z ~> y"))),
+        "table": ht.table([fit.effect("z", "y"), fit.effect("x", "y"), ht.identify(GRAPH, "c -> d")]),
         "unit": fit.counterfactual({"x": 0.2, "y": 1.0, "z": 0.1}, {"z": 1.0}, "x"),
     }
 

@@ -7,6 +7,7 @@ import matplotlib as mpl
 import halftrek as ht
 from halftrek.reporting import (
     draw_graph,
+    plot_adjustments,
     plot_dose_response,
     plot_effects,
     plot_paths,
@@ -23,6 +24,16 @@ GRAPH = """
     a -> b; a <-> b
     latent F; F -> {m, c, d, e}
 """
+DAGITTY = """
+dag {
+  X [exposure,pos="0.3,0.5"]
+  Y [outcome,pos="0.7,0.5"]
+  Z [pos="0.1,0.5"]
+  X -> Y
+  X <-> Y
+  Z -> X
+}
+"""
 
 
 def main() -> None:
@@ -30,16 +41,27 @@ def main() -> None:
     mpl.use("Agg")
     graph = ht.graph(GRAPH)
     fit = ht.fit(graph, random_model(graph, random_state=2).sample(3_000, random_state=1))
-    save(draw_graph(fit, cause="x", effect="y").figure, FOLDER / "graph.png", dpi=100)
+    save(draw_graph(fit, cause="x", effect="y").figure, FOLDER / "graph.png", dpi=100, overwrite=True)
+    instrument = ht.graph(DAGITTY)
+    slopes = [[0.0, 0.8, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
+    world = ht.CGLSCM.from_parameters(names=["Z", "X", "Y"], T=slopes, omega={("X", "Y"): 0.6})
+    ax = draw_graph(ht.fit(instrument, world.sample(2_000, random_state=1)), cause="X", effect="Y")
+    save(ax.figure, FOLDER / "dagitty.png", dpi=100, overwrite=True)
     smoking = ht.dataset("front_door")
     front_door = ht.fit(smoking.graph, smoking.data)
-    save(plot_dose_response(front_door, "smoking", "cancer_risk").figure, FOLDER / "dose.png", dpi=90)
+    save(plot_dose_response(front_door, "smoking", "cancer_risk").figure, FOLDER / "dose.png", dpi=90, overwrite=True)
     effects()
+    adjustments()
     air = ht.dataset("airquality")
-    save(plot_residuals(ht.fit(air.graph, air.data, missing="drop")).figure, FOLDER / "residuals.png", dpi=90)
+    save(
+        plot_residuals(ht.fit(air.graph, air.data, missing="drop")).figure,
+        FOLDER / "residuals.png",
+        dpi=90,
+        overwrite=True,
+    )
     mroz = ht.dataset("mroz")
     ax = plot_sensitivity(mroz.graph, mroz.data, "educ -> lwage", arc=("fatheduc", "lwage"))
-    save(ax.figure, FOLDER / "sensitivity.png", dpi=90)
+    save(ax.figure, FOLDER / "sensitivity.png", dpi=90, overwrite=True)
 
 
 def effects() -> None:
@@ -54,7 +76,15 @@ def effects() -> None:
     }
     plot_effects(answers, ax=figure.axes[0])
     plot_paths(fit.decompose("cond", "reaction"), ax=figure.axes[1])
-    save(figure, FOLDER / "effects.png", dpi=80)
+    save(figure, FOLDER / "effects.png", dpi=80, overwrite=True)
+
+
+def adjustments() -> None:
+    """Crude beside adjusted."""
+    graph = ht.graph("age -> smoking -> cancer; age -> habits -> cancer; latent wealth; wealth -> {age, habits}")
+    rows = random_model(graph, random_state=30).sample(500, random_state=2)
+    ax = plot_adjustments(ht.fit(graph, rows).adjustments("smoking ~> cancer"))
+    save(ax.figure, FOLDER / "adjustments.png", dpi=90)
 
 
 if __name__ == "__main__":

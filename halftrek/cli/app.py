@@ -17,6 +17,8 @@ from halftrek.cli.commands import (
     effect,
     fit,
     identify,
+    instruments,
+    predict,
     report,
     reproduce,
     run,
@@ -63,7 +65,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, counterfactual, compare, report, run, simulate, convert, completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, counterfactual, predict, compare, report, run, simulate,
+    convert, completion, schema,
 )  # fmt: skip
 
 
@@ -145,6 +148,9 @@ def _report(error: Exception) -> int:
         )
         return INTERNAL
     text = str(error)
+    verdict = error.verdict if isinstance(error, NotIdentifiedError) else None
+    if verdict is not None:  # its lines are for Python; here they are for the shell
+        text = text.replace(verdict.explain(), verdict.explain(front="command line"))
     if isinstance(error, OSError) and not isinstance(error, HalftrekError) and error.filename is None:
         text = f"cannot write to standard output: {error.strerror or error}"
     say(f"error: {as_options(text)}")

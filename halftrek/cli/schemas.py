@@ -1,4 +1,4 @@
-"""The shape of what each command prints with ``--json``."""
+"""The shape of what each command prints with ``--json``, and of what ``to_dict()`` of each result gives."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ def _rows(texts: str, numbers: str) -> Schema:
 _TEXTS = _list(_TEXT)
 _NUMBERS: Schema = {"anyOf": [_NUMBER, _list(_NUMBER), _list(_list(_NUMBER))]}
 _GAUSSIAN = _object({"names": _TEXTS, "mean": _list(_NUMBER), "cov": _list(_list(_NUMBER))})
-_NOTES = _list(
-    _object(
-        {"code": _TEXT, "level": {"enum": ["doubt", "warning", "note", "aside"]}, "text": _TEXT, "facts": _ANY_OBJECT}
-    )
+_NOTE = _object(
+    {"code": _TEXT, "level": {"enum": ["doubt", "warning", "note", "aside"]}, "text": _TEXT, "facts": _ANY_OBJECT}
 )
+_NOTES = _list(_NOTE)
 _STATUS = _object({"code": _TEXT, "message": _TEXT, "notes": _NOTES})
 _ENDED = {"n": _NUMBER, "loglik": _NUMBER, "converged": _FLAG, "status": _STATUS}
 _GRAPH = _object(
@@ -67,6 +66,8 @@ _VERDICT = _object(
         "reasons": _TEXTS,
         "helps": _TEXTS,
         "advice": _NOTES,
+        "details": _TEXTS,
+        "next_steps": _list(_object({"text": _TEXT, "python": _TEXT, "shell": _TEXT})),
         "explanation": _TEXT,
     }
 )
@@ -114,16 +115,57 @@ _FIT_KEYS = {
     "districts": _list(_DISTRICT),
 }
 _FIT = _object(_FIT_KEYS, {"effects": _EFFECTS, "checks": _CHECKS})
+_LABEL: Schema = {"type": ["string", "number"]}
 _GROUP = _object(
     {
-        "group": {"type": ["string", "number"]},
+        "group": {"anyOf": [_LABEL, _list(_LABEL)]},
         **dict.fromkeys(("estimate", "se", "low", "high", "n", "dropped"), _NUMBER),
         "status": _TEXT,
         "note": _TEXT,
     },
     {"outcome": _TEXT, "variance": _NUMBER},
 )
-_BY_GROUP = _object({"query": _TEXT, "by": _TEXT, "level": _NUMBER, "groups": _list(_GROUP)})
+_BY_GROUP = _object({"query": _TEXT, "by": {"anyOf": [_TEXT, _TEXTS]}, "level": _NUMBER, "groups": _list(_GROUP)})
+_INSTRUMENTS = _object(
+    {
+        **dict.fromkeys(("query", "method", "errors", "strength_errors"), _TEXT),
+        "level": _NUMBER,
+        "sets": _rows(
+            "effect instruments controls ols_interval tsls_interval liml_interval note",
+            "n F F_df1 F_df2 F_p partial_r2 effective_F critical cragg_donald ols ols_se ols_low ols_high tsls tsls_se "
+            "tsls_low tsls_high liml liml_se liml_low liml_high ar ar_df1 ar_df2 ar_p overid overid_df1 overid_df2 "
+            "overid_p endogeneity endogeneity_df1 endogeneity_df2 endogeneity_p",
+        ),
+        "warnings": _TEXTS,
+        "remarks": _TEXTS,
+    }
+)
+_ADJUSTMENT = _object(
+    {
+        "kind": {"enum": ["crude", "adjusted", "model"]},
+        "adjusted_for": _TEXTS,
+        **dict.fromkeys(("est", "se", "ci_low", "ci_high", "n"), _NUMBER),
+        "note": _TEXT,
+    }
+)
+_ADJUSTMENTS = _object(
+    {
+        **dict.fromkeys(("query", "cause", "effect"), _TEXT),
+        "level": _NUMBER,
+        "complete": _FLAG,
+        "estimates": _list(_ADJUSTMENT),
+        "remarks": _TEXTS,
+    }
+)
+_UNITS = _object(
+    {
+        "do": _TEXTS,
+        "outcome": _TEXTS,
+        "columns": _TEXTS,
+        "rows": _list(_list({"type": ["number", "string", "null"]})),
+        "file": _TEXT_OR_NULL,
+    }
+)
 _EITHER: Schema = {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP]}
 
 SCHEMAS: dict[str, Schema] = {
@@ -158,21 +200,10 @@ SCHEMAS: dict[str, Schema] = {
     "fit": _FIT,
     "query": _EITHER,
     "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP, _object({"level": _NUMBER, "effects": _EFFECTS})]},
-    "counterfactual": {
-        "anyOf": [
-            _object(
-                {
-                    "do": _TEXTS,
-                    "outcome": _TEXTS,
-                    "columns": _TEXTS,
-                    "rows": _list(_list(_NUMBER)),
-                    "file": _TEXT_OR_NULL,
-                }
-            ),
-            _ANSWER,
-            _VERDICT,
-        ]
-    },
+    "instruments": {"anyOf": [_INSTRUMENTS, _VERDICT]},
+    "adjustments": {"anyOf": [_ADJUSTMENTS, _VERDICT]},
+    "counterfactual": {"anyOf": [_UNITS, _ANSWER, _VERDICT]},
+    "predict": {"anyOf": [_UNITS, _VERDICT]},
     "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}, {"file": _TEXT}),
     "convert": _object({"format": _TEXT, "text": _TEXT, "graph": _GRAPH}),
     "report": _object({"report": _TEXT, "questions": _TEXTS, "not_identified": _TEXTS}),
@@ -198,4 +229,128 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "completion": _object({"shell": _TEXT, "script": _TEXT}),
     "schema": {"type": "object"},
+}
+
+_NUMBERS_OR_NULL: Schema = {"anyOf": [{"type": "null"}, _list(_NUMBER)]}
+_MATRIX = _list(_list(_NUMBER))
+_ROUTE = _object({**dict.fromkeys(("kind", "route", "note"), _TEXT),
+                  **dict.fromkeys(("est", "se", "z", "p", "ci_low", "ci_high"), _NUMBER)})  # fmt: skip
+_SHARE = _object({"path": _TEXT, "note": _TEXT,
+                  **dict.fromkeys(("est", "se", "ci_low", "ci_high", "share"), _NUMBER)})  # fmt: skip
+_PROPORTION = _object(
+    {**dict.fromkeys(("value", "se", "quantile"), _NUMBER), **dict.fromkeys(("interval", "fieller"), _list(_NUMBER))}
+)
+_ANY_ANSWER = _object(
+    {
+        **_ANSWER_KEYS,
+        "identified": _FLAG,
+        "form": {"enum": ["point", "several values", "bounds", "refusal"]},
+    },
+    {**_ANSWER_MORE, "values": _list(_NUMBER), "low": _NUMBER, "high": _NUMBER},
+)
+_MODEL = {"names": _TEXTS, "latents": _TEXTS, "T": _MATRIX, "C": _MATRIX, "mu": _list(_NUMBER)}
+_ABOUT = {**dict.fromkeys(("name", "title", "description"), _TEXT), "graph": _GRAPH}
+
+RESULTS: dict[str, Schema] = {  # by the name of the class
+    "Adjustment": _ADJUSTMENT,
+    "Adjustments": _ADJUSTMENTS,
+    "AdjustmentSets": _object({"sets": _list(_TEXTS), "complete": _FLAG}),
+    "Answer": _ANY_ANSWER,
+    "AnswerTable": _object({"labels": _TEXTS, "answers": _list(_ANY_ANSWER)}),
+    "BatchFit": _object(
+        {
+            "names": _TEXTS,
+            "latents": _TEXTS,
+            **dict.fromkeys(("T", "C", "W"), _list(_MATRIX)),
+            "mu": _MATRIX,
+            "loglik": _list(_NUMBER),
+            "code": _TEXTS,
+        }
+    ),
+    "CGLSCM": _object({**_MODEL, "W": _MATRIX}),
+    "Comparison": SCHEMAS["compare"],
+    "Contradiction": _object(
+        {
+            **dict.fromkeys(("restriction", "edge", "behind"), _TEXT),
+            **dict.fromkeys(("epc", "change", "standard_errors", "statistic", "p", "p_adjusted", "widening"), _NUMBER),
+            **dict.fromkeys(("independence", "robust"), _FLAG),
+            "alike": _TEXTS,
+        }
+    ),
+    "DataSet": _object(
+        {**_ABOUT, **dict.fromkeys(("source", "licence", "question"), _TEXT), "n": _WHOLE, "columns": _TEXTS}
+    ),
+    "Decomposition": _object(
+        {"cause": _TEXT, "effect": _TEXT, "paths": _WHOLE, "level": _NUMBER, "rows": _list(_SHARE), "total": _SHARE}
+    ),
+    "Entry": _object({**_ABOUT, "reference": _TEXT, "aliases": _TEXTS, "verdicts": {"type": "object"}}),
+    "Fit": _object(_FIT_KEYS),
+    "Fitted": _object(_FIT_KEYS),
+    "GLSCM": _object(
+        {
+            **_MODEL,
+            "psi": _list(_NUMBER),
+            **dict.fromkeys(("latent_mean", "latent_var", "noise_mean"), _NUMBERS_OR_NULL),
+        }
+    ),
+    "Gaussian": _GAUSSIAN,
+    "Graph": _GRAPH,
+    "GroupFits": _object(
+        {
+            "variables": _TEXTS,
+            "groups": _list(
+                _object(
+                    {
+                        "group": {"type": ["string", "number"]},
+                        **dict.fromkeys(("n", "dropped", "loglik"), _NUMBER),
+                        "status": _TEXT,
+                    }
+                )
+            ),
+        }
+    ),
+    "Implications": _object({"independences": _list({"type": "object"}), "constraints": _WHOLE, "dimension": _WHOLE}),
+    "Instruments": _INSTRUMENTS,
+    "Mediation": _object(
+        {
+            **dict.fromkeys(("cause", "effect"), _TEXT),
+            "mediators": _TEXTS,
+            "level": _NUMBER,
+            "rows": _list(_ROUTE),
+            "proportion": {"anyOf": [{"type": "null"}, _PROPORTION]},
+            "notes": _NOTES,
+        }
+    ),
+    "Moments": _object(
+        {
+            "names": _TEXTS,
+            "n": _NUMBER,
+            "mean": _list(_NUMBER),
+            "cov": _MATRIX,
+            "dropped": _WHOLE,
+            "has_mean": _FLAG,
+            "kinds": {"type": ["array", "null"]},
+            "weighting": _ANY_OBJECT,
+        }
+    ),
+    "Note": _NOTE,
+    "Profile": _object(
+        {
+            **dict.fromkeys(("values", "deviance", "interval"), _list(_NUMBER)),
+            **dict.fromkeys(("estimate", "cut", "level"), _NUMBER),
+            "notes": _NOTES,
+        }
+    ),
+    "Route": _ROUTE,
+    "Sensitivity": _object(
+        {
+            "question": _TEXT,
+            "arc": _TEXTS,
+            **dict.fromkeys(("covariance", "correlation", "estimates"), _list(_NUMBER)),
+            "intervals": _MATRIX,
+            **dict.fromkeys(("level", "zero", "zero_correlation"), _NUMBER),
+        }
+    ),
+    "Status": _STATUS,
+    "Verdict": _VERDICT,
 }

@@ -20,11 +20,11 @@ from halftrek.inference.information.robust import counts_units
 from halftrek.notes import Note, in_short
 from halftrek.portable import Portable
 from halftrek.queries import Query, check_query
-from halftrek.reporting.tables import Cell, number, paragraph, table
 from halftrek.results.answering import answer
 from halftrek.results.fit import Fit
 from halftrek.results.inputs import read_graph, read_question
 from halftrek.results.workflow import Fitting, fit
+from halftrek.upward import Tabled
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Portable):
+class Comparison(Portable, Tabled):
     """``frame``: one row for each model; ``tests``: nested pairs; ``answers``: the question under each model."""
 
     models: tuple[Compared, ...]
@@ -100,30 +100,12 @@ class Comparison(Portable):
         """A tidy frame of the question's estimate under each model."""
         return _frame(self.asked, Asked, self.library)
 
+    def to_frame(self) -> Any:
+        """The same as ``frame``."""
+        return self.frame
+
     def __str__(self) -> str:
-        rows: list[tuple[Cell, ...]] = [
-            (m.name, m.loglik, m.parameters, m.chi2, m.df, m.aic, m.bic, m.weight) for m in self.models
-        ]
-        heads = ("model", "loglik", "par.", "chi2", "df", "AIC", "BIC", "weight")
-        parts = ["Models\n" + table(heads, rows)]
-        if self.nested:
-            tests: list[tuple[Cell, ...]] = [
-                (f"{t.smaller} in {t.larger}", t.statistic, t.df, "" if np.isnan(t.p) else number(t.p), t.verdict)
-                for t in self.nested
-            ]
-            robust = any(t.test == "robust" for t in self.nested)
-            head = (
-                "Nested models (robust tests: scaled by the spread over independent units)"
-                if robust
-                else "Nested models"
-            )
-            parts.append(f"{head}\n" + table(("", "statistic", "df", "p", ""), tests))
-        if self.unrelated:
-            pairs = "; ".join(f"{a} and {b}" for a, b in self.unrelated)
-            parts.append(paragraph(f"Not nested, so only AIC and BIC compare them: {pairs}.", indent=2))
-        if self.query is not None:
-            parts.append(f"{self.query}\n" + _answers_table(self.asked))
-        return "\n\n".join([*parts, *(paragraph(f"warning: {w}") for w in self.warnings)])
+        return self.summary()
 
     __repr__ = __str__
 
@@ -287,17 +269,6 @@ def _ask(name: str, one: Fit, query: Query, level: float) -> list[Asked]:
         se, (low, high) = (nan, (nan, nan)) if sure is None else (float(sure.errors[k]), sure.intervals[k])
         rows.append(Asked(name, str(outcome), float(values[k]), se, float(low), float(high), said))
     return rows
-
-
-def _answers_table(asked: tuple[Asked, ...]) -> str:
-    rows: list[tuple[Cell, ...]] = []
-    for a in asked:
-        name = f"{a.name}: {a.outcome}" if a.outcome and sum(b.name == a.name for b in asked) > 1 else a.name
-        if np.isnan(a.estimate):
-            rows.append((name, None, None, None, None, a.note))
-        else:
-            rows.append((name, a.estimate, a.se, a.low, a.high, a.note))
-    return table(("model", "estimate", "se", "low", "high", "note"), rows)
 
 
 def _frame(rows: tuple[object, ...], kind: type, library: str) -> Frame:

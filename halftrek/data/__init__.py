@@ -3,8 +3,9 @@
 from halftrek.data.check import check
 from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
+from halftrek.data.passes import RowPart, gather
 from halftrek.data.read import read_moments, read_patterns
-from halftrek.data.rows import RowBlock, RowPart, RowReader, row_reader
+from halftrek.data.rows import RowBlock, RowReader, row_reader
 from halftrek.data.shapes import Histogram, histogram_of
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "RowPart",
     "RowReader",
     "check",
+    "gather",
     "histogram_of",
     "read_moments",
     "read_patterns",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +34,11 @@ class Clusters:
                 parts.append(self._coded(piece, done).astype(np.int32))
                 done += len(piece)
             self._ahead = np.concatenate(parts)
+
+    @property
+    def labels(self) -> dict[Any, int]:
+        """The number of each label so far."""
+        return self._code
 
     def take(self, block: Block, done: int, rows: int) -> Codes:
         if self._ahead is None:
@@ -86,6 +92,38 @@ class Clusters:
     def end(self, rows: int) -> None:
         if self._ahead is not None and len(self._ahead) > rows:
             raise DataError(f"{self._what} have more entries than there are rows ({rows}); give one for each row")
+
+
+class Groups:
+    """Labels of one or several columns as one number for each combination that occurs, in the order of appearance.
+
+    ``codes`` is filled with the number of each combination, a tuple of labels.
+    """
+
+    def __init__(self, parts: Sequence[Clusters], codes: dict[tuple[Hashable, ...], int]) -> None:
+        self._parts, self._codes = parts, codes
+
+    def take(self, block: Block, done: int, rows: int) -> Codes:
+        """The number of each row's combination."""
+        found = [part.take(block, done, rows) for part in self._parts]
+        if len(found) == 1:  # numbered already
+            for label in islice(self._parts[0].labels, len(self._codes), None):
+                self._codes[(label,)] = len(self._codes)
+            return found[0]
+        pairs = found[0]
+        for more in found[1:]:  # numbered anew each time, so that no product of numbers grows too large
+            _, pairs = np.unique(pairs * (int(more.max(initial=0)) + 1) + more, return_inverse=True)
+        _, first, where = np.unique(pairs, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        labels = [list(part.labels) for part in self._parts]
+        lines = zip(*(code[first[order]].tolist() for code in found), strict=True)
+        keys = [tuple(names[k] for names, k in zip(labels, line, strict=True)) for line in lines]
+        numbers = [self._codes.setdefault(key, len(self._codes)) for key in keys]
+        return np.asarray(numbers, dtype=np.int64)[np.argsort(order)[where]]
+
+    def end(self, rows: int) -> None:
+        for part in self._parts:
+            part.end(rows)
 
 
 def _is_hole(label: object) -> bool:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from halftrek.arrays import Codes, Flags, Floats
 from halftrek.choices import Missing
-from halftrek.data.categories import Categories
 from halftrek.data.check import refuse_rounded
+from halftrek.data.group_sums import GroupSums
 from halftrek.data.kinds import Coding, Kind, KindSearch
 from halftrek.data.kinds import merged as merged_kinds
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
-from halftrek.data.rows import RowReader, row_reader
-from halftrek.data.weights import Counted, Sampled, Weighting, one_kind
+from halftrek.data.read import answered, opened_source, request_for
+from halftrek.data.rows import RowReader
+from halftrek.data.summed import kinds_of
+from halftrek.data.weights import Counted, RowWeights, Sampled, Weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable
 
@@ -31,7 +32,8 @@ class GroupMoments(Portable):
 
     ``weighting`` has one for each group too, and ``kinds`` are those of the columns over all groups; see ``Moments``.
     A group that has rows with holes is in ``patterns``, by its place; its ``n`` counts rows with any value, and it has
-    no moments (nan). ``troubles`` says, by place, why what a group has cannot be used.
+    no moments (nan). ``troubles`` says, by place, why what a group has cannot be used. ``by`` are the columns whose
+    combinations are the groups, where they were given as a list: then keys are tuples of their labels.
     """
 
     keys: tuple[Any, ...]
@@ -45,6 +47,7 @@ class GroupMoments(Portable):
     weighting: tuple[Weighting | None, ...] | None = None
     patterns: Mapping[int, Patterns] = field(default_factory=dict)
     troubles: Mapping[int, str] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -71,10 +74,15 @@ class GroupMoments(Portable):
         return self.weighting is not None and any(isinstance(w, Sampled) for w in self.weighting)
 
 
-def stack_groups(groups: Mapping[object, Moments | Patterns], names: Sequence[str]) -> GroupMoments:
-    """Moments (or patterns) by group that are known already."""
+def stack_groups(
+    groups: Mapping[object, Moments | Patterns], names: Sequence[str], by: Sequence[str] = ()
+) -> GroupMoments:
+    """Moments (or patterns) by group that are known already; ``by`` names the parts of keys that are tuples."""
     if not groups:
         raise DataError("there is no group to fit")
+    for key in groups if by else ():
+        if not isinstance(key, tuple) or len(key) != len(by):
+            raise DataError(f"the key {key!r} of a group is not one label for each of {', '.join(map(repr, by))}")
     wanted = tuple(names)
     chosen, patterns = [], {}
     for i, (key, one) in enumerate(groups.items()):
@@ -99,6 +107,7 @@ def stack_groups(groups: Mapping[object, Moments | Patterns], names: Sequence[st
             all(m.has_mean for m in chosen),
             reduce(merged_kinds, [m.kinds for m in chosen]),
             tuple(m.weighting for m in chosen),
+            by=tuple(by),
         ),
         patterns,
         {},
@@ -117,56 +126,21 @@ def _without_moments(
     return replace(groups, mean=mean, cov=cov, patterns=patterns, troubles=troubles)
 
 
-def group_reader(
-    source: object,
-    by: str | ArrayLike,
-    names: Sequence[str],
-    *,
-    weights: str | ArrayLike | None = None,
-    sampling_weights: str | ArrayLike | None = None,
-    categories: Categories = (),
-) -> RowReader:
-    """The reader of rows with holes whose cluster is their group; ``by`` is a column or one label for each row."""
-    wanted = tuple(names)
-    if isinstance(by, str) and by in wanted:
-        raise DataError(
-            f"{by!r} is a variable of the graph and cannot say the group as well; add a column for the groups"
-        )
-    given = one_kind(weights, sampling_weights)
-    sampling = 1.0 if given.sampling else None  # each group has a mean of its own
-    reader = row_reader(
-        source, wanted, weights=given.given, missing="fiml", cluster=by, sampling=sampling, categories=categories
-    )
-    reader.check("group")
-    return reader
-
-
-def read_groups(reader: RowReader, *, missing: Missing = "fiml") -> GroupMoments:
-    """Moments of the rows of each group.
+def read_groups(reader: RowReader, *, missing: Missing = "fiml", by: tuple[str, ...] = ()) -> GroupMoments:
+    """Moments of the rows of each group; ``by`` names its parts, if it has several.
 
     Rows with a hole in one of the columns are kept by pattern ("fiml"), left out and counted ("drop"), or refused.
     Groups are in the order of their labels if these can be sorted, otherwise of their first appearance.
     """
     wanted = reader.names
-    codes: dict[Any, int] = {}
-    codings: dict[str, Coding] = {}
-    state, search = _Groups(len(wanted)), KindSearch(len(wanted))
-    holed: dict[int, PatternSums] = {}
-    for block in reader.blocks(codes=codes, codings=codings):
-        assert block.cluster is not None
-        holes = _holes(block.values, wanted)
-        if missing == "error" and holes.any():
-            column = wanted[int(np.argmax(np.isnan(block.values).any(axis=0)))]
-            raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
-        with np.errstate(over="ignore", invalid="ignore"):
-            state.add(block.values, block.cluster, block.weights, holes, len(codes))
-        search.add(block.values[~holes] if missing != "fiml" else block.values)
-        if missing == "fiml" and holes.any():
-            weights_there = None if block.weights is None else block.weights[holes]
-            _add_holed(holed, state, block.values[holes], block.cluster[holes], weights_there)
+    codes: dict[tuple[Hashable, ...], int] = {}
+    state, holed = GroupSums(len(wanted)), dict[int, PatternSums]()
+    kinds = _summed(reader, missing, state, holed, codes)
+    if kinds is None:
+        kinds = _streamed(reader, missing, state, holed, codes)
     if not codes:
         raise DataError("there are no rows, so there are no groups")
-    keys = _keys(codes)
+    keys = _keys(codes, several=bool(by))
     order = _sorted(keys)
     total, lines = state.n[order], state.lines[order]
     cov = state.squares[order] / np.maximum(total, 1e-300)[:, None, None]
@@ -179,25 +153,79 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml") -> GroupMoments
         (state.origin + state.mean)[order],
         (cov + cov.transpose(0, 2, 1)) / 2.0,
         state.dropped[order],
-        kinds=search.kinds([codings.get(v) for v in wanted]),
+        kinds=kinds,
         weighting=weighting,
+        by=by,
     )
     refuse_rounded(wanted, found.mean, found.cov.diagonal(axis1=1, axis2=2))
     return _completed(found, state, holed, order, reader)
 
 
+Labels = dict[tuple[Hashable, ...], int]
+
+
+def _summed(
+    reader: RowReader, missing: Missing, state: GroupSums, holed: dict[int, PatternSums], codes: Labels
+) -> tuple[Kind, ...] | None:
+    """From the sums of an engine that makes them itself; None for one that does not."""
+    columns = tuple(v for v in reader.by if isinstance(v, str))
+    weights = RowWeights(reader.weights, reader.sampling is not None)
+    with opened_source(reader.source, reader.names, reader.categories) as source:
+        request = request_for(source, reader.names, weights, columns) if len(columns) == len(reader.by) else None
+        if request is None:
+            return None
+        sums = answered(source, request)
+        kinds = kinds_of(request, sums, source.codings)
+    if missing == "error" and not sums.observed.all():
+        _refuse_holes(reader.names, ~sums.observed)
+    state.take(sums, [codes.setdefault(label, len(codes)) for label in sums.labels], len(codes))
+    if missing == "fiml":
+        for k in np.flatnonzero(~sums.observed.all(axis=1)):
+            one = holed.setdefault(codes[sums.labels[k]], PatternSums(len(reader.names)))
+            mean = np.where(sums.observed[k], sums.origin + sums.mean[k], 0.0)
+            squares = sums.squares[k] if sums.rows[k] > 1 else None
+            one.merge(sums.observed[k], int(sums.rows[k]), float(sums.n[k]), mean, squares)
+            state.squared_holed[codes[sums.labels[k]]] += sums.squared[k]
+    return kinds
+
+
+def _refuse_holes(names: Sequence[str], holes: Flags) -> None:
+    column = names[int(np.argmax(holes.any(axis=0)))]
+    raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
+
+
+def _streamed(
+    reader: RowReader, missing: Missing, state: GroupSums, holed: dict[int, PatternSums], codes: Labels
+) -> tuple[Kind, ...]:
+    """From the rows, block by block."""
+    wanted, search, codings = reader.names, KindSearch(len(reader.names)), dict[str, Coding]()
+    for block in reader.blocks(groups=codes, codings=codings):
+        assert block.group is not None
+        holes = _holes(block.values, wanted)
+        if missing == "error" and holes.any():
+            _refuse_holes(wanted, np.isnan(block.values))
+        with np.errstate(over="ignore", invalid="ignore"):
+            state.add(block.values, block.group, block.weights, holes, len(codes))
+        search.add(block.values[~holes] if missing != "fiml" else block.values)
+        if missing == "fiml" and holes.any():
+            weights_there = None if block.weights is None else block.weights[holes]
+            _add_holed(holed, state, block.values[holes], block.group[holes], weights_there)
+    return search.kinds([codings.get(v) for v in wanted])
+
+
 def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader]:
     """The rows of each group on their own, by one pass that takes them into memory."""
-    codes: dict[Any, int] = {}
-    blocks = list(reader.blocks(codes=codes))
+    codes: dict[tuple[Any, ...], int] = {}
+    blocks = list(reader.blocks(groups=codes))
     values = np.concatenate([b.values for b in blocks])
-    code = np.concatenate([b.cluster for b in blocks if b.cluster is not None])
+    code = np.concatenate([b.group for b in blocks if b.group is not None])
+    clusters = None if reader.cluster is None else np.concatenate([b.cluster for b in blocks if b.cluster is not None])
     weights = None if reader.weights is None else np.concatenate([b.weights for b in blocks if b.weights is not None])
     order = np.argsort(code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=len(codes)))
     found = {}
     place = {key: i for i, key in enumerate(groups.keys)}
-    for key, rows in zip(_keys(codes), np.split(order, ends[:-1]), strict=True):
+    for key, rows in zip(_keys(codes, several=bool(groups.by)), np.split(order, ends[:-1]), strict=True):
         if key not in place:
             raise DataError(f"the data have a group {key!r} now that they had not when the model was fitted; fit again")
         one = groups.weighting_of(place[key])
@@ -205,7 +233,8 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, Row
             reader,
             source=values[rows],
             weights=None if weights is None else weights[rows],
-            cluster=None,
+            cluster=None if clusters is None else clusters[rows],
+            by=(),
             missing="fiml" if place[key] in groups.patterns else "drop",
             columns=(),
             categories=(),
@@ -214,15 +243,19 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, Row
     return found
 
 
-def _keys(codes: Mapping[object, int]) -> list[Hashable]:
-    return [int(k) if isinstance(k, float) and k.is_integer() else k for k in codes]
+def _keys(codes: Iterable[tuple[Hashable, ...]], *, several: bool) -> list[Hashable]:
+    """Labels as users know them: whole numbers, and a tuple only where several columns were asked for."""
+    keys: list[tuple[Hashable, ...]] = [
+        tuple(int(x) if isinstance(x, float) and x.is_integer() else x for x in labels) for labels in codes
+    ]
+    return list(keys) if several else [key[0] for key in keys]
 
 
 # -- rows with holes -------------------------------------------------------------------------------
 
 
 def _add_holed(
-    sums: dict[int, PatternSums], state: _Groups, values: Floats, code: Codes, weights: Floats | None
+    sums: dict[int, PatternSums], state: GroupSums, values: Floats, code: Codes, weights: Floats | None
 ) -> None:
     """Add rows with holes to the patterns of their groups."""
     order = np.argsort(code, kind="stable")
@@ -235,7 +268,7 @@ def _add_holed(
 
 
 def _completed(
-    groups: GroupMoments, state: _Groups, holed: Mapping[int, PatternSums], order: Sequence[int], reader: RowReader
+    groups: GroupMoments, state: GroupSums, holed: Mapping[int, PatternSums], order: Sequence[int], reader: RowReader
 ) -> GroupMoments:
     """The groups with the patterns of those that have holes, complete rows among them."""
     place = {code: i for i, code in enumerate(order)}
@@ -287,80 +320,3 @@ def _sorted(keys: list[Any]) -> list[int]:
         return sorted(range(len(keys)), key=keys.__getitem__)
     except TypeError:
         return list(range(len(keys)))
-
-
-class _Groups:
-    """Number, mean and centred squares of every group so far; blocks are merged as in Chan, Golub and LeVeque.
-
-    Means are kept as differences from the group's first row, which keeps the digits of those that are far from zero.
-    """
-
-    def __init__(self, p: int) -> None:
-        self.n, self.dropped, self.lines = np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        self.squared_weights, self.squared_holed = np.zeros(0), np.zeros(0)
-        self.mean, self.squares, self.origin = np.zeros((0, p)), np.zeros((0, p, p)), np.zeros((0, p))
-
-    def add(self, values: Floats, code: Codes, weights: Floats | None, holes: Flags, groups: int) -> None:
-        """Add some rows; ``groups`` is the number of groups that are known by now."""
-        self._grow(groups)
-        if holes.any():
-            self.dropped += np.bincount(code[holes], minlength=len(self.dropped))
-            values, code = values[~holes], code[~holes]
-            weights = None if weights is None else weights[~holes]
-        if not len(values):
-            return
-        order = np.argsort(code, kind="stable")
-        code, values = code[order], values[order]
-        w = np.ones(len(values)) if weights is None else weights[order]
-        starts = np.flatnonzero(np.r_[True, code[1:] != code[:-1]])
-        who = code[starts]
-        n = np.add.reduceat(w, starts)
-        size = np.diff(np.r_[starts, len(code)])
-        self.lines[who] += size
-        self.squared_weights[who] += np.add.reduceat(w**2, starts)
-        new = self.n[who] == 0.0
-        self.origin[who[new]] = values[starts[new]]
-        values = values - np.repeat(self.origin[who], size, axis=0)
-        mean = np.add.reduceat(values * w[:, None], starts) / n[:, None]
-        centred = values - np.repeat(mean, size, axis=0)
-        squares = np.empty((len(who), values.shape[1], values.shape[1]))
-        for i in range(values.shape[1]):
-            weighted = centred[:, i] * w
-            for j in range(i + 1):
-                squares[:, i, j] = squares[:, j, i] = np.add.reduceat(weighted * centred[:, j], starts)
-        self._merge(who, n, mean, squares)
-
-    def weighting(self, order: list[int], *, sampling: bool) -> tuple[Weighting | None, ...]:
-        """How the rows of each group were weighted; None for a group without rows."""
-        found: list[Weighting | None] = []
-        for i in order:
-            lines, total = float(self.lines[i]), float(self.n[i])
-            if not lines:
-                found.append(None)
-            elif sampling:
-                found.append(Sampled(total / lines, total**2 / float(self.squared_weights[i])))
-            else:
-                found.append(Counted(lines))
-        return tuple(found)
-
-    def _grow(self, groups: int) -> None:
-        more = groups - len(self.n)
-        if more > 0:
-            p = self.mean.shape[1]
-            self.n = np.r_[self.n, np.zeros(more)]
-            self.squared_weights = np.r_[self.squared_weights, np.zeros(more)]
-            self.squared_holed = np.r_[self.squared_holed, np.zeros(more)]
-            self.dropped = np.r_[self.dropped, np.zeros(more, dtype=np.int64)]
-            self.lines = np.r_[self.lines, np.zeros(more, dtype=np.int64)]
-            self.mean = np.concatenate([self.mean, np.zeros((more, p))])
-            self.origin = np.concatenate([self.origin, np.zeros((more, p))])
-            self.squares = np.concatenate([self.squares, np.zeros((more, p, p))])
-
-    def _merge(self, who: Codes, n: Floats, mean: Floats, squares: Floats) -> None:
-        before = self.n[who]
-        total = before + n
-        share = (n / total)[:, None]
-        gap = mean - self.mean[who]
-        self.squares[who] += squares + (before * share[:, 0])[:, None, None] * gap[:, :, None] * gap[:, None, :]
-        self.mean[who] += np.where(before[:, None] > 0.0, gap * share, gap)
-        self.n[who] = total

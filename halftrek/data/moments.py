@@ -19,11 +19,12 @@ from halftrek.data.weights import Sampled, Weighting, weighting_from_dict, weigh
 from halftrek.data.weights import merged as merged_weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 from halftrek.words import did_you_mean, listed
 
 
 @dataclass(frozen=True, eq=False)
-class Moments(Portable):
+class Moments(Portable, Faces):
     """Sufficient statistics of rows: their number, means, and covariance with divisor ``n``.
 
     ``n`` is the sum of the weights where weights count rows, and the number of rows where they are sampling weights

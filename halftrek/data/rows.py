@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Array, Codes, Floats
+from halftrek.arrays import Array, Codes, Flags, Floats
 from halftrek.choices import Missing
 from halftrek.data.accumulate import as_table, rows_in
-from halftrek.data.categories import Categories, bare_names
-from halftrek.data.clusters import Clusters, Role, cluster_array, same_length
+from halftrek.data.categories import Categories
+from halftrek.data.clusters import Clusters, Groups, Role, cluster_array, same_length
 from halftrek.data.kinds import Coding
 from halftrek.data.moments import Moments
 from halftrek.data.read import opened_source
-from halftrek.data.sources.memory import from_columns
 from halftrek.data.sources.sending import Spent, own_copy, sendable
-from halftrek.data.sources.source import Source, State
+from halftrek.data.sources.source import Source
 from halftrek.data.sources.streams import read_once
 from halftrek.data.weights import RowWeights, checked_weights, refuse_other_length
 from halftrek.errors import DataError
@@ -34,7 +32,7 @@ SAME = 1e-9  # share of a column's size by which the mean of the same rows may m
 
 @dataclass(frozen=True, eq=False)
 class RowBlock(Portable):
-    """Some rows: values in the order of the reader's names, weights, and the number of each row's cluster.
+    """Some rows: values in the order of the reader's names, weights, and the numbers of each row's cluster and group.
 
     Weights are numbers of rows; sampling weights have the mean one over the rows of the fit.
     """
@@ -42,18 +40,15 @@ class RowBlock(Portable):
     values: Floats
     weights: Floats | None = None
     cluster: Codes | None = None
+    group: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
-
-@dataclass(frozen=True, eq=False)
-class RowPart:
-    """Rows that lie together: their blocks, the number of each cluster's label (once they were read), and where."""
-
-    blocks: Iterator[RowBlock]
-    codes: Mapping[Any, int]
-    place: tuple[int, ...] = ()
+    def take(self, some: slice | Flags) -> RowBlock:
+        """Some of the rows."""
+        beside = (None if part is None else part[some] for part in (self.weights, self.cluster, self.group))
+        return RowBlock(self.values[some], *beside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +59,8 @@ class RowReader(Portable):
     (numbers or texts) or one entry for each row. ``columns`` are all columns that were read for the moments, where they
     are more than ``names``: a hole in any of them drops the row, with ``missing="own"`` only one in ``names``.
     ``sampling`` is None where weights count rows; where they are sampling weights it is the mean that they are divided
-    by. ``categories`` are columns read as indicators.
+    by. ``categories`` are columns read as indicators. ``by`` says the group of a row as ``cluster`` says its cluster:
+    one column (or one entry for each row), or several, whose combinations are the groups.
     """
 
     source: Any
@@ -75,6 +71,7 @@ class RowReader(Portable):
     columns: tuple[str, ...] = ()
     sampling: float | None = None
     categories: Categories = ()
+    by: tuple[str | ArrayLike, ...] = ()
 
     def __getstate__(self) -> dict[str, object]:
         """What goes into another process: the rows too, unless they hang on something that stays, as a connection."""
@@ -106,76 +103,60 @@ class RowReader(Portable):
     def blocks(
         self,
         like: Moments | None = None,
-        codes: dict[Hashable, int] | None = None,
+        groups: dict[tuple[Hashable, ...], int] | None = None,
         codings: dict[str, Coding] | None = None,
+        clusters: dict[Hashable, int] | None = None,
     ) -> Iterator[RowBlock]:
         """The rows in blocks of one size; with ``like`` the end is an error if their number or means are not these.
 
-        ``codes`` is filled with the number of each cluster's label, ``codings`` with how texts became numbers.
+        ``groups`` is filled with the number of each group, by its labels, ``clusters`` with that of each cluster, and
+        ``codings`` with how texts became numbers.
         """
         self.refuse_spent()
-        seen = _Tally(len(self.names))
-        for block in _in_size(self._read(codes, codings), BLOCK):
+        seen = Tally(len(self.names))
+        for block in _in_size(self._read(groups, codings, clusters), BLOCK):
             if like is not None:
                 seen.add(block)
             yield block
         if like is not None:
             seen.compare(like.select(self.names))
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the rows stay where they lie, and work goes to them."""
+    def known_columns(self) -> tuple[str, ...]:
+        """All columns of the source."""
         with opened_source(self.source, self.columns or self.names, self.categories) as source:
-            return source.parts is not None
+            return _all_columns(source, self.categories)
 
-    def gather(
-        self,
-        over: Callable[[RowPart], State],
-        merge: Callable[[State, State], State],
-        like: Moments | None = None,
-    ) -> State:
-        """What ``over`` makes of all rows; of each part of them where an engine has workers, merged in their order.
-
-        With ``like`` it is an error if the rows have another number or other means.
-        """
-        self.refuse_spent()
-        columns = self.columns or self.names
-        with opened_source(self.source, columns, self.categories) as source:
-            spread, used = source.parts, self._used_columns(source) if source.parts is not None else ()
-        if spread is None:
-            codes: dict[Any, int] = {}
-            return over(RowPart(self.blocks(like=like, codes=codes), codes))
-        work = partial(_work, replace(self, source=None), over)
-        found = spread(used, work, partial(_merge_counted, merge))
-        if found is None:
-            found = work(from_columns({v: [] for v in used}), ())
-        seen, state = found
-        if like is not None:
-            seen.compare(like.select(self.names))
-        return state
-
-    def check(self, role: Role = "cluster") -> None:
-        """Raise DataError if the cluster is not in the source, before any work is done; ``role`` is what it is for."""
-        if self.cluster is not None and not isinstance(self.source, Spent):
+    def check(self) -> None:
+        """Raise DataError if the cluster or the groups are not in the source, before any work is done."""
+        said: list[tuple[str | ArrayLike, Role]] = [(given, "group") for given in self.by]
+        said += [] if self.cluster is None else [(self.cluster, "cluster")]
+        if said and not isinstance(self.source, Spent):
             with opened_source(self.source, self.columns or self.names, self.categories) as source:
-                if isinstance(self.cluster, str):
-                    _refuse_unknown(self.cluster, source, self.categories, role)
-                else:
-                    same_length(cluster_array(self.cluster, role), source.rows, role)
+                for given, role in said:
+                    if isinstance(given, str):
+                        refuse_unknown(given, source, self.categories, role)
+                    else:
+                        same_length(cluster_array(given, role), source.rows, role)
 
     # -- reading ---------------------------------------------------------------------------------
 
     def _read(
-        self, codes: dict[Hashable, int] | None = None, codings: dict[str, Coding] | None = None
+        self,
+        codes: dict[tuple[Hashable, ...], int] | None,
+        codings: dict[str, Coding] | None,
+        known: dict[Hashable, int] | None,
     ) -> Iterator[RowBlock]:
         columns = self.columns or self.names
         with opened_source(self.source, columns, self.categories) as source:
             source.usable(columns)
-            extra = [v for v in (self.weights, self._numbered_cluster(source)) if isinstance(v, str)]
+            numbered = [self._numbered(given, source, "group") for given in self.by]
+            extra = [v for v in (self.weights, self._numbered(self.cluster, source), *numbered) if isinstance(v, str)]
             read = tuple(dict.fromkeys((*columns, *extra)))
             at = [columns.index(v) for v in self.names]
             weights = _Weights(self.weights, read, self.sampling)
-            clusters = self._clusters(read, columns, {} if codes is None else codes)
+            clusters = None if self.cluster is None else self._clusters(self.cluster, read, columns, codes=known)
+            parts = [self._clusters(given, read, columns, "group") for given in self.by]
+            groups = Groups(parts, {} if codes is None else codes) if parts else None
             done = 0
             for block in source.blocks(read):
                 rows = rows_in(block)
@@ -184,72 +165,47 @@ class RowReader(Portable):
                     table[:, : len(columns)],
                     weights.take(table, done, rows),
                     clusters.take(block, done, rows) if clusters is not None else None,
+                    groups.take(block, done, rows) if groups is not None else None,
                 )
                 yield _used(part, self.missing, at)
                 done += rows
             weights.end(done)
             if codings is not None:
                 codings.update(source.codings)
-            if clusters is not None:
-                clusters.end(done)
+            for labels in (clusters, groups):
+                if labels is not None:
+                    labels.end(done)
 
-    def _used_columns(self, source: Source) -> tuple[str, ...]:
-        """The source's own columns that are needed, each once."""
-        columns = self.columns or self.names
-        source.usable(columns)
-        if isinstance(self.cluster, str):
-            _refuse_unknown(self.cluster, source, self.categories)
-        for given, what in ((self.weights, "weights"), (self.cluster, "cluster")):
-            if given is not None and not isinstance(given, str):
-                raise DataError(f"rows of an engine have no order, so {what} must be the name of one of its columns")
-        extra = [v for v in (self.weights, self.cluster) if isinstance(v, str)]
-        return tuple(dict.fromkeys((*(bare_names(columns, self.categories) or ()), *extra)))
-
-    def _numbered_cluster(self, source: Source) -> str | None:
-        """The column of the clusters, if it is read with the others: as numbers."""
-        if not isinstance(self.cluster, str):
+    def _numbered(self, given: str | ArrayLike | None, source: Source, role: Role = "cluster") -> str | None:
+        """The column of the clusters (or groups), if it is read with the others: as numbers."""
+        if not isinstance(given, str):
             return None
-        _refuse_unknown(self.cluster, source, self.categories)
+        refuse_unknown(given, source, self.categories, role)
         own = {c.column for c in self.categories}  # in its place there are indicators
-        return None if self.cluster in {*source.refused, *source.texts, *source.identifiers, *own} else self.cluster
+        return None if given in {*source.refused, *source.texts, *source.identifiers, *own} else given
 
-    def _clusters(self, read: tuple[str, ...], columns: tuple[str, ...], codes: dict[Hashable, int]) -> Clusters | None:
-        if self.cluster is None:
-            return None
-        if not isinstance(self.cluster, str):
-            return Clusters("the clusters", iter([cluster_array(self.cluster)]), None, codes)
-        what = f"the cluster {self.cluster!r}"
-        if self.cluster in read:
-            return Clusters(what, None, read.index(self.cluster), codes)
-        return Clusters(what, self._labels(columns), None, codes)
+    def _clusters(
+        self,
+        given: str | ArrayLike,
+        read: tuple[str, ...],
+        columns: tuple[str, ...],
+        role: Role = "cluster",
+        codes: dict[Hashable, int] | None = None,
+    ) -> Clusters:
+        known = {} if codes is None else codes
+        if not isinstance(given, str):
+            return Clusters(f"the {role}s", iter([cluster_array(given, role)]), None, known)
+        what = f"the {role} {given!r}"
+        if given in read:
+            return Clusters(what, None, read.index(given), known)
+        return Clusters(what, self._labels(given, columns), None, known)
 
-    def _labels(self, columns: tuple[str, ...]) -> Iterator[Array]:
+    def _labels(self, column: str, columns: tuple[str, ...]) -> Iterator[Array]:
         """Texts are read before the numbers, from the source opened once more."""
         with opened_source(self.source, columns, self.categories) as source:
             if source.labels is None:  # a table of numbers refuses no column, but one may be of categories
-                raise DataError(f"the column {self.cluster!r} of an array is of categories; give its labels as a list")
-            yield from source.labels(str(self.cluster))
-
-
-def _work(
-    reader: RowReader, over: Callable[[RowPart], State], source: Source, place: tuple[int, ...]
-) -> tuple[_Tally, State]:
-    """What is done with one part of the rows, where it lies."""
-    seen, codes = _Tally(len(reader.names)), dict[Any, int]()
-
-    def blocks() -> Iterator[RowBlock]:
-        for block in replace(reader, source=source).blocks(codes=codes):
-            seen.add(block)
-            yield block
-
-    return seen, over(RowPart(blocks(), codes, place))
-
-
-def _merge_counted(
-    merge: Callable[[State, State], State], ours: tuple[_Tally, State], theirs: tuple[_Tally, State]
-) -> tuple[_Tally, State]:
-    ours[0].merge(theirs[0])
-    return ours[0], merge(ours[1], theirs[1])
+                raise DataError(f"the column {column!r} of an array is of categories; give its labels as a list")
+            yield from source.labels(column)
 
 
 def row_reader(
@@ -261,10 +217,12 @@ def row_reader(
     cluster: str | ArrayLike | None = None,
     sampling: float | None = None,
     categories: Categories = (),
+    by: Sequence[str | ArrayLike] = (),
 ) -> RowReader:
     """The reader of a source's rows; of a stream only the fact that it is gone is kept."""
     kept = Spent(read_once(source)) if read_once(source) else source
-    return RowReader(kept, tuple(names), weights, missing, cluster, sampling=sampling, categories=categories)
+    own = tuple(by)
+    return RowReader(kept, tuple(names), weights, missing, cluster, sampling=sampling, categories=categories, by=own)
 
 
 # -- pieces of rows ------------------------------------------------------------------------------
@@ -276,10 +234,8 @@ def _used(block: RowBlock, missing: str, at: list[int]) -> RowBlock:
     values = block.values if at == list(range(block.values.shape[1])) else block.values[:, at]
     if missing != "fiml":
         keep &= ~np.isnan(values if missing == "own" else block.values).any(axis=1)
-    if keep.all():
-        return RowBlock(values, block.weights, block.cluster)
-    weights = None if block.weights is None else block.weights[keep]
-    return RowBlock(values[keep], weights, None if block.cluster is None else block.cluster[keep])
+    used = replace(block, values=values)
+    return used if keep.all() else used.take(keep)
 
 
 def _in_size(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
@@ -289,7 +245,7 @@ def _in_size(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
     for block in blocks:
         start = 0
         while start < len(block):
-            part = _slice(block, start, start + size - held)
+            part = block.take(slice(start, start + size - held))
             waiting.append(part)
             held += len(part)
             start += len(part)
@@ -300,22 +256,14 @@ def _in_size(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
         yield _joined(waiting)
 
 
-def _slice(block: RowBlock, start: int, stop: int) -> RowBlock:
-    part = slice(start, stop)
-    weights = None if block.weights is None else block.weights[part]
-    return RowBlock(block.values[part], weights, None if block.cluster is None else block.cluster[part])
-
-
 def _joined(parts: list[RowBlock]) -> RowBlock:
     if len(parts) == 1:
         return parts[0]
-    weights = [part.weights for part in parts if part.weights is not None]
-    cluster = [part.cluster for part in parts if part.cluster is not None]
-    return RowBlock(
-        np.concatenate([part.values for part in parts]),
-        np.concatenate(weights) if weights else None,
-        np.concatenate(cluster) if cluster else None,
-    )
+    beside = []
+    for name in ("weights", "cluster", "group"):
+        found = [piece for part in parts if (piece := getattr(part, name)) is not None]
+        beside.append(np.concatenate(found) if found else None)
+    return RowBlock(np.concatenate([part.values for part in parts]), *beside)
 
 
 class _Weights:
@@ -341,13 +289,17 @@ class _Weights:
             refuse_other_length(len(self._array), rows)
 
 
-def _refuse_unknown(column: str, source: Source, categories: Categories, role: Role = "cluster") -> None:
-    known = (*source.columns, *(c.column for c in categories))
+def _all_columns(source: Source, categories: Categories) -> tuple[str, ...]:
+    return (*source.columns, *(c.column for c in categories))
+
+
+def refuse_unknown(column: str, source: Source, categories: Categories, role: Role = "cluster") -> None:
+    known = _all_columns(source, categories)
     if column not in known:
         raise DataError(f"the data have no column {column!r} for the {role}s.{did_you_mean(column, known)}")
 
 
-class _Tally:
+class Tally:
     """Number and sums of rows as they pass, to see whether they are the rows of the fit."""
 
     def __init__(self, p: int) -> None:
@@ -358,7 +310,7 @@ class _Tally:
         ones = np.ones(len(block)) if block.weights is None else block.weights
         self._sums += ones @ block.values
 
-    def merge(self, other: _Tally) -> None:
+    def merge(self, other: Tally) -> None:
         self._n += other._n
         self._sums += other._sums
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from halftrek.arrays import Floats
 from halftrek.data.moments import Moments
-from halftrek.data.rows import RowPart, RowReader
+from halftrek.data.passes import RowPart, gather
+from halftrek.data.rows import RowReader
 from halftrek.errors import DataError
 
 REACH, CELLS = 8.0, 4096  # standard deviations to either side that are counted, in so many cells
@@ -56,7 +57,7 @@ def histogram(rows: RowReader, like: Moments, given: Sequence[float] = ()) -> Hi
     ``given`` are values of its other variables: only rows that have exactly these; None where there are none.
     """
     over = partial(_in_bars, like, np.asarray(given))
-    return rows.select(like.names).gather(over, _both, like).bars(like.names[0])
+    return gather(rows.select(like.names), over, _both, like).bars(like.names[0])
 
 
 def _in_bars(like: Moments, given: Floats, part: RowPart) -> _Sums:
@@ -87,7 +88,7 @@ def means_along(rows: RowReader, like: Moments, groups: int = 12) -> Means:
 
     Groups have about the same number of rows; a cause of few values has a group for each of them.
     """
-    n, x, y = rows.select(like.names).gather(partial(_in_groups, like), _both, like).filled()
+    n, x, y = gather(rows.select(like.names), partial(_in_groups, like), _both, like).filled()
     if len(n) > groups:
         group = ((np.cumsum(n) - n / 2.0) / n.sum() * groups).astype(int)
         n, x, y = (np.bincount(group, weights=part) for part in (n, x, y))

@@ -20,6 +20,7 @@ from halftrek.estimation.status import DistrictReport, Status, incomplete, overa
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models import CGLSCM
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 MAX_ITER = 200  # steps of EM and of the second-order finish
 FEW_ROWS = 50  # below, even districts without bows may have several maxima
@@ -27,7 +28,7 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fitted(Portable):
+class Fitted(Portable, Faces):
     """A fitted model as a value; ``halftrek.results.Fit`` is the same with everything that can be asked of it.
 
     With missing values ``patterns`` holds what was observed, and ``moments`` what complete rows are expected to have,
@@ -60,7 +61,7 @@ class Fitted(Portable):
 
     def __repr__(self) -> str:
         size = f"{len(self.graph)} variables, n={self.n:g}"
-        return f"<Fit of {size}: log-likelihood {self.loglik:.4f}, {self.status.code}>"
+        return f"<Fit of {size}: log-likelihood {self.loglik:.4f}, {self.status.short}>"
 
 
 def fit(

@@ -13,18 +13,24 @@ from halftrek.estimation.district.doubt import is_doubtful
 from halftrek.estimation.plan import PAD, Task
 from halftrek.notes import Note, note
 from halftrek.notes.words import Front
+from halftrek.upward import Faces
 
 if TYPE_CHECKING:
     from halftrek.estimation.district.piece import Piece
     from halftrek.estimation.solve import Solution
 
-HEADS: dict[str, str] = {"flat": "converged", "boundary": "converged at the boundary"}  # of other codes the code itself
-
 Code = Literal["converged", "boundary", "flat", "no finite maximum", "not converged"]
+
+_SHORT: dict[str, str] = {
+    "flat": "converged, not every parameter determined",
+    "boundary": "converged, with a noise variance of zero",
+    "no finite maximum": "no best value",
+}
+HEADS: dict[str, str] = {**_SHORT, "flat": "converged"}  # of the message; of other codes the code itself
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Faces):
     """The outcome of a fit: a code for programs, sentences for people, and the findings that these are made of.
 
     - ``converged``: a maximum inside the parameter space (a hidden cause of two counts as one covariance);
@@ -58,6 +64,11 @@ class Status:
     def converged(self) -> bool:
         """True if a maximum of the likelihood was reached."""
         return self.code in ("converged", "boundary", "flat")
+
+    @property
+    def short(self) -> str:
+        """The code in words, for a line that has no room for sentences."""
+        return _SHORT.get(self.code, self.code)
 
     def __str__(self) -> str:
         return self.message
@@ -102,7 +113,7 @@ class DistrictReport:
         """What there is to say of this district; nothing if all went well."""
         notes = list(self.warnings)
         if self.flat and self.code in ("flat", "boundary"):
-            notes.append(note("not determined", who=self._who, many=_directions(self.flat)))
+            notes.append(note("not determined", who=self._who, many=self.flat))
         if self.several:
             notes.append(note("several solutions", who=self._who))
         return tuple(notes)
@@ -190,7 +201,7 @@ def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequenc
         code, notes = "not converged", (note("steps ran out, observed values"),)
     if undetermined > 0 and converged:
         code = max(code, "flat", key=WORSE.index)
-        notes += (note("not determined, observed values", many=_directions(undetermined)),)
+        notes += (note("not determined, observed values"),)
     if apart:
         u, v = apart[0]
         others = len(apart) - 1
@@ -199,10 +210,6 @@ def incomplete(inner: Status, converged: bool, undetermined: int, apart: Sequenc
         )
         notes += (pair,)
     return Status(code, notes)
-
-
-def _directions(many: int) -> str:
-    return "one direction" if many == 1 else f"{many} directions"
 
 
 def _capital(sentence: str) -> str:

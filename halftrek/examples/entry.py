@@ -13,12 +13,13 @@ from halftrek.choices import Scope
 from halftrek.graphs import Edge, Graph
 from halftrek.models import CGLSCM
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 Status = Literal["identified", "finite", "not identified"]
 
 
 @dataclass(frozen=True, eq=False)
-class Entry(Portable):
+class Entry(Portable, Faces):
     """A named graph, with a model of it whose parameters are known.
 
     ``verdicts`` maps a question to what is known of it for linear models and without linearity; a scope in which the

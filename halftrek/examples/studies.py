@@ -18,13 +18,14 @@ from halftrek.frames import as_frame
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models import CGLSCM
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 ECOLI_ROWS = 1_000
 ECOLI_SEED = 20_240
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DataSet(Portable):
+class DataSet(Portable, Faces):
     """Rows with the graph that belongs to them, a question to begin with, and their source.
 
     ``model`` holds the true parameters where they are known; ``path`` is the CSV file, None if the rows are simulated.

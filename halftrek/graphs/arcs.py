@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice
@@ -154,3 +154,13 @@ def unordered_parts(arcs: Sequence[Pair]) -> Unordered:
     """Loose pairs and blocks, as sets of sets."""
     loose, blocks = _parts(arcs)
     return frozenset(map(frozenset, loose)), frozenset(map(frozenset, blocks))
+
+
+def bows(arrows: Iterable[Pair], arcs: Sequence[Pair], above: Mapping[str, set[str]]) -> bool:
+    """True if an arrow joins two that an arc joins as well, or a hidden cause that is ``above`` both."""
+    loose, blocks = (arcs.loose, arcs) if isinstance(arcs, Arcs) else (arcs, Arcs())
+    correlated = {frozenset(pair) for pair in loose}
+    return any(
+        frozenset((u, v)) in correlated or blocks.joins(u, v) or (u in above and v in above and above[u] & above[v])
+        for u, v in arrows
+    )

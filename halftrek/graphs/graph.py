@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from halftrek import upward
 from halftrek.errors import GraphError, shortened
-from halftrek.graphs.arcs import Arcs, Unordered, arcs_of, degrees, siblings_in, unordered_parts
+from halftrek.graphs.arcs import Arcs, Unordered, arcs_of, bows, degrees, siblings_in, unordered_parts
 from halftrek.graphs.checks import (
     Coefficient,
     Pair,
@@ -25,7 +25,8 @@ from halftrek.graphs.checks import (
     unordered,
 )
 from halftrek.graphs.edges import Edge, check_name
-from halftrek.graphs.order import find_cycle, neighbours, reachable, topological_sort
+from halftrek.graphs.order import connected, find_cycle, neighbours, reachable, topological_sort
+from halftrek.graphs.sketch import Sketch
 from halftrek.words import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(upward.Faces):
     """An acyclic graph with hidden confounders.
 
     - ``directed``: pairs ``(cause, effect)``;
@@ -45,7 +46,8 @@ class Graph:
     - ``observed``: the measured variables; those named only in edges are added in order of appearance;
     - ``coefficients``: what is known of an edge, keyed by its text: ``{"x -> y": 0.5}`` fixes it,
       ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal;
-    - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way.
+    - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way;
+    - ``sketch``: how a dagitty text draws it, see ``positions`` and ``roles``; equality of graphs does not ask for it.
 
     A bidirected edge and a hidden cause of two variables are not the same model, see ``canonical`` and ``project``.
     """
@@ -56,6 +58,7 @@ class Graph:
     observed: tuple[str, ...] = ()
     coefficients: Mapping[str, Coefficient] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    sketch: Sketch | None = None
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class Graph:
         coefficients: Mapping[str, Coefficient] | None = None,
         *,
         notes: Iterable[Note] = (),
+        sketch: Sketch | None = None,
     ) -> None:
         hidden = {check_name(u): children_of(u, kids) for u, kids in (latents or {}).items()}
         arrows = dict.fromkeys(pair_of(e, "directed") for e in directed)
@@ -89,7 +93,7 @@ class Graph:
             )
         given = coefficients or {}
         known = known_coefficients(given, arrows, arcs if blocks or not given else dict.fromkeys(arcs), hidden)
-        self._keep(arrows, arcs, hidden, names, known, notes)
+        self._keep(arrows, arcs, hidden, names, known, notes, sketch)
 
     def _keep(
         self,
@@ -99,9 +103,11 @@ class Graph:
         names: tuple[str, ...],
         known: Mapping[str, Coefficient],
         notes: Iterable[Note],
+        sketch: Sketch | None = None,
     ) -> Graph:
         """The graph of pieces that are known to make one, each arrow and arc once, keys of what is known as drawn."""
-        kept = (tuple(arrows), arcs, MappingProxyType(hidden), names, MappingProxyType(known), tuple(notes))
+        drawn = (sketch.only((*names, *hidden)) or None) if sketch is not None else None
+        kept = (tuple(arrows), arcs, MappingProxyType(hidden), names, MappingProxyType(known), tuple(notes), drawn)
         for part, value in zip(fields(self), kept, strict=True):
             object.__setattr__(self, part.name, value)
         return self
@@ -194,6 +200,16 @@ class Graph:
         uses = Counter(value for value in self.coefficients.values() if isinstance(value, str))
         return {k: v for k, v in self.coefficients.items() if not isinstance(v, str) or uses[v] > 1}
 
+    @property
+    def positions(self) -> dict[str, tuple[float, float]]:
+        """Where a dagitty text places variables, ``(x, y)`` with y growing downwards; empty for other graphs."""
+        return {} if self.sketch is None else self.sketch.positions
+
+    @property
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """What a dagitty text marks variables as: "exposure", "outcome", "adjusted"; no question is asked by them."""
+        return {} if self.sketch is None else self.sketch.roles_of_each
+
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
         """Causes before effects; ties in the order of ``observed``."""
@@ -202,20 +218,7 @@ class Graph:
     @cached_property
     def districts(self) -> tuple[tuple[str, ...], ...]:
         """Classes of variables connected through correlated errors or shared hidden causes, members in causal order."""
-        joined: dict[str, tuple[str, ...]] = dict(self._loose_siblings)
-        hidden = {**self.latents, **self._hubs}
-        if hidden:  # as nodes of their own: linear also where one has thousands of children
-            above = neighbours(self.observed, ((c, u) for u, kids in hidden.items() for c in kids))
-            joined = {v: (*near, *above[v]) for v, near in joined.items()} | hidden
-        found: dict[str, int] = {}
-        groups: list[list[str]] = []
-        for v in self.topological_order:
-            if v not in found:
-                for w in reachable((v,), joined):
-                    found[w] = len(groups)
-                groups.append([])
-            groups[found[v]].append(v)
-        return tuple(map(tuple, groups))
+        return connected(self.topological_order, self._loose_siblings, {**self.latents, **self._hubs})
 
     def district(self, variable: str) -> tuple[str, ...]:
         """The district that holds ``variable``."""
@@ -228,15 +231,8 @@ class Graph:
     @property
     def is_bow_free(self) -> bool:
         """True if no variable has a direct cause that it is also confounded with; then everything is identified."""
-        correlated = {frozenset(pair) for pair in self._loose}
-        blocks = self.bidirected if isinstance(self.bidirected, Arcs) else Arcs()
-        hidden = {v: set(above) for v, above in self._latent_parents.items() if above} if self.latents else {}
-        return not any(
-            frozenset((u, v)) in correlated
-            or blocks.joins(u, v)
-            or (u in hidden and v in hidden and hidden[u] & hidden[v])
-            for u, v in self.directed
-        )
+        above = {v: set(causes) for v, causes in self._latent_parents.items() if causes} if self.latents else {}
+        return not bows(self.directed, self.bidirected, above)
 
     # -- other forms ---------------------------------------------------------------------------
 
@@ -249,8 +245,11 @@ class Graph:
         observed: Iterable[str] | None = None,
         coefficients: Mapping[str, Coefficient] | None = None,
         notes: Iterable[Note] | None = None,
+        sketch: Sketch | None = None,
     ) -> Graph:
         """The graph with these parts in place of its own; the others stay, coefficients as far as their edges do.
+
+        Places and roles stay too, of variables that the graph still has.
 
         ``graph.with_(directed=[*graph.directed, ("x", "y")])`` has one more arrow.
         """
@@ -260,12 +259,13 @@ class Graph:
             self.latents if latents is None else latents,
             self.observed if observed is None else observed,
             notes=self.notes if notes is None else notes,
+            sketch=self.sketch if sketch is None else sketch,
         )
         if coefficients is None and self.known:
             arrows, arcs = set(made.directed), made.bidirected if made._blocks else set(made.bidirected)
             coefficients = {str(e): x for e, x in self.known.items() if as_drawn(e, arrows, arcs, made.latents)}
         parts = made.directed, made.bidirected, made.latents, made.observed
-        return Graph(*parts, coefficients, notes=made.notes) if coefficients else made
+        return Graph(*parts, coefficients, notes=made.notes, sketch=made.sketch) if coefficients else made
 
     def induced(self, variables: Iterable[str]) -> Graph:
         """The graph over some of its variables, all others deleted (not marginalised; for that see ``project``)."""
@@ -354,17 +354,13 @@ class Graph:
 
     def __reduce__(self) -> tuple[object, ...]:
         state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
-        return (partial(Graph, notes=self.notes), state)
+        return (partial(Graph, notes=self.notes, sketch=self.sketch), state)
 
     def __len__(self) -> int:
         return len(self.observed)
 
     def __contains__(self, variable: object) -> bool:
         return variable in self._parents
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.graph_html(self)
 
     def to_tikz(self) -> str:
         """A TikZ picture of the graph for LaTeX; for weights see ``halftrek.reporting.to_tikz``."""

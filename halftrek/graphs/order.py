@@ -65,3 +65,22 @@ def neighbours(names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[s
     for u, v in pairs:
         near[u].append(v)
     return {v: tuple(others) for v, others in near.items()}
+
+
+def connected(
+    order: Sequence[str], near: Mapping[str, tuple[str, ...]], hidden: Mapping[str, tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...]:
+    """Classes of variables that are near each other, or have a hidden cause in common; members in the given order."""
+    joined: dict[str, tuple[str, ...]] = dict(near)
+    if hidden:  # as nodes of their own: linear also where one has thousands of children
+        above = neighbours(order, ((c, u) for u, kids in hidden.items() for c in kids))
+        joined = {v: (*beside, *above[v]) for v, beside in joined.items()} | dict(hidden)
+    found: dict[str, int] = {}
+    groups: list[list[str]] = []
+    for v in order:
+        if v not in found:
+            for w in reachable((v,), joined):
+                found[w] = len(groups)
+            groups.append([])
+        groups[found[v]].append(v)
+    return tuple(map(tuple, groups))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from halftrek.identification.decision import every_effect, identify, identify_all, what_would_help
     from halftrek.identification.exact.branches import real_values
     from halftrek.identification.local.witness import Witness
+    from halftrek.identification.next_steps import NextStep
     from halftrek.identification.recipes.recipe import Recipe, solve
     from halftrek.identification.testable import Implications, implications
     from halftrek.identification.verdict import Verdict
@@ -23,6 +24,7 @@ __all__ = [
     "AdjustmentSets",
     "Change",
     "Implications",
+    "NextStep",
     "Recipe",
     "Verdict",
     "Witness",
@@ -49,6 +51,7 @@ _HOMES = {  # loaded when first used: most programs that import halftrek decide 
     "testable": ("Implications", "implications"),
     "verdict": ("Verdict",),
     "local.witness": ("Witness",),
+    "next_steps": ("NextStep",),
 }
 
 

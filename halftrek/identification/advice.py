@@ -71,6 +71,12 @@ def helpful_changes(graph: Graph, query: Query, decide: Decide, *, seconds: floa
     return found
 
 
+def is_identified_with(graph: Graph, query: Query, edge: Edge, decide: Decide) -> bool:
+    """True if the query is identified once the coefficient or covariance of an edge is known from elsewhere."""
+    known = graph.with_(coefficients={**graph.coefficients, str(edge): _KNOWN})
+    return _works(Change("know", note("know coefficient", edge=str(edge)), known, query), decide)
+
+
 def _works(change: Change, decide: Decide) -> bool:
     return jacobian_test(change.graph, change.query) and decide(change.graph, change.query)
 
@@ -101,7 +107,8 @@ def _measured_confounder(graph: Graph, query: Query) -> Iterator[Change]:
         yield Change("measure", note("measure hidden cause", variable=u), changed, query)
 
 
-def _causes(query: Query) -> tuple[str, ...]:
+def causes_of(query: Query) -> tuple[str, ...]:
+    """What is held, moved or asked about as a cause."""
     match query:
         case Interventional(_, do, _):
             return tuple(do)
@@ -110,9 +117,9 @@ def _causes(query: Query) -> tuple[str, ...]:
         case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect():
             return variables_of(query)[:-1]
         case Standardized(effect):
-            return _causes(effect)
+            return causes_of(effect)
         case Arithmetic():
-            return tuple(dict.fromkeys(x for leaf in leaves(query) for x in _causes(leaf)))
+            return tuple(dict.fromkeys(x for leaf in leaves(query) for x in causes_of(leaf)))
         case Statistic() | Probability() | Quantile() | Distribution():
             targets = (t for v in all_variants(query) for w in variants_in(v) for t in w.changes)
             return tuple(dict.fromkeys(t if isinstance(t, str) else t[0] for t in targets))
@@ -120,7 +127,7 @@ def _causes(query: Query) -> tuple[str, ...]:
 
 
 def _new_instrument(graph: Graph, query: Query) -> Iterator[Change]:
-    for x in _causes(query):
+    for x in causes_of(query):
         changed = graph.with_(directed=[(_fresh(graph, "instrument"), x), *graph.directed])
         yield Change("instrument", note("measure instrument", cause=x), changed, query)
 
@@ -128,7 +135,7 @@ def _new_instrument(graph: Graph, query: Query) -> Iterator[Change]:
 def _new_mediator(graph: Graph, query: Query) -> Iterator[Change]:
     named = variables_of(query)
     for u, v in graph.directed:
-        if u in _causes(query) and v in named:
+        if u in causes_of(query) and v in named:
             name = _fresh(graph, "mediator")
             arrows = [e for e in graph.directed if e != (u, v)] + [(u, name), (name, v)]
             asked: Query = TotalEffect(u, v) if isinstance(query, DirectEffect) else query

@@ -52,8 +52,10 @@ def _observed(graph: Graph, query: Counterfactual) -> Verdict:
 def _refused(graph: Graph, query: Counterfactual, why: Conflict | Hedge) -> Verdict:
     method = "IDC*" if query.given else "ID*"
     if isinstance(why, Hedge):
-        reasons = (f"No formula in observed probabilities exists, because of a hedge: {why}.",)
-        return Verdict(query, graph, "not identified", method, "nonparametric", reasons=reasons, hedge=why)
+        reasons = (f"No formula in observed probabilities exists: {why}.",)
+        return Verdict(
+            query, graph, "not identified", method, "nonparametric", reasons=reasons, details=(why.named,), hedge=why
+        )
     reason = f"No formula in observed probabilities exists: {why}."
     return Verdict(query, graph, "not identified", method, "nonparametric", reasons=(reason,))
 

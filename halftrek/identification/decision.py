@@ -25,6 +25,7 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point
 from halftrek.identification.local.pieces import is_rational
 from halftrek.identification.local.witness import Witness, find_witness
+from halftrek.identification.next_steps import NextStep, step_with_change, steps_without_change, which_effects
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, ValueStep
@@ -49,6 +50,10 @@ from halftrek.queries.types import (
 if TYPE_CHECKING:
     from halftrek.identification.exact.elimination import Count
 
+_CHECKED = "checked exactly at two random points, modulo two primes"
+_SHORT = 0.1  # seconds for the hardest step of a question that is looked at for an advice
+_SECONDS = 0.3  # for lines that go on from a refusal, besides the time that changes are given
+
 
 def identify(
     graph: Graph,
@@ -66,7 +71,9 @@ def identify(
     verdict. ``progress(seconds, budget)`` is called now and then during the hardest step.
     """
     check_roles(query, graph)
-    return decide(Study(graph, progress), query, scope=scope, budget=budget, witness=witness, advice=witness)
+    study = Study(graph, progress)
+    verdict = decide(study, query, scope=scope, budget=budget, witness=witness)
+    return _advised(study, verdict, scope) if witness and not verdict.identified else verdict
 
 
 def identify_all(
@@ -93,7 +100,7 @@ def every_effect(graph: Graph) -> list[Query]:
     return edges + [TotalEffect(u, v) for u in order for v in order if v in below[u]]
 
 
-def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool, advice: bool = False) -> Verdict:
+def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool) -> Verdict:
     """The verdict on one query of a prepared graph."""
     graph = study.graph
     absent = _absent(graph, query)
@@ -111,7 +118,7 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
         if settled is not None:
             return settled
     if isinstance(query, Composite):
-        return _decide_composite(study, query, scope=scope, budget=budget, witness=witness, advice=advice)
+        return _decide_composite(study, query, scope=scope, budget=budget, witness=witness)
     asked = _as_intervention(query)
     if scope == "nonparametric":
         if asked is None:
@@ -125,15 +132,10 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
         found = from_the_arrows(graph, asked)
         if isinstance(found, Finding):
             return _found(study, query, found)
-    verdict = _decide_linear(study, query, budget=budget, witness=witness)
-    if advice and verdict.status in ("not identified", "finite"):
-        verdict = replace(verdict, advice=tuple(change.note for change in what_would_help(graph, query)))
-    return verdict
+    return _decide_linear(study, query, budget=budget, witness=witness)
 
 
-def _decide_composite(
-    study: Study, query: Composite, *, scope: Scope, budget: float, witness: bool, advice: bool
-) -> Verdict:
+def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: float, witness: bool) -> Verdict:
     """By parts or by an equal effect; else by the gradient of the answer and by counting its values."""
 
     def part(asked: Plain, grounds: Scope) -> Verdict:
@@ -148,8 +150,6 @@ def _decide_composite(
     elif verdict is None:
         reason = "It is made of numbers that are not identified; whether they cancel was not found out."
         verdict = Verdict(query, study.graph, "undecided", "jacobian", "linear", reasons=(reason,))
-    if advice and verdict.status in ("not identified", "finite") and scope == "linear":
-        verdict = replace(verdict, advice=tuple(change.note for change in what_would_help(study.graph, query)))
     return verdict
 
 
@@ -190,19 +190,24 @@ def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: floa
     count = count_values(part, query, frozenset(known_effects(part).known), budget=budget)
     if count is not None and count.values == 1:
         reason = (
-            "At a random covariance matrix of this graph, eliminating all other unknowns from the model's equations "
-            "leaves one single value (checked exactly at two random points, modulo two primes). No named criterion "
-            "gives a formula; an estimate comes from fitting the model."
+            "The variances and covariances of the observed variables leave one single value. No named criterion gives "
+            "a formula; an estimate comes from fitting the model."
         )
-        return Verdict(query, graph, "identified", "elimination", "linear", degree=1, reasons=(reason,))
+        detail = (
+            "At a random covariance matrix of this graph, eliminating all other unknowns from the model's equations "
+            f"leaves one single value ({_CHECKED})."
+        )
+        return Verdict(
+            query, graph, "identified", "elimination", "linear", degree=1, reasons=(reason,), details=(detail,)
+        )
     search = count is not None and (witness or not count.exact)
     proof = _branches(graph, query, budget) if search else None
     if count is None or not (count.exact or proof):
-        reason = "The covariance matrix leaves at most finitely many values; whether it is one was not found out."
+        reason = "Data leave at most a few values; whether it is one was not found out."
         if count is not None:
             reason = (
-                f"The covariance matrix leaves at most {count.values} values; a search for a second model with "
-                f"positive definite errors and the same covariance found none."
+                f"Data leave at most {count.values} values; a search for a second model that fits the same data and "
+                f"has another answer found none."
             )
         return Verdict(query, graph, "undecided", "elimination", "linear", reasons=(reason,))
     return Verdict(
@@ -214,6 +219,7 @@ def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: floa
         degree=count.values,
         witness=proof if witness else None,
         reasons=_why_finite(count, witness and proof is None),
+        details=_why_finite_exactly(count),
     )
 
 
@@ -226,17 +232,47 @@ def _branches(graph: Graph, query: Query, budget: float) -> Witness | None:
 
 def _why_finite(count: Count, alone: bool) -> tuple[str, ...]:
     reason = (
-        f"At a random covariance matrix of this graph, eliminating all other unknowns from the model's equations "
-        f"leaves an equation with {'' if count.exact else 'at most '}{count.values} different solutions (checked "
-        f"exactly at two random points, modulo two primes)."
+        f"The variances and covariances of the observed variables leave {'' if count.exact else 'at most '}"
+        f"{count.values} different answers, each from coefficients of its own."
     )
     if not alone:
         return (reason,)
     search = (
-        "A search for a second model with positive definite errors and the same covariance found none: some of the "
-        "solutions may always be complex, or need negative variances."
+        "A search for a second model that fits the same data and has another answer found none: some of the answers "
+        "may belong to no model at all, for instance because they need a negative variance."
     )
     return (reason, search)
+
+
+def _why_finite_exactly(count: Count) -> tuple[str, ...]:
+    reason = (
+        f"At a random covariance matrix of this graph, eliminating all other unknowns from the model's equations "
+        f"leaves an equation with {'' if count.exact else 'at most '}{count.values} different solutions, complex ones "
+        f"counted ({_CHECKED})."
+    )
+    return (reason,)
+
+
+def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
+    """A refusal with what would help, and lines that go on from it."""
+    graph, query = study.graph, verdict.query
+
+    def identified(changed: Graph, asked: Query) -> bool:
+        home = study if changed is graph else Study(changed)
+        return decide(home, asked, scope=scope, budget=_SHORT, witness=False).identified
+
+    if scope == "nonparametric":
+        if decide(study, query, scope="linear", budget=_SHORT, witness=False).identified:
+            step = NextStep("If effects are linear, it can be known:", "identify", graph, query)
+            return replace(verdict, next_steps=(step,))
+        return replace(verdict, next_steps=(which_effects(graph, query),))
+    steps = [] if verdict.status != "undecided" else [NextStep("More time may decide it:", "more time", graph, query)]
+    changes = what_would_help(graph, query) if verdict.status != "undecided" else []
+    steps += step_with_change(changes)
+    steps += steps_without_change(graph, query, identified, seconds=_SECONDS, vary=verdict.status == "not identified")
+    if all(step.way == "sensitivity" for step in steps):  # there is no command for that
+        steps.append(which_effects(graph, query))
+    return replace(verdict, advice=tuple(change.note for change in changes), next_steps=tuple(steps))
 
 
 def what_would_help(graph: Graph, query: Query, *, seconds: float = 1.0, most: int = 6) -> list[Change]:
@@ -275,8 +311,16 @@ def _found(study: Study, query: Query, found: Finding) -> Verdict:
 
 
 def _hedged(study: Study, query: Query, hedge: Hedge) -> Verdict:
-    reasons = (f"No formula in observed probabilities exists, because of a hedge: {hedge}.",)
-    return Verdict(query, study.graph, "not identified", "ID", "nonparametric", reasons=reasons, hedge=hedge)
+    return Verdict(
+        query,
+        study.graph,
+        "not identified",
+        "ID",
+        "nonparametric",
+        reasons=(f"No formula in observed probabilities exists: {hedge}.",),
+        details=(hedge.named,),
+        hedge=hedge,
+    )
 
 
 def _absent(graph: Graph, query: Query) -> str | None:
@@ -301,8 +345,21 @@ def _absent(graph: Graph, query: Query) -> str | None:
 
 def _not_identified(study: Study, query: Query, witness: bool) -> Verdict:
     reason = (
+        "Other values of the coefficients give the same variances and covariances of everything that is observed, and "
+        "another answer: no amount of data tells them apart."
+    )
+    detail = (
         "The parameters of the model can move in a direction that leaves every covariance of the observed variables as "
-        "it is and changes the answer (checked exactly at two random points, modulo two primes)."
+        f"it is and changes the answer ({_CHECKED})."
     )
     proof = find_witness(study.graph, query) if witness else None
-    return Verdict(query, study.graph, "not identified", "jacobian", "linear", witness=proof, reasons=(reason,))
+    return Verdict(
+        query,
+        study.graph,
+        "not identified",
+        "jacobian",
+        "linear",
+        witness=proof,
+        reasons=(reason,),
+        details=(detail,),
+    )

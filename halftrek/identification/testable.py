@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from halftrek.graphs import Graph
 from halftrek.identification.local.jacobian import model_dimension
+from halftrek.upward import Faces
 
 
 @dataclass(frozen=True)
-class Implications:
+class Implications(Faces):
     """Conditional independences ``(x, y, given)`` (a basis), and how many constraints the covariances obey in all.
 
     ``constraints`` counts independent equations among the covariances of a linear model; those beyond independences are

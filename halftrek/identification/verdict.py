@@ -6,29 +6,32 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from halftrek import upward
 from halftrek.choices import Scope
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification.arrows.listed_sets import AdjustmentSets
     from halftrek.identification.arrows.nonparametric import Hedge
     from halftrek.identification.local.witness import Witness
+    from halftrek.identification.next_steps import NextStep
     from halftrek.identification.recipes.recipe import Recipe
     from halftrek.notes import Note
+    from halftrek.notes.words import Front
     from halftrek.queries.types import Query
 
 Status = Literal["identified", "finite", "not identified", "undecided"]
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict(Portable):
+class Verdict(Portable, Faces):
     """Whether the graph and the distribution of the observed variables determine the answer to a query, and how.
 
     ``scope`` says what the verdict rests on: "nonparametric" on the arrows alone, "linear" on linear equations as well.
     ``degree`` counts the values that the answer takes at a generic covariance (1, k, or None: not finite, not known).
-    ``reasons`` are sentences; ``advice`` says what would make an unidentified query identified, ``helps`` in words.
+    ``reasons`` are sentences, ``details`` the same as a mathematician would say it; ``advice`` says what would make an
+    unidentified query identified, ``helps`` in words, and ``next_steps`` has lines to paste.
     """
 
     query: Query
@@ -44,6 +47,8 @@ class Verdict(Portable):
     reasons: tuple[str, ...] = ()
     advice: tuple[Note, ...] = ()
     hedge: Hedge | None = None
+    details: tuple[str, ...] = ()
+    next_steps: tuple[NextStep, ...] = ()
 
     @property
     def helps(self) -> tuple[str, ...]:
@@ -54,6 +59,11 @@ class Verdict(Portable):
     def identified(self) -> bool:
         """True only for the status "identified"."""
         return self.status == "identified"
+
+    @property
+    def how(self) -> str:
+        """The method in words for people; ``method`` is its name for programs."""
+        return method_in_words(self.method)
 
     @cached_property
     def adjustment_sets(self) -> AdjustmentSets | None:
@@ -66,16 +76,13 @@ class Verdict(Portable):
 
         return listed_sets(self.graph, self.query)
 
-    def explain(self) -> str:
-        """The verdict in sentences."""
-        parts = [_headline(self), *self.reasons]
-        if self.estimand is not None and self.status == "identified":
-            parts.append(f"Formula: {self.estimand}")
-        if self.witness is not None:
-            parts.append(self.witness.explain())
-        if self.helps:
-            parts += ["What would help (any one of these):", *(f"  - {change}" for change in self.helps)]
-        return "\n".join(in_lines(part) for part in parts)
+    def explain(self, *, details: bool = False, front: Front = "python") -> str:
+        """The verdict in sentences, and what to do next, with lines to paste into ``front``.
+
+        ``details=True`` adds how it was found, in mathematical terms.
+        """
+        steps = [f"  - {text}\n      {line}" for text, line in lines_to_paste(self, front)]
+        return "\n".join([sentences(self, details=details), *(["What to do next:", *steps] if steps else [])])
 
     def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
@@ -94,21 +101,51 @@ class Verdict(Portable):
             "reasons": list(self.reasons),
             "helps": list(self.helps),
             "advice": [change.to_dict() for change in self.advice],
+            "details": list(self.details),
+            "next_steps": [step.to_dict() for step in self.next_steps],
             "explanation": self.explain(),
         }
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.verdict_html(self)
-
     def __str__(self) -> str:
         several = f" ({self.degree} values)" if self.status == "finite" and self.degree else ""
-        how = f" by {self.method}" if self.method else ""
+        how = f" by {self.how}" if self.identified and self.how else ""
         formula = f": {self.estimand}" if self.identified and self.estimand else ""
         return f"{self.query}: {self.status}{several}{how} [{self.scope}]{formula}"
 
     def __repr__(self) -> str:
         return f"Verdict({self})"
+
+
+def sentences(verdict: Verdict, *, details: bool = False) -> str:
+    """The verdict, its reasons, and what would help."""
+    parts = [_headline(verdict), *verdict.reasons]
+    if verdict.estimand is not None and verdict.status == "identified":
+        parts.append(f"Formula: {verdict.estimand}")
+    if verdict.witness is not None:
+        parts.append(verdict.witness.explain(details=details))
+    parts = [in_lines(part) for part in parts]
+    if details:
+        parts += ["Details:", f"  - Method: {verdict.method}.", *(f"  - {detail}" for detail in verdict.details)]
+    if verdict.helps:
+        parts += ["What would help (any one of these):", *(f"  - {change}" for change in verdict.helps)]
+    return "\n".join(parts)
+
+
+def lines_to_paste(verdict: Verdict, front: Front = "python") -> list[tuple[str, str]]:
+    """What to do next: why, and the line, where the front has one."""
+    return [(step.text, line) for step in verdict.next_steps if (line := step.line(front))]
+
+
+_METHODS = {  # names that only our own mathematics has; the others are those of the literature
+    "jacobian": "models that fit equally well",
+    "elimination": "counting solutions",
+    "determinants": "ratios of covariances",
+}
+
+
+def method_in_words(method: str) -> str:
+    """A method, or several joined by "and", as people are told of it."""
+    return " and ".join(_METHODS.get(name, name) for name in method.split(" and "))
 
 
 def in_lines(text: str) -> str:
@@ -126,9 +163,8 @@ def _headline(verdict: Verdict) -> str:
         return f"{query} is identified {grounds}."
     if verdict.status == "finite":
         return (
-            f"{query} is identified only up to {verdict.degree or 'finitely many'} values: a covariance matrix of the "
-            f"observed variables leaves that many answers (complex ones counted), and no amount of data chooses "
-            f"between them."
+            f"{query} is identified only up to {verdict.degree or 'a few'} values: data leave "
+            f"{'up to that many' if verdict.degree else 'several'} answers, and more data do not choose between these."
         )
     if verdict.status == "undecided":
         return f"Whether {query} is identified was not decided within the budget; a larger one may decide it."

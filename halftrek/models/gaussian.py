@@ -13,12 +13,13 @@ from halftrek.errors import QueryError
 from halftrek.graphs import did_you_mean
 from halftrek.models.rows import Rows
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 APART = 1e6  # ratio of variances up to which a decomposition keeps enough digits of the smaller
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian(Portable):
+class Gaussian(Portable, Faces):
     """N(mean, cov) over ``names``; the covariance may be singular (a variable held by an intervention)."""
 
     names: tuple[str, ...]

@@ -19,6 +19,7 @@ from halftrek.graphs import Graph, did_you_mean
 from halftrek.models.gaussian import Gaussian, frozen, spread_units
 from halftrek.models.rows import Rows
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 if TYPE_CHECKING:
     from halftrek.queries import Query
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 WIDE = 500  # variables; from here on a sweep along the edges is quicker than products of whole matrices
 
 
-@dataclass(frozen=True, eq=False)
-class CGLSCM(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class CGLSCM(Portable, Faces):
     """A centralized Gaussian linear SCM: ``x_j = Σ T[i,j] x_i + Σ C[k,j] u_k + mu_j + eps_j``.
 
     Hidden causes ``u ~ N(0, I)``; errors ``eps ~ N(0, W)`` where ``W`` has the noise variances ``psi`` on its diagonal
@@ -206,6 +207,10 @@ class CGLSCM(Portable):
         """What the outcome would have been for each unit: mean and ``noise_sd``, exact; see ``Fit.counterfactual``."""
         return upward.counterfactual(self, rows, do, outcome)
 
+    def __repr__(self) -> str:
+        hidden = f", hidden: {len(self.latents)}" if self.latents else ""
+        return f"<CGLSCM of {len(self.names)} variables{hidden}>"
+
     def reorder(self, names: Sequence[str]) -> CGLSCM:
         """The same model with its variables in another order."""
         at = [self._place(v) for v in names]
@@ -221,8 +226,8 @@ class CGLSCM(Portable):
             raise QueryError(f"the model has no variable {variable!r}.{did_you_mean(variable, self.names)}") from None
 
 
-@dataclass(frozen=True, eq=False)
-class GLSCM(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class GLSCM(Portable, Faces):
     """A Gaussian linear SCM before centralization (Definition 2.1): hidden causes and errors have means and spreads.
 
     ``x_j = Σ T[i,j] x_i + Σ C[k,j] u'_k + mu_j + eps'_j`` with ``u'_k ~ N(latent_mean[k], latent_var[k])`` and
@@ -238,6 +243,10 @@ class GLSCM(Portable):
     latent_mean: Floats | None = None
     latent_var: Floats | None = None
     noise_mean: Floats | None = None
+
+    def __repr__(self) -> str:
+        hidden = f", hidden: {len(self.latents)}" if self.latents else ""
+        return f"<GLSCM of {len(self.names)} variables{hidden}>"
 
     def centralize(self) -> CGLSCM:
         """The CGL-SCM with the same graph, observational and interventional distributions (Theorem 2.3).

@@ -14,6 +14,7 @@ from halftrek.notes.data import DATA
 from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
 from halftrek.notes.words import ASKS, Front, Level, Words
+from halftrek.upward import Faces
 
 TAIL = 1e-6  # p-value below which only this is said
 
@@ -30,7 +31,7 @@ _WORDS: dict[str, Words] = {
 
 
 @dataclass(frozen=True)
-class Note:
+class Note(Faces):
     """A finding: ``code`` says what kind, ``facts`` hold its figures and names; ``str(note)`` is for people."""
 
     code: str

@@ -12,26 +12,26 @@ _PAIR_APART = Words(
 FITS: dict[str, Words] = {
     # how the fit went
     "steps ran out": Words(
-        "district {{{who}}}: no maximum after {iterations} steps; {ask_steps}, or check the graph for effects that are "
+        "equations of {who}: no maximum after {iterations} steps; {ask_steps}, or check the graph for effects that are "
         "not identified",
         "not converged, see fit.status",
         level="doubt",
     ),
     "no finite maximum": Words(
-        "district {{{who}}}: the likelihood keeps rising along a ridge while {runaway} runs off, with no finite "
-        "maximum in sight; do not trust answers that involve it",
-        "no finite maximum, see fit.status",
+        "equations of {who}: the likelihood keeps rising while {runaway} grows without end, so that there is no best "
+        "value; do not trust answers that involve it",
+        "no best value, see fit.status",
         level="doubt",
     ),
     "boundary": Words(
-        "district {{{who}}}: a noise variance is estimated at zero; intervals there are not reliable",
-        "boundary, see fit.status",
+        "equations of {who}: a noise variance is estimated at zero; intervals there are not reliable",
+        "a noise variance is zero, see fit.status",
         level="doubt",
     ),
     "several peaks": Words(
-        "district {{{who}}}: only {agreeing} of {starts} starts reached the best likelihood; it has several peaks or a "
-        "ridge",
-        "several peaks, see fit.status",
+        "equations of {who}: only {agreeing} of {starts} starts reached the best likelihood: a better one may be "
+        "missing",
+        "starts disagree, see fit.status",
         level="doubt",
     ),
     "higher maximum": Words(
@@ -41,19 +41,19 @@ FITS: dict[str, Words] = {
         level="doubt",
     ),
     "maximum missed": Words(
-        "district {{{who}}}: the graph restricts none of its covariances, yet the log-likelihood stays {lost:.3g} "
+        "equations of {who}: the graph restricts none of their covariances, yet the log-likelihood stays {lost:.3g} "
         "below what they allow: either no noise variances and error covariances fit them, or a higher maximum was "
         "missed. Compare with a fit that has more starts",
         "may have missed the maximum",
         level="doubt",
     ),
     "not determined": Words(
-        "district {{{who}}}: {many} of its parameters cannot be determined from data; each question is checked on its "
-        "own",
+        "equations of {who}: some of their coefficients and covariances cannot be determined from data; each question "
+        "is checked on its own",
         level="note",
     ),
     "several solutions": Words(
-        "district {{{who}}}: different coefficients reach the same likelihood; an effect that depends on them is not "
+        "equations of {who}: different coefficients reach the same likelihood; an effect that depends on them is not "
         "identified, or has several values",
         level="note",
     ),
@@ -63,7 +63,7 @@ FITS: dict[str, Words] = {
         "the steps ran out before the likelihood of the observed values was at its maximum", level="doubt"
     ),
     "not determined, observed values": Words(
-        "{many} of the parameters cannot be determined from the values that are there", level="note"
+        "some of the parameters cannot be determined from the values that are there", level="note"
     ),
     "pair apart": _PAIR_APART,
     "pairs apart": Words(

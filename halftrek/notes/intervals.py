@@ -24,6 +24,65 @@ INTERVALS: dict[str, Words] = {
         "doubt",
         why="what identifies it is of moderate strength (first-stage F = {F:.1f}, below {sure:g})",
     ),
+    "instruments below critical": Words(
+        "the effective F of {sets} is not above what rules out (at 5%) a bias of two-stage least squares of more than "
+        "a tenth of the worst",
+        "effective F below {critical:.1f}",
+        "doubt",
+    ),
+    "anderson-rubin chosen": Words(
+        "the interval of two-stage least squares holds the values that the test of Anderson and Rubin keeps, which is "
+        "right whatever the strength of instruments; one from a standard error is given from F = {sure:g} on",
+        level="note",
+    ),
+    "anderson-rubin pieces": Words(
+        "{instruments}: the values that the test of Anderson and Rubin keeps are in pieces, {pieces}; the interval "
+        "goes from the first to the last",
+        "kept: {pieces}",
+        "note",
+    ),
+    "anderson-rubin empty": Words(
+        "{instruments}: the test of Anderson and Rubin rejects every value of the effect, so that the instruments "
+        "contradict each other: at least one acts on the outcome in another way",
+        "every value is rejected",
+        "doubt",
+    ),
+    "no set for several causes": Words(
+        "{instruments}: with several causes that need instruments, of moderate strength, there is no interval of "
+        "two-stage least squares that holds; that of LIML is by the likelihood",
+        "see LIML",
+        "note",
+    ),
+    "instruments without rows": Words(
+        "the fit has no rows, so that the effective F takes errors for equally spread and independent, and is the "
+        "first-stage F; fit a table or a file for the robust one",
+        level="note",
+    ),
+    "more instruments": Words(
+        "{count} instruments are valid; alone the first {shown} are listed, and all together",
+        level="note",
+    ),
+    "cleaned instruments": Words(
+        "{count} more steps of the formula use instruments from which known effects were taken out first; these tests "
+        "are not made for them, and the interval of the answer itself judges their strength",
+        level="note",
+    ),
+    "rows with all": Words(
+        "values are missing: these numbers are from the {rows:,.0f} rows that have all variables of the equation, and "
+        "those of the model from all rows",
+        level="note",
+    ),
+    "more sets": Words(
+        "there are more minimal sets than these {shown}, which were found first: most=... lists more", level="note"
+    ),
+    "rows of each set": Words(
+        "values are missing: each regression is from the rows that have all of its variables, the whole model from all",
+        level="note",
+    ),
+    "no prediction interval": Words(
+        "{variables} takes a few values only, so that its mean is predicted and no interval for the values themselves",
+        level="note",
+    ),
     "weak divisor": Words(
         "{why}: the interval cannot be trusted, use {ask_profile}",
         "hardly identified (F = {F:.1f}): see fit.query",

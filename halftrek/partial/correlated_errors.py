@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import GraphError, InputError, QueryError
+from halftrek.frames import as_frame, library_of
 from halftrek.graphs import Edge, Graph
 from halftrek.models import Gaussian
 from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
 from halftrek.results.inputs import read_data, read_graph, read_question
 from halftrek.results.workflow import fit as fit_graph
+from halftrek.upward import Tabled
 
 if TYPE_CHECKING:
     from halftrek.data import Moments, Patterns
@@ -26,8 +28,8 @@ _REACH = 0.75  # of the errors' standard deviations, to either side
 _POINTS = 21
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(Portable, Tabled):
     """An answer as a function of the covariance of two errors; ``correlation`` is the same covariance without units.
 
     ``zero`` and ``zero_correlation`` say where the answer is zero; None if it is not within the range.
@@ -42,6 +44,18 @@ class Sensitivity(Portable):
     level: float
     zero: float | None = None
     zero_correlation: float | None = None
+    library: str = ""
+
+    def to_frame(self) -> Any:
+        """A tidy frame: covariance correlation est ci_low ci_high."""
+        low, high = self.intervals[:, 0].tolist(), self.intervals[:, 1].tolist()
+        columns = {"covariance": self.covariance.tolist(), "correlation": self.correlation.tolist()}
+        return as_frame({**columns, "est": self.estimates.tolist(), "ci_low": low, "ci_high": high}, self.library)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    __repr__ = __str__
 
 
 def sensitivity(
@@ -91,6 +105,7 @@ def sensitivity(
         level,
         zero,
         None if at_zero is None else _correlation(at_zero, first, second),
+        library_of(data),
     )
 
 
@@ -148,16 +163,16 @@ def _value(fitted: Fit | None, query: Query) -> float:
     return float(result.mean[0]) if isinstance(result, Gaussian) else float(result)
 
 
-def _zero(covariances: Floats, estimates: Floats, value: object) -> float | None:
+def _zero(covariances: Floats, estimates: Floats, value: Callable[[float], float]) -> float | None:
     """The first covariance at which the answer is zero, by refits between the two that enclose it."""
     signs = np.sign(estimates)
     exact = np.flatnonzero(signs == 0)
     if len(exact):
         return float(covariances[exact[0]])
-    turns = np.flatnonzero(signs[1:] * signs[:-1] < 0)
-    if not len(turns):
-        return None
     from scipy.optimize import brentq
 
-    low, high = covariances[turns[0]], covariances[turns[0] + 1]
-    return float(brentq(value, low, high, rtol=1e-8, xtol=1e-10 * float(np.abs(covariances).max())))
+    for turn in np.flatnonzero(signs[1:] * signs[:-1] < 0):
+        low, high = covariances[turn], covariances[turn + 1]
+        if value(low) * value(high) < 0.0:  # an answer may be from a higher maximum than the fit's, and turn by that
+            return float(brentq(value, low, high, rtol=1e-8, xtol=1e-10 * float(np.abs(covariances).max())))
+    return None

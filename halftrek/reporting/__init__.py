@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from halftrek.progress import late_bar, progress_bar
     from halftrek.reporting.effects import describe_decomposition, describe_mediation
     from halftrek.reporting.plots.checks import plot_constraints, plot_convergence, plot_profile, plot_residuals
-    from halftrek.reporting.plots.effects import plot_dose_response, plot_effects, plot_paths
+    from halftrek.reporting.plots.effects import plot_adjustments, plot_dose_response, plot_effects, plot_paths
     from halftrek.reporting.plots.figures import plot_densities, save
     from halftrek.reporting.plots.graph import draw_graph
     from halftrek.reporting.plots.svg import graph_svg
@@ -27,6 +27,7 @@ __all__ = [
     "graph_svg",
     "late_bar",
     "parameter_table",
+    "plot_adjustments",
     "plot_constraints",
     "plot_convergence",
     "plot_densities",
@@ -45,7 +46,7 @@ __all__ = [
 
 _HOMES = {  # loaded when first used: a table needs no pictures
     "reporting.plots.checks": ("plot_constraints", "plot_convergence", "plot_profile", "plot_residuals"),
-    "reporting.plots.effects": ("plot_dose_response", "plot_effects", "plot_paths"),
+    "reporting.plots.effects": ("plot_adjustments", "plot_dose_response", "plot_effects", "plot_paths"),
     "reporting.effects": ("describe_decomposition", "describe_mediation"),
     "reporting.plots.graph": ("draw_graph",),
     "reporting.plots.figures": ("plot_densities", "save"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.identification.verdict import method_in_words
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
@@ -44,7 +45,7 @@ def _facts(answer: Answer) -> Facts:
         pairs += _error(answer)
         pairs.append(("variance", number(variance, 6) + _range(answer.variance_interval)))
     if answer.method:
-        pairs.append(("known by", str(answer.method)))
+        pairs.append(("known by", method_in_words(answer.method)))
     if answer.estimand:
         pairs.append(("estimand", str(answer.estimand)))
     pairs += [("note", remark) for remark in (*answer.remarks, *answer.asides)]

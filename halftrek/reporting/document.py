@@ -86,7 +86,8 @@ class Facts:
 class Table:
     """Columns with heads; ``wide`` are heads of columns that a page of 80 letters has no room for.
 
-    Beyond ``most`` rows it is cut and says so, ``more`` has all; ``marked`` are the numbers of rows that stand out.
+    Beyond ``most`` rows it is cut and says so, ``more`` has all; ``marked`` are the numbers of rows that stand out,
+    ``parts`` of those that begin a part of the table.
     """
 
     heads: Sequence[str]
@@ -96,6 +97,7 @@ class Table:
     most: int | None = None
     more: str = ""
     marked: Collection[int] = ()
+    parts: Collection[int] = ()
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ class Figure:
     caption: str = ""
 
 
-Printed = Heading | Paragraph | Remark | Facts | Table  # what plain text can show
-Piece = Printed | Figure | Bullets | Notice | Listing | Formula
+Printed = Heading | Paragraph | Remark | Listing | Facts | Table  # what plain text can show
+Piece = Printed | Figure | Bullets | Notice | Formula
 Described = Sequence[Printed]
 Document = Sequence[Piece]
 
@@ -149,7 +151,7 @@ def grid(table: Table) -> Grid:
     columns = [[_shown(row[j]) for row in rows] for j in range(len(table.heads))]
     used = [j for j, column in enumerate(columns) if any(cell not in (None, "") for cell in column)]
     texts = [column_texts(columns[j], table.digits) for j in used]
-    numeric = [all(_is_number(cell) for cell in columns[j]) for j in used]
+    numeric = [all(map(_is_number, columns[j])) or any(isinstance(c, int | float) for c in columns[j]) for j in used]
     more = f" {table.more} has all." if table.more else ""
     cut = f"{len(rows)} of {len(table.rows):,} rows are shown.{more}" if len(rows) < len(table.rows) else ""
     return Grid([table.heads[j] for j in used], numeric, list(zip(*texts, strict=True)), cut)

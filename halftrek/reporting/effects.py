@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halftrek.identification.verdict import method_in_words
 from halftrek.reporting.document import Described, Heading, Paragraph, Remark, Table, known, p_value
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.text import as_text
@@ -29,17 +30,31 @@ def effects_table(rows: Sequence[Effect]) -> Table:
     wide = ("p", "standardised", "known by")
     heads = ("", "kind", "effect", "std. error", "low", "high", *wide, "note")
     lines: list[tuple[Cell, ...]] = [
-        (f"{r.cause} ~> {r.effect}", r.kind, *_numbers(r), p_value(r.p), known(r.std), r.method, r.note) for r in rows
+        (
+            f"{r.cause} ~> {r.effect}",
+            r.kind,
+            *_numbers(r),
+            p_value(r.p),
+            known(r.std),
+            method_in_words(r.method),
+            r.note,
+        )
+        for r in rows
     ]
     noted = None if any(r.note for r in rows) else -1
     return Table(heads[:noted], [line[:noted] for line in lines], wide=wide)
 
 
 def describe_decomposition(found: Decomposition) -> str:
+    """Each path with its part of the total, as text."""
+    return as_text(decomposition_document(found))
+
+
+def decomposition_document(found: Decomposition) -> Described:
     """Each path with its part of the total."""
     many = "one directed path" if found.paths == 1 else f"{found.paths:,} directed paths"
     head = Heading(f"The effect of {found.cause} on {found.effect} along {many}")
-    return as_text([head, *decomposition_table(found), _level(found.level)])
+    return head, *decomposition_table(found), _level(found.level)
 
 
 def decomposition_table(found: Decomposition) -> Described:
@@ -54,6 +69,11 @@ def decomposition_table(found: Decomposition) -> Described:
 
 
 def describe_mediation(found: Mediation) -> str:
+    """Total, direct and indirect effects, and the proportion mediated, as text."""
+    return as_text(mediation_document(found))
+
+
+def mediation_document(found: Mediation) -> Described:
     """Total, direct and indirect effects, and the proportion mediated."""
     head = Heading(f"The effect of {found.cause} on {found.effect}, mediated by {', '.join(found.mediators)}")
     marks = _marks([row.note for row in found.rows])
@@ -63,7 +83,7 @@ def describe_mediation(found: Mediation) -> str:
     ]
     table = _table(("", "along", "effect", "std. error", "low", "high", ""), lines, marks)
     warnings = [Remark(f"warning: {w}") for w in found.warnings]
-    return as_text([head, *table, _level(found.level), Remark(_proportion(found)), *warnings])
+    return head, *table, _level(found.level), Remark(_proportion(found)), *warnings
 
 
 def _proportion(found: Mediation) -> str:

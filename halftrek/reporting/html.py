@@ -1,14 +1,25 @@
-"""Documents in a notebook, where there is no style sheet and no template: fits, answers, verdicts and graphs."""
+"""Documents in a notebook, where there is no style sheet and no template; graphs, fits and verdicts with a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halftrek.queries import Interventional
-from halftrek.reporting.answers import answer_document
-from halftrek.reporting.document import Facts, Figure, Heading, Paragraph, Printed, Remark, Span, Table, Words, grid
+from halftrek.reporting.document import (
+    Facts,
+    Figure,
+    Heading,
+    Listing,
+    Paragraph,
+    Printed,
+    Remark,
+    Span,
+    Table,
+    Words,
+    grid,
+)
 from halftrek.reporting.fits import fit_document, fit_head
 from halftrek.reporting.plots.figures import GREEN, GREY, VERMILION
 from halftrek.reporting.plots.svg import graph_svg
@@ -17,7 +28,6 @@ from halftrek.reporting.verdicts import verdict_document
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict
-    from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
 _MANY = 60  # nodes beyond which a graph is not drawn, a quarter of the edges beyond which they are not listed
@@ -48,11 +58,6 @@ def fit_html(fit: Fit) -> str:
     return as_html([head, facts, *([Figure(graph_svg(fit))] if len(fit.graph) <= _MANY else []), *rest])
 
 
-def answer_html(answer: Answer) -> str:
-    """The question, the number with its interval, what to know before trusting it."""
-    return as_html(answer_document(answer))
-
-
 def verdict_html(verdict: Verdict) -> str:
     """The verdict, its reasons, and the graph with the question's ends."""
     cause, effect = question_ends(verdict.query)
@@ -69,6 +74,13 @@ def question_ends(query: object) -> tuple[str | None, str | None]:
     return ends if all(isinstance(v, str) for v in ends) else (None, None)
 
 
+PICTURED: dict[str, Callable[[Any], str]] = {  # what is shown with a picture that text does not have
+    "Fitted": fit_html,
+    "Graph": graph_html,
+    "Verdict": verdict_html,
+}
+
+
 def as_html(document: Sequence[Printed | Figure]) -> str:
     """One block; all words are escaped here."""
     inner = "\n".join(f'<div style="margin:4px 0">{_shown(piece)}</div>' for piece in document)
@@ -83,6 +95,8 @@ def _shown(piece: Printed | Figure) -> str:
             return f'<div style="white-space:pre-wrap;max-width:60em">{_words(words)}</div>'
         case Remark(words):
             return f"<div>{escape(words)}</div>"
+        case Listing(code):
+            return f'<pre style="white-space:pre-wrap;margin:0 0 0 1em">{escape(code)}</pre>'
         case Facts(pairs):
             return _pairs(pairs)
         case Table():
@@ -109,17 +123,25 @@ def _pairs(pairs: Sequence[tuple[str, Words]]) -> str:
         f'{escape(name)}</td><td style="{_CELL};text-align:left">{_words(value)}</td></tr>'
         for name, value in pairs
     ]
-    return f'<table style="border-collapse:collapse;border:none">{"".join(rows)}</table>'
+    return f'<table style="border-collapse:collapse;border:none;font-size:inherit">{"".join(rows)}</table>'
 
 
 def _grid(table: Table) -> str:
     shown = grid(table)
     sides = ["right" if numeric else "left" for numeric in shown.numeric]
-    rows = [f'<tr style="background:none">{_cells("td", row, sides)}</tr>' for row in shown.rows]
+    rows = [
+        f'<tr style="background:none">{_cells("td", row, _lined(sides, k in table.parts and k > 0))}</tr>'
+        for k, row in enumerate(shown.rows)
+    ]
     top = _cells("th", shown.heads, [f"{side};border-bottom:1px solid {GREY}" for side in sides])
     more = f"<div>{escape(shown.cut)}</div>" if shown.cut else ""
     body = f"<thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<table style="border-collapse:collapse">{body}</table>{more}'
+    return f'<table style="border-collapse:collapse;font-size:inherit">{body}</table>{more}'
+
+
+def _lined(sides: Sequence[str], line: bool) -> Sequence[str]:
+    """The cells of a row, with a line above where a part of the table begins."""
+    return [f"{side};border-top:1px solid {GREY}" for side in sides] if line else sides
 
 
 def _cells(tag: str, texts: Sequence[str], sides: Sequence[str]) -> str:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from dataclasses import asdict, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.notes import Note
 from halftrek.results.answers import Bounds, Refusal, Several
 
 if TYPE_CHECKING:
+    from halftrek.comparison import Comparison
+    from halftrek.estimation import Status
+    from halftrek.estimation.many.groups import FittedGroups
+    from halftrek.examples.entry import Entry
+    from halftrek.examples.studies import DataSet
     from halftrek.graphs import Graph
     from halftrek.inference import Parameter
     from halftrek.models import Gaussian
+    from halftrek.partial import Sensitivity
+    from halftrek.reporting.papers.table import AnswerTable
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
@@ -65,11 +73,7 @@ def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
         "n": fit.n,
         "loglik": fit.loglik,
         "converged": bool(fit.converged),
-        "status": {
-            "code": str(fit.status.code),
-            "message": str(fit.status),
-            "notes": [n.to_dict() for n in fit.status.notes],
-        },
+        "status": status_record(fit.status),
         "notes": [str(note) for note in (*data_notes(fit), *kind_notes(fit))],
         "parameters": [asdict(row) for row in (judged_parameters(fit) if rows is None else rows)],
         "districts": [
@@ -107,6 +111,11 @@ def answer_record(answer: Answer) -> Record:
     return record
 
 
+def answers_record(found: AnswerTable) -> Record:
+    """Several answers, with their labels if they have any."""
+    return {"labels": list(found.labels), "answers": [answer_record(one) for one in found.answers]}
+
+
 def crude_record(crude: Answer) -> Record:
     """What the rows say without the graph."""
     whole = answer_record(crude)
@@ -114,6 +123,77 @@ def crude_record(crude: Answer) -> Record:
 
 
 _CRUDE = ("query", "value", "distribution", "level", "se", "interval", "variance_interval", "interval_kind", "warnings")
+
+
+def note_record(note: Note) -> Record:
+    """A finding: its code for programs, its words for people."""
+    return {"code": note.code, "level": note.level, "text": str(note), "facts": dict(note.facts)}
+
+
+def status_record(status: Status) -> Record:
+    """How a fit ended."""
+    return {
+        "code": str(status.code),
+        "message": str(status),
+        "notes": [n.to_dict() for n in status.notes],
+    }
+
+
+def groups_record(fits: FittedGroups) -> Record:
+    """The groups, with how their fits ended."""
+    rows = zip(fits.keys, fits.groups.n, fits.groups.dropped, fits.batch.loglik, fits.status, strict=True)
+    names = ("group", "n", "dropped", "loglik", "status")
+    return {
+        "variables": list(fits.graph.observed),
+        "groups": [dict(zip(names, (_label(key), *rest), strict=True)) for key, *rest in rows],
+    }
+
+
+def _label(key: object) -> str | float | int:
+    return key if isinstance(key, str | int | float) else str(key)
+
+
+def comparison_record(found: Comparison) -> Record:
+    """Models side by side."""
+    return {
+        "models": [asdict(m) for m in found.models],
+        "nested": [asdict(t) for t in found.nested],
+        "unrelated": [list(pair) for pair in found.unrelated],
+        "question": None if found.query is None else str(found.query),
+        "answers": [asdict(a) for a in found.asked],
+        "warnings": list(found.warnings),
+    }
+
+
+def sensitivity_record(found: Sensitivity) -> Record:
+    """An answer along the covariances of two errors."""
+    return {key: part for key, part in fields_record(found).items() if key != "library"}
+
+
+def entry_record(entry: Entry) -> Record:
+    """A graph of the catalog."""
+    words = fields_record(entry, keys=("name", "title", "description", "reference", "aliases", "verdicts"))
+    return {**words, "graph": graph_record(entry.graph)}
+
+
+def data_set_record(study: DataSet) -> Record:
+    """A data set, without its rows."""
+    words = fields_record(study, keys=("name", "title", "description", "source", "licence", "question"))
+    return {**words, "n": study.n, "columns": list(study.columns), "graph": graph_record(study.graph)}
+
+
+def fields_record(value: Any, keys: Sequence[str] | None = None) -> Record:
+    """The fields of a value, or some of them."""
+    return {key: _part(getattr(value, key)) for key in keys or [f.name for f in fields(value)]}
+
+
+def _part(value: object) -> object:
+    """A field: notes as records, values within as their fields."""
+    if isinstance(value, Note):
+        return note_record(value)
+    if isinstance(value, tuple | list):
+        return [_part(one) for one in value]
+    return fields_record(value) if is_dataclass(value) else value
 
 
 def gaussian_record(distribution: Gaussian) -> Record:

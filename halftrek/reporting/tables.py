@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from halftrek.errors import printable
 
 WIDTH = 80
+_DECIMALS = 6  # at most, of a column
+_FIGURES = 8  # before and after the point, that small entries may ask of a column
 Cell = str | float | int | None
 
 _width: ContextVar[int] = ContextVar("width", default=WIDTH)
@@ -122,14 +124,20 @@ def _fold(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool], 
 
 
 def column_texts(cells: Sequence[Cell], digits: int) -> list[str]:
-    """The cells as text: one number of decimals for the column, unless a small entry would lose its digits."""
+    """The cells as text: one number of decimals for the column, so many that a small entry keeps two digits.
+
+    An entry that is too small for that has an exponent, and so have all where the largest is too large or too small.
+    """
     floats = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c) and c != 0.0]
-    decimals = 0
-    together = False
-    if floats:
-        largest, smallest = max(floats), min(floats)
-        decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
-        together = largest < 1e7 and decimals <= 6 and round(smallest * 10**decimals) >= 10
+    if not floats:
+        return [_cell(c, digits, None) for c in cells]
+    largest = max(floats)
+    decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
+    together = largest < 1e7 and decimals <= _DECIMALS
+    if together:
+        most = min(_DECIMALS, _FIGURES - len(f"{largest:.0f}"))
+        asked = [1 - math.floor(math.log10(x)) for x in floats if not x.is_integer()]
+        decimals = max(decimals, *(n for n in asked if n <= most), 0)
     return [_cell(c, digits, decimals if together else None) for c in cells]
 
 
@@ -142,4 +150,6 @@ def _cell(cell: Cell, digits: int, decimals: int | None) -> str:
         return f"{cell:,d}"
     if decimals is None or not math.isfinite(cell):
         return number(cell, digits)
-    return f"{cell:.{decimals}f}"
+    text = f"{cell:.{decimals}f}"
+    lost = round(abs(cell) * 10**decimals) < 10 and float(text) != cell  # all but its first digit
+    return f"{cell:.1e}" if lost else text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halftrek.reporting.document import Described, Facts, Heading, Printed, Remark, Table, plain
+from halftrek.errors import printable
+from halftrek.reporting.document import Described, Facts, Heading, Listing, Printed, Remark, Table, plain
 from halftrek.reporting.tables import facts, paragraph, table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def as_text(document: Described) -> str:
     """Pieces below each other: a heading right above what follows, a remark right under what it is about."""
     text = ""
     for before, piece in zip((None, *document), document, strict=False):
-        close = isinstance(before, Heading) or isinstance(piece, Remark)
+        close = isinstance(before, Heading) or isinstance(piece, Remark | Listing)
         text += ("\n" if close else "\n\n" if text else "") + _printed(piece)
     return text
 
@@ -31,6 +32,8 @@ def _printed(piece: Printed) -> str:
             return facts([(name, plain(value)) for name, value in pairs])
         case Table():
             return _table(piece)
+        case Listing(code):  # to copy: never folded
+            return "\n".join(f"      {line}".rstrip() for line in printable(code).splitlines())
         case _:
             return paragraph(plain(piece.words), indent=2)
 

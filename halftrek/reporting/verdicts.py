@@ -6,27 +6,31 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halftrek.reporting.document import Described, Facts, Paragraph, Span, Table
+from halftrek.identification.verdict import lines_to_paste, sentences
+from halftrek.reporting.document import Described, Facts, Heading, Listing, Paragraph, Span, Table
 from halftrek.reporting.tables import page_width
 from halftrek.reporting.text import as_text
 
 if TYPE_CHECKING:
     from halftrek.identification import Verdict
+    from halftrek.notes.words import Front
 
 _ORDER = ("identified", "finite", "not identified", "undecided")
 _INDENT = 2
 _LEAST_FORMULA = 12  # narrower, a formula says nothing and is left out
 
 
-def describe_verdict(verdict: Verdict) -> str:
-    """May it be known from data of this graph, how, and why."""
-    return as_text(verdict_document(verdict))
+def describe_verdict(verdict: Verdict, *, details: bool = False, front: Front = "python") -> str:
+    """May it be known from data of this graph, how, why, and what to do next where it may not."""
+    return as_text(verdict_document(verdict, details=details, front=front))
 
 
-def verdict_document(verdict: Verdict) -> Described:
+def verdict_document(verdict: Verdict, *, details: bool = False, front: Front = "python") -> Described:
     """The question, the verdict, the reasons."""
     pairs = [("question", [Span(str(verdict.query), "code")]), ("verdict", [verdict_span(verdict)])]
-    return Facts(pairs), Paragraph(verdict.explain())
+    steps = [piece for text, line in lines_to_paste(verdict, front) for piece in (Paragraph(text), Listing(line))]
+    head = [Heading("What to do next")] if steps else []
+    return Facts(pairs), Paragraph(sentences(verdict, details=details)), *head, *steps
 
 
 def verdict_span(verdict: Verdict) -> Span:
@@ -34,8 +38,8 @@ def verdict_span(verdict: Verdict) -> Span:
     line = str(verdict.status)
     if verdict.status == "finite" and verdict.degree:
         line += f": up to {verdict.degree} values fit equally well"
-    elif verdict.method:
-        line += f" ({verdict.method})"
+    elif verdict.identified and verdict.how:
+        line += f" ({verdict.how})"
     return Span(line, "good" if verdict.identified else "bad")
 
 
@@ -43,7 +47,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
     """One line for each query: the verdict, how it was found and the beginning of the formula; then the counts."""
     if not verdicts:
         return as_text([Paragraph("The graph has no arrow between observed variables: there is nothing to decide.")])
-    rows = [(str(v.query), _status(v), v.method) for v in verdicts]
+    rows = [(str(v.query), _status(v), "" if v.status == "not identified" else v.how) for v in verdicts]
     headers = ("query", "verdict", "method")
     used = sum(max(map(len, column)) + 2 for column in zip(headers, *rows, strict=True))
     room = page_width() - _INDENT - used

@@ -70,7 +70,7 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     notes = _findings(fitted, query, result, verdict, judged)
     beside = crude_of(fitted, query, **uncertainty) if crude else None
     outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
-    return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside)
+    return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside, fitted.frame)
 
 
 def better(new: Fitted, old: Fitted) -> bool:
@@ -86,7 +86,7 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
-    return Answer(query, result, verdict, n=fitted.n)
+    return Answer(query, result, verdict, n=fitted.n, library=fitted.frame)
 
 
 def _from_higher_ground(fitted: Fitted, query: Query, result: float | Gaussian, notes: Iterable[Note]) -> Fitted | None:

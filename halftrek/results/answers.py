@@ -6,19 +6,22 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from halftrek import upward
 from halftrek.arrays import Floats
 from halftrek.errors import NotIdentifiedError
+from halftrek.frames import as_frame
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate
+from halftrek.inference.intervals.base import against_zero
 from halftrek.models import Gaussian
 from halftrek.notes import Note, in_words, warnings_of
 from halftrek.portable import Portable
 from halftrek.queries import Query
+from halftrek.upward import Tabled
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class Refusal:
         return "no number, see explain()"
 
 
-@dataclass(frozen=True, eq=False)
-class Answer(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Portable, Tabled):
     """What was asked, whether it can be known, and what it is.
 
     ``result`` is a number, or a distribution for ``P(...)`` of variables; what the graph does not determine has several
@@ -69,6 +72,7 @@ class Answer(Portable):
     outcome: Gaussian | None = None
     n: float | None = None
     crude: Answer | None = None
+    library: str = ""  # whose frames the data were: tables come back in it
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -139,6 +143,27 @@ class Answer(Portable):
         return None if self.estimate is None else _one_or_all(self.estimate.errors)
 
     @cached_property
+    def tests(self) -> Floats:
+        """For each value ``(z, p)``, see there; nan where there is none."""
+        count = len(np.atleast_1d(np.asarray(self.value, dtype=float))) if self.form == "point" else 1
+        return np.full((count, 2), np.nan) if self.estimate is None else against_zero(self.estimate, self.query)
+
+    @cached_property
+    def z(self) -> float | Floats | None:
+        """The mean or the effect in its standard errors; None for a given model and where zero is no hypothesis."""
+        return _one_or_none(self.tests[:, 0])
+
+    @cached_property
+    def p(self) -> float | Floats | None:
+        """The chance of an estimate farther from zero than this one, were the truth zero (two-sided).
+
+        From the standard error, by Student's t where the interval is; also beside an interval by profile likelihood or
+        by draws. None for a given model, and for variances, standard deviations and probabilities, which have zero at
+        their border.
+        """
+        return _one_or_none(self.tests[:, 1])
+
+    @cached_property
     def interval(self) -> tuple[float, float] | Floats | None:
         """Confidence interval of the mean or the effect; one row for each of several outcomes."""
         return None if self.estimate is None else _ends(self.estimate.intervals)
@@ -165,19 +190,28 @@ class Answer(Portable):
         """What the answer is a function of, in text."""
         return "" if self.verdict is None else str(self.verdict.estimand or "")
 
-    def explain(self) -> str:
-        """What was asked, whether and why it can be known, the estimate and what it means, in sentences."""
+    def explain(self, *, details: bool = False) -> str:
+        """What was asked, whether and why it can be known, the estimate and what it means, in sentences.
+
+        ``details=True`` adds how it was found that it can be known, in mathematical terms.
+        """
         from halftrek.results.explanation import explain
 
-        return explain(self)
+        return explain(self, details=details)
+
+    def to_frame(self) -> Any:
+        """A tidy frame: question outcome est se z p ci_low ci_high level n form note.
+
+        A row for each outcome, or for each of several values; ``bound_low`` and ``bound_high`` where there are bounds.
+        ``ht.table`` sets several answers below each other.
+        """
+        from halftrek.results.answer_lines import columns_of, lines_of
+
+        return as_frame(columns_of(lines_of(self)), self.library)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the answer with its verdict as JSON; ``ht.load`` gives it back to the last bit."""
         return upward.save(self, path, overwrite=overwrite)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.answer_html(self)
 
     def __str__(self) -> str:
         if isinstance(self.result, Gaussian):
@@ -196,6 +230,32 @@ class Answer(Portable):
             lines.append(f"crude, in the rows without the graph: {self.crude}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"Answer({str(self).splitlines()[0]})"
+
+    # The plug-in protocol of the package maketables: ETable([answer, other]) has a column for each answer.
+
+    @property
+    def __maketables_coef_table__(self) -> Any:
+        from halftrek.results.publication import answers_table
+
+        return answers_table((self,))
+
+    def __maketables_stat__(self, key: str) -> int | float | str | None:
+        from halftrek.results.publication import answers_statistic
+
+        return answers_statistic((self,), key)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        from halftrek.results.answer_lines import outcomes_of
+
+        return ", ".join(outcomes_of(self.query))
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return ["N"]
+
     def _range(self, i: int) -> str:
         if self.estimate is None or np.isnan(self.estimate.errors[i]):
             return ""
@@ -205,6 +265,10 @@ class Answer(Portable):
 
 def _one_or_all(values: Floats) -> float | Floats:
     return float(values[0]) if len(values) == 1 else values
+
+
+def _one_or_none(values: Floats) -> float | Floats | None:
+    return None if np.isnan(values).all() else _one_or_all(values)
 
 
 def _ends(intervals: Floats) -> tuple[float, float] | Floats:

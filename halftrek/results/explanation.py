@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _NAMED = 8  # hidden causes that are named; the others are counted
 
 
-def explain(answer: Answer) -> str:
+def explain(answer: Answer, *, details: bool = False) -> str:
     """One paragraph on each: question, knowability, estimate, formula, crude number, spread, assumptions, warnings."""
     if answer.form != "point" and answer.verdict is not None:
         held = "" if isinstance(answer.result, Refusal) else f"\nWith these data it is {answer.result}."
-        return answer.verdict.explain() + held
+        return answer.verdict.explain(details=details) + held
     parts = [
         f"The question: {answer.query}, that is, {in_words(answer.query)}.",
         _knowable(answer),
@@ -44,8 +44,15 @@ def explain(answer: Answer) -> str:
         *_spread(answer),
         _assumptions(answer),
         *(f"Note: {_sentence(text)}" for text in (*answer.remarks, *answer.warnings)),
+        *(_details(answer) if details else ()),
     ]
     return "\n".join(parts)
+
+
+def _details(answer: Answer) -> list[str]:
+    if answer.verdict is None:
+        return []
+    return ["Details:", f"  - Method: {answer.verdict.method}.", *(f"  - {text}" for text in answer.verdict.details)]
 
 
 def _sentence(text: str) -> str:
@@ -61,7 +68,7 @@ def _knowable(answer: Answer) -> str:
     ground = "the arrows of the graph allow it, whatever the form of the equations"
     if verdict.scope == "linear":
         ground = "the graph allows it, given that effects are linear"
-    parts = [f"Can it be known from data like these? Yes: {ground} (method: {verdict.method})."]
+    parts = [f"Can it be known from data like these? Yes: {ground} (method: {verdict.how})."]
     linear = [r for r in verdict.reasons if r.startswith("In a linear model ")]
     parts += [r for r in verdict.reasons if r not in linear]
     formulas = linear or ([f"The formula: {verdict.estimand}"] if verdict.estimand else [])

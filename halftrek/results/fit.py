@@ -19,9 +19,11 @@ from halftrek.inference.tables.decomposition import Decomposition
 from halftrek.inference.tables.mediation import Mediation
 from halftrek.progress import late_bar
 from halftrek.queries import Query, TotalEffect
+from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
+from halftrek.results.instruments import Instruments, instruments_of
 from halftrek.results.listings import (
     counterfactual_of,
     decomposition_of,
@@ -31,6 +33,7 @@ from halftrek.results.listings import (
     parameter_table,
     profile_of,
 )
+from halftrek.results.prediction import prediction_of
 from halftrek.results.publication import LABELS, coefficient_table, outcomes, statistic
 
 if TYPE_CHECKING:
@@ -123,6 +126,24 @@ class Fit(Fitted):
         """
         return mediation_of(self, cause, effect, mediators, **uncertainty)
 
+    def adjustments(self, question: Query | str, *, most: int = 20, **uncertainty: Unpack[Uncertainty]) -> Adjustments:
+        """Crude beside adjusted: the effect by every minimal adjustment set, one regression each, and by the model.
+
+        At most ``most`` sets are listed, the smallest first. An effect that no adjustment gives raises QueryError,
+        which says how it is known instead. For the options of uncertainty see ``query``.
+        """
+        return adjustments_of(self, question, most=most, **uncertainty)
+
+    def instruments(self, question: Query | str, *, level: float = 0.95, robust: bool | None = None) -> Instruments:
+        """The instruments behind an answer: first stage, effective F, two-stage least squares, LIML, and tests.
+
+        Each set of instruments that the graph allows has a line: all together, and each alone. ``robust`` says whether
+        standard errors and tests allow for unequal spread and clusters, which needs the rows; left out: where the rows
+        ask for it, and in the effective F wherever there are rows. A question that is not answered by instruments
+        raises QueryError, which says how it is answered.
+        """
+        return instruments_of(self, question, level=level, robust=robust)
+
     def counterfactual(
         self,
         rows: object,
@@ -144,6 +165,28 @@ class Fit(Fitted):
         """
         return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
 
+    def predict(
+        self,
+        rows: object,
+        outcome: str | Sequence[str] | None = None,
+        *,
+        do: Mapping[str, object] | None = None,
+        given: Sequence[str] | None = None,
+        unidentified: Unidentified = "raise",
+        **uncertainty: Unpack[Uncertainty],
+    ) -> Any:
+        """The expected outcome of new rows, as they come or under an intervention ``do``, with prediction intervals.
+
+        ``outcome`` left out: the variables that the rows have no column of. ``given`` names the columns to predict
+        from; left out: all but the outcomes, under ``do`` all that the intervention does not change. Empty cells are
+        integrated out. What is done is written as in ``counterfactual``, and answered only where it is identified.
+
+        The table is of the rows' own library: the outcome's mean, ``noise_sd`` (how units differ around it), ``se``,
+        ``ci_low`` and ``ci_high`` (how far the estimated mean may be off), ``pi_low`` and ``pi_high``: where the
+        unit's own outcome is expected, which allows for noise and for the uncertainty of the parameters.
+        """
+        return prediction_of(self, rows, outcome, do=do, given=given, unidentified=unidentified, **uncertainty)
+
     def params(
         self,
         *,
@@ -163,10 +206,6 @@ class Fit(Fitted):
             self, level=level, interval=interval, information=information, replicates=replicates,
             random_state=random_state, as_frame=as_frame,
         )  # fmt: skip
-
-    def summary(self) -> str:
-        """The fit as text of at most 80 columns."""
-        return upward.summary(self)
 
     def measures(self, *, robust: bool | RobustTest | None = None) -> dict[str, Any]:
         """Fit of the model: chi2 df pvalue cfi tli rmsea srmr aic bic and more; ``test`` says which test it is.
@@ -251,10 +290,6 @@ class Fit(Fitted):
             self, path, questions, title=title, level=level, interval=interval, information=information,
             replicates=replicates, ends=ends, random_state=random_state, overwrite=overwrite,
         )  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return upward.fit_html(self)
 
     # The plug-in protocol of the package maketables: ETable([fit]) gives Word, LaTeX, Typst and HTML tables.
 

@@ -11,21 +11,26 @@ from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
 from halftrek.frames import Frame, as_frame
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
+from halftrek.inference.checks.measures import Measures
 from halftrek.inference.checks.multiplicity import holm
+from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import refuse_few_valued
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.groups.batch_gradients import BATCHED
 from halftrek.inference.groups.invariance import Invariance, equal_answers, invariance_tests
+from halftrek.inference.groups.measures import MEASURES, group_measures
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import Counterfactual, Interventional, Query, check_query, evaluate
 from halftrek.results.answering import answer
 from halftrek.results.inputs import read_question
+from halftrek.trust.group_parameters import judged_group_parameters
 from halftrek.trust.groups import GroupAnswers, judged_groups
 
 if TYPE_CHECKING:
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
 
+NOT_SAVED = "those of groups are not saved: fit again"
 NO_INFORMATION = "the data of this group carry no information about the answer"
 SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in words for groups, or in their status
 
@@ -34,9 +39,7 @@ def answer_groups(
     fits: GroupFits, question: str | Query, *, level: float = 0.95, interval: Literal["delta"] | None = None
 ) -> Frame:
     """One row for each group and outcome."""
-    if interval not in ("delta", None):
-        raise InputError(f'interval={interval!r} is for one group, see fits[key].query; "delta" is for all')
-    how = How(interval, level)
+    how = _how(fits, level, interval)
     query = _asked(fits, question)
     if len(fits.fitted):
         refuse_few_valued(_first(fits), query)
@@ -44,9 +47,7 @@ def answer_groups(
     status = list(fits.status)
     found = _estimates(fits, query, status, how)
     k = len(outcomes) or 1
-    columns: dict[str, list[Any]] = {"group": [key for key in fits.keys for _ in range(k)]}
-    if outcomes:
-        columns["outcome"] = outcomes * len(fits)
+    columns: dict[str, list[Any]] = {"outcome": outcomes * len(fits)} if outcomes else {}
     columns |= {
         "estimate": found.values.ravel().tolist(),
         "se": found.errors.ravel().tolist(),
@@ -58,9 +59,78 @@ def answer_groups(
     columns["n"] = np.repeat(fits.groups.n, k).tolist()
     columns["dropped"] = np.repeat(fits.groups.dropped, k).tolist()
     columns["status"] = [text for text in status for _ in range(k)]
-    notes = [in_short([*group_notes(fits, i), *found.notes[i]]) for i in range(len(fits))]
+    notes = [in_short([*_about(fits, i, how), *found.notes[i]]) for i in range(len(fits))]
     columns["note"] = [text for text in notes for _ in range(k)]
-    return as_frame(columns, fits.frame)
+    return _framed(fits, columns, k)
+
+
+def group_parameters(fits: GroupFits, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
+    """One row for each group and parameter."""
+    how = _how(fits, level, interval)
+    found = judged_group_parameters(fits, how)
+    k = len(found.sides)
+    columns: dict[str, list[Any]] = {
+        name: [sides[at] for sides in found.sides] * len(fits) for at, name in enumerate(("lhs", "op", "rhs"))
+    }
+    columns |= {name: numbers.ravel().tolist() for name, numbers in found.numbers.items()}
+    notes: list[str] = []
+    for i, lines in enumerate(found.notes):
+        about = fits.status[i] if fits.batch.code[i] == "failed" else in_short(_about(fits, i, how))
+        notes += ["; ".join(filter(None, (line, about))) for line in lines]
+    columns["note"] = notes
+    return _framed(fits, columns, k)
+
+
+def group_measures_table(fits: GroupFits) -> Any:
+    """One row for each group: how well the model fits there."""
+    found: dict[int, tuple[Measures, str]] = {}
+    notes = {i: in_short(group_notes(fits, i)) for i in range(len(fits))}
+    alone = set(fits.holed)
+    if len(fits.fitted) and (fits.clustered or fits.groups.sampled):  # counted by the rows, which have to be read
+        if fits.clusters_left_out:
+            raise InputError(f"measures by cluster need the rows, and {NOT_SAVED}")
+        alone |= set(fits.fitted.tolist())
+    whole = np.setdiff1d(fits.fitted, list(alone))
+    found |= {int(i): (one, NORMAL_THEORY) for i, one in zip(whole, group_measures(fits, whole), strict=True)}
+    for i in sorted(alone):
+        try:
+            found[i] = usual_measures(fits.one(fits.keys[i]))
+        except HalftrekError as error:
+            notes[i] = "; ".join(filter(None, (notes[i], str(error))))
+    nothing = (None, "")
+    lines = [found.get(i, nothing) for i in range(len(fits))]
+    columns: dict[str, list[Any]] = {
+        name: [np.nan if one is None or getattr(one, name) is None else getattr(one, name) for one, _ in lines]
+        for name in MEASURES
+    }
+    columns["n"] = fits.groups.n.tolist()
+    columns["test"] = [words for _, words in lines]
+    columns["status"] = list(fits.status)
+    columns["note"] = [notes[i] for i in range(len(fits))]
+    return _framed(fits, columns, 1)
+
+
+def _how(fits: GroupFits, level: float, interval: str | None) -> How:
+    """The options of a table; intervals by cluster need the rows."""
+    if interval not in ("delta", None):
+        raise InputError(f'interval={interval!r} is for one group, see fits[key].query; "delta" is for all')
+    if interval is None and fits.clusters_left_out:
+        raise InputError(f'intervals by cluster need the rows, and {NOT_SAVED}, or ask for interval="delta"')
+    return How("delta" if interval else None, level)
+
+
+def _about(fits: GroupFits, i: int, how: How) -> list[Note]:
+    """What to know of a group before trusting a table's line of it."""
+    ignored = [note("clusters not counted")] if fits.clustered and how.interval is not None else []
+    return [*group_notes(fits, i), *ignored]
+
+
+def _framed(fits: GroupFits, columns: dict[str, list[Any]], lines: int) -> Any:
+    """The table with the groups first: one column, or one for each variable that says the group."""
+    by = fits.groups.by
+    names = [f"{name}_group" if name in columns else name for name in by]  # a table has each name once
+    first = {name: [key[a] for key in fits.keys for _ in range(lines)] for a, name in enumerate(names)}
+    return as_frame((first or {"group": [key for key in fits.keys for _ in range(lines)]}) | columns, fits.frame)
 
 
 def compare_groups(
@@ -75,6 +145,11 @@ def compare_groups(
     if fits.groups.sampled:
         raise InputError(
             "rows have sampling weights, and the tests that groups are alike take all rows for equally telling; "
+            "compare the intervals of fits.query(...)"
+        )
+    if fits.clustered:
+        raise InputError(
+            "rows are in clusters, and the tests that groups are alike take all rows for independent; "
             "compare the intervals of fits.query(...)"
         )
     if question is None:
@@ -132,7 +207,7 @@ def _outcomes(query: Query) -> list[str]:
 
 def _estimates(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
     """The answers of all groups; ``status`` is completed for those that have none."""
-    if isinstance(query, BATCHED):
+    if isinstance(query, BATCHED) and not (fits.clustered and how.interval is None):
         found = judged_groups(fits, query, len(_outcomes(query)), how)
         _by_rows(fits, query, found, status, how)
     else:
@@ -166,8 +241,9 @@ def _first(fits: GroupFits) -> Fit:
 
 
 def _one_by_one(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
-    """Questions that are made of others: through the fit of each group."""
-    answers = GroupAnswers.empty(len(fits), 1, 0)
+    """Questions that are made of others, and rows in clusters: through the fit of each group."""
+    outcomes = len(_outcomes(query))
+    answers = GroupAnswers.empty(len(fits), outcomes or 1, outcomes)
     for i in fits.fitted:
         try:
             found = answer(fits[fits.keys[i]], query, level=how.level, interval=how.interval)
@@ -177,6 +253,8 @@ def _one_by_one(fits: GroupFits, query: Query, status: list[str], how: How) -> G
             status[i] = f"{status[i]}; {error}"
             continue
         answers.values[i], answers.errors[i] = np.asarray(found.value, dtype=float), np.asarray(found.se, dtype=float)
-        answers.ends[i, 0] = np.asarray(found.interval, dtype=float)
-        answers.notes[i].extend(n for n in found.notes if n.code not in SAID_OF_GROUPS)
+        answers.ends[i] = np.asarray(found.interval, dtype=float)
+        if found.distribution is not None:
+            answers.variances[i] = found.distribution.variance
+        answers.notes[i].extend(n for n in found.notes if n.code not in SAID_OF_GROUPS and n.level != "aside")
     return answers

@@ -11,13 +11,14 @@ from halftrek import upward
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
-from halftrek.results.group_tables import answer_groups, compare_groups
+from halftrek.results.group_tables import answer_groups, compare_groups, group_measures_table, group_parameters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupFits(FittedGroups):
     """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.
 
+    Groups of ``by=["site", "sex"]`` are named by tuples: ``fits["north", "f"]``.
     ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.
     """
 
@@ -29,10 +30,12 @@ class GroupFits(FittedGroups):
     def query(self, question: str | Query, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
         """A tidy frame, one row for each group and outcome: group outcome estimate se low high n dropped status note.
 
+        In place of ``group`` there is a column for each variable where groups are combinations, ``by=["site", "sex"]``.
         ``n`` counts the rows that were used, ``dropped`` those that were left out (with ``missing="fiml"`` rows without
         any value). Intervals are from the information: where a group has few rows with residual degrees of freedom and
         Student's t, unless ``interval="delta"`` asks for large samples. ``note`` says what to know of a group before
-        trusting its row. Raises NotIdentifiedError if the graph does not allow an answer.
+        trusting its row. Rows in clusters are counted by cluster within each group, by the fit of each. Raises
+        NotIdentifiedError if the graph does not allow an answer.
         """
         return answer_groups(self, question, level=level, interval=interval)
 
@@ -41,6 +44,22 @@ class GroupFits(FittedGroups):
     ) -> Any:
         """The total effect of ``cause`` on ``effect`` in each group, or the effect along ``"x -> m -> y"``."""
         return self.query(cause if effect is None else TotalEffect(cause, effect), level=level, interval=interval)
+
+    def params(self, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
+        """A tidy frame, one row for each group and parameter: the group, then what ``fit.params()`` has of it.
+
+        Complete groups are computed in one array program, with the interval that suits the rows of each; of groups
+        whose interval may mislead the worst are looked at one by one, and ``note`` has a word of all. A group that
+        could not be fitted has rows without numbers, and a note that says why.
+        """
+        return group_parameters(self, level=level, interval=interval)
+
+    def measures(self) -> Any:
+        """A tidy frame, one row for each group: the group, then what ``fit.measures()`` has of it, status and note.
+
+        ``test`` says which test it is: clusters and sampling weights are counted where there are any, by the rows.
+        """
+        return group_measures_table(self)
 
     def invariance(
         self, question: str | Query | None = None, *, level: float = 0.05, calibrate: bool = True, random_state: int = 0
@@ -59,5 +78,5 @@ class GroupFits(FittedGroups):
         return Fit.of(self.one(key))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the fits as JSON; ``ht.load`` gives them back to the last bit."""
-        return upward.save(replace(self, rows=None), path, overwrite=overwrite)
+        """Write the fits as JSON, without rows; ``ht.load`` gives them back to the last bit."""
+        return upward.save(replace(self, rows=None, clusters_left_out=self.clustered), path, overwrite=overwrite)

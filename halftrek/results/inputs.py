@@ -24,6 +24,7 @@ from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
 
 if TYPE_CHECKING:
+    from halftrek.data.grouping import GroupLabels
     from halftrek.data.groups import GroupMoments
 
 
@@ -180,29 +181,41 @@ def read_grouped(
     chosen: Graph,
     data: object,
     *,
-    by: str | ArrayLike | None,
+    by: GroupLabels | None,
     weights: str | ArrayLike | None,
     missing: Missing,
     sampling_weights: str | ArrayLike | None = None,
     categories: Categories = (),
+    cluster: str | ArrayLike | None = None,
 ) -> tuple[GroupMoments, RowReader | None]:
     """What each group has (moments, or patterns where rows have holes), and how to read its rows again."""
-    from halftrek.data.groups import group_reader, read_groups, stack_groups
+    from halftrek.data.grouping import group_reader
+    from halftrek.data.groups import read_groups, stack_groups
 
     _refuse_missing(missing)
     if is_grouped(data):
-        if by is not None or weights is not None or sampling_weights is not None:
-            raise DataError("moments by group say their groups and weights themselves: leave out by and weights")
-        return stack_groups(data, chosen.observed), None
+        parts = [str(name) for name in by if isinstance(name, str)] if isinstance(by, list | tuple) else []
+        if (
+            (by is not None and (not isinstance(by, list | tuple) or len(parts) < len(by)))
+            or weights is not None
+            or sampling_weights is not None
+        ):
+            raise DataError(
+                "moments by group say their groups and weights themselves: leave out by and weights; where keys are "
+                "tuples, by may name their parts, as in by=['site', 'sex']"
+            )
+        if cluster is not None:
+            raise DataError("cluster goes with rows; moments by group do not say which row is in which cluster")
+        return stack_groups(data, chosen.observed, parts), None
     if data is None or isinstance(data, Moments | Patterns):
         raise DataError("by goes with rows, or give moments by group: ht.fit(g, {'north': moments, ...})")
     if by is None:
         raise DataError("say what tells the groups apart: by='column', or one label for each row")
-    reader = group_reader(
-        data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories
-    )
-    reader.refuse_spent()
-    return read_groups(reader, missing=missing), reader
+    reader, names = group_reader(
+        data, by, chosen.observed, weights=weights, sampling_weights=sampling_weights, categories=categories,
+        cluster=cluster,
+    )  # fmt: skip
+    return read_groups(reader, missing=missing, by=names), reader
 
 
 def refuse_with_groups(**given: object) -> None:

@@ -15,6 +15,7 @@ from halftrek.arrays import Floats
 from halftrek.choices import Divisor, Intercepts, Mask, Method, Missing, Noise
 from halftrek.data import Moments, read_moments
 from halftrek.data.categories import Categories
+from halftrek.data.grouping import GroupLabels
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
 from halftrek.frames import library_of
 from halftrek.queries import (
@@ -82,7 +83,7 @@ class Fitting(TypedDict, total=False):
 @overload
 def fit(source: object, data: object = None, *, by: None = None, **fitting: Unpack[Fitting]) -> Fit: ...
 @overload
-def fit(source: object, data: object = None, *, by: str | ArrayLike, **fitting: Unpack[Fitting]) -> GroupFits: ...
+def fit(source: object, data: object = None, *, by: GroupLabels, **fitting: Unpack[Fitting]) -> GroupFits: ...
 def fit(
     source: object,
     data: object = None,
@@ -97,7 +98,7 @@ def fit(
     categories: Mapping[str, object] | None = None,
     missing: Missing = "fiml",
     cluster: str | ArrayLike | None = None,
-    by: str | ArrayLike | None = None,
+    by: GroupLabels | None = None,
     method: Method = "em",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
@@ -124,18 +125,17 @@ def fit(
     information maximum likelihood), leave out rows with missing values ("drop"), or refuse them ("error"). For the
     other options see ``halftrek.estimation.fit``.
 
-    ``by`` (a column, or one label for each row; or data that are moments by group, ``{"north": moments, ...}``) fits
-    one model for each group and gives ``GroupFits``, see ``fit_groups``.
+    ``by`` (a column, several, or one label for each row; or data that are moments by group, ``{"north": moments,
+    ...}``) fits one model for each group and gives ``GroupFits``, see ``fit_groups``.
     """
     if by is not None or is_grouped(data):
         refuse_with_groups(
-            cov=cov, n=n, mean=mean, names=names, divisor=divisor, cluster=cluster, method=method, finish=finish,
-            mask=mask,
+            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask
         )  # fmt: skip
         return fit_groups(
             source, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=categories,
-            missing=missing, noise=noise, intercepts=intercepts, coefficients=coefficients, starts=starts,
-            max_iter=max_iter,
+            missing=missing, cluster=cluster, noise=noise, intercepts=intercepts, coefficients=coefficients,
+            starts=starts, max_iter=max_iter,
         )  # fmt: skip
     chosen, levels = read_categories(read_graph(source), data, names, categories)
     weighted: Weighted = {"weights": weights, "sampling_weights": sampling_weights, "categories": levels}
@@ -168,11 +168,12 @@ def fit_groups(
     source: object,
     data: object,
     *,
-    by: str | ArrayLike | None = None,
+    by: GroupLabels | None = None,
     weights: str | ArrayLike | None = None,
     sampling_weights: str | ArrayLike | None = None,
     categories: Mapping[str, object] | None = None,
     missing: Missing = "fiml",
+    cluster: str | ArrayLike | None = None,
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
@@ -181,16 +182,19 @@ def fit_groups(
 ) -> GroupFits:
     """Fit the graph's model to every group of rows: complete groups in one array program, others one by one.
 
-    ``by`` is a column of the data or one label for each row; without it ``data`` are moments by group. ``missing`` is
-    as in ``fit``: full information in each group that has holes, unless rows with holes are left out or refused.
+    ``by`` is a column of the data or one label for each row; ``["site", "sex"]`` (or labels for each row by name,
+    ``{"site": labels, ...}``) makes a group of every combination that occurs, whose key is a tuple of labels. Without
+    it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that has holes,
+    unless rows with holes are left out or refused. ``cluster`` as in ``fit``, within each group.
     """
     from halftrek.estimation.fit import MAX_ITER
     from halftrek.estimation.many.groups import fit_groups as fit_each
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
     groups, rows = read_grouped(
-        chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing
-    )
+        chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing,
+        cluster=cluster,
+    )  # fmt: skip
     found = fit_each(
         chosen, groups, noise=noise or "free", intercepts=intercepts, coefficients=coefficients, starts=starts,
         max_iter=max_iter or MAX_ITER, frame=library_of(data),

@@ -23,7 +23,12 @@ _SOURCES = str | Floats | Mapping[str, _COLUMN] | tuple[str, ...] | list[str]  #
 
 # What a class takes from a user is wider than what a file holds.
 _NARROWER: dict[str, dict[str, Any]] = {
-    "RowReader": {"source": _SOURCES, "weights": str | _COLUMN | None, "cluster": str | _COLUMN | None},
+    "RowReader": {
+        "source": _SOURCES,
+        "weights": str | _COLUMN | None,
+        "cluster": str | _COLUMN | None,
+        "by": tuple[str | _COLUMN, ...],
+    },
     "GroupMoments": {"keys": tuple[str | float | int | bool | tuple[Any, ...] | None, ...]},
     "Graph": {"bidirected": tuple[tuple[str, str], ...] | Arcs},
     "Note": {"facts": Mapping[str, str | float | int | bool | tuple[Any, ...] | None]},

@@ -23,6 +23,7 @@ from halftrek.estimation.status import DistrictReport
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
 from halftrek.identification.local.witness import Witness
+from halftrek.identification.next_steps import NextStep
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, inputs_of, outputs_of, variables_used
 from halftrek.inference.intervals.base import Estimate
 from halftrek.models import CGLSCM, GLSCM, Gaussian, Rows
@@ -96,6 +97,8 @@ def _group_moments(groups: GroupMoments) -> None:
     named(groups.names, "names")
     must(b > 0 and p > 0, "there are no groups or no columns")
     must(len(set(groups.keys)) == b, "a group is named twice")
+    parts = [len(key) if isinstance(key, tuple) else 0 for key in groups.keys]
+    must(not groups.by or all(k == len(groups.by) for k in parts), "a group has not one label for each column")
     for name, shape in (("n", (b,)), ("mean", (b, p)), ("cov", (b, p, p)), ("dropped", (b,))):
         shaped(getattr(groups, name), shape, name)
     must(groups.kinds is None or len(groups.kinds) == p, "kinds are not one for each name")
@@ -237,7 +240,7 @@ def _group_fits(fits: FittedGroups) -> None:
     for one in fits.holed.values():
         must(one.graph == fits.graph and one.moments.names == observed, "a fit with holes has another graph")
     must((fits.starts is None or fits.starts >= 1) and fits.max_iter >= 1, "starts and max_iter are at least 1")
-    must(fits.rows is None or fits.rows.cluster is not None, "the rows do not say their groups")
+    must(fits.rows is None or bool(fits.rows.by), "the rows do not say their groups")
     _frame(fits.frame)
     _known([v for v, _ in (*fits.options.noise, *fits.options.intercepts)], fits.graph, "options")
 
@@ -275,6 +278,12 @@ def _verdict(verdict: Verdict) -> None:
         _same_names(verdict.witness.models[0].names, verdict.graph, "the witness")
     if verdict.hedge is not None:
         _known((*verdict.hedge.district, *verdict.hedge.inner), verdict.graph, "hedge")
+
+
+def _next_step(step: NextStep) -> None:
+    check_query(step.query, step.graph)
+    must((step.arc is not None) == (step.way == "sensitivity"), "a sensitivity analysis is about one pair of variables")
+    _known(step.arc or (), step.graph, "arc")
 
 
 def _estimate(estimate: Estimate) -> None:
@@ -328,6 +337,7 @@ _CHECKS: dict[type[Any], Callable[[Any], None]] = {
     Recipe: _recipe,
     Witness: _witness,
     Verdict: _verdict,
+    NextStep: _next_step,
     Estimate: _estimate,
     Answer: _answer,
     **question_checks(),

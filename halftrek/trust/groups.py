@@ -120,7 +120,7 @@ def _of_complete(fits: FittedGroups, query: Query, whole: Ints) -> list[Suspect]
         rows = whole[start : start + PIECE]
         n = fits.groups.n[rows]
         F = as_strength(batch_ratios(fits.batch.take(rows), fits.options, query), n[:, None]).min(axis=1)
-        chance = _chances(fits, rows)
+        chance = chances(fits, rows)
         for k in np.flatnonzero((F < SURE) | (chance < REJECTED)):
             found.append(Suspect(int(rows[k]), float(F[k]), float(chance[k])))
     return found
@@ -137,7 +137,7 @@ def _of_holed(fits: FittedGroups, query: Query) -> list[Suspect]:
     return found
 
 
-def _chances(fits: FittedGroups, rows: Ints) -> Floats:
+def chances(fits: FittedGroups, rows: Ints) -> Floats:
     """Of each group, the p-value of the overall test; 1 where there is nothing to test, or too few rows to test it."""
     chance = np.ones(len(rows))
     usable = fits.batch.converged[rows] & ~np.isnan(fits.batch.loglik[rows])

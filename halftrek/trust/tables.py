@@ -44,7 +44,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit, how.interval is None)
     wrong = _misfit(fit, how)
-    said, everywhere = _about_rows(fit, how)
+    said, everywhere = about_rows(fit, how)
     if not (doubts or wrong or said or everywhere):
         return found
     lines = zip(*(map(str, found[name]) for name in ("lhs", "op", "rhs", "note")), strict=True)
@@ -76,7 +76,7 @@ def judged_effects(fit: Fitted, rows: Sequence[Effect], how: How) -> list[Effect
         fit, rows, [_query(row) for row in rows], lambda i: [_between(fit, rows[i].cause, rows[i].effect)], how
     )
     wrong = _misfit(fit, how)
-    said, everywhere = _about_rows(fit, how)
+    said, everywhere = about_rows(fit, how)
     return [_noted(row, [*wrong, *said.get(row.effect, ()), *everywhere]) if row.se > 0.0 else row for row in marked]
 
 
@@ -221,7 +221,7 @@ def _misfit(fit: Fitted, how: How) -> list[Note]:
     return [] if found is None else [note("misfit", p=found.p)]
 
 
-def _about_rows(fit: Fitted, how: How) -> tuple[dict[str, tuple[Note, ...]], tuple[Note, ...]]:
+def about_rows(fit: Fitted, how: How) -> tuple[dict[str, tuple[Note, ...]], tuple[Note, ...]]:
     """What lines on a 0/1 outcome say of it, and all lines of weights, where their intervals do not allow for them."""
     words = probabilities(fit)
     if kind_of(table_how(fit, how)).counts_rows(fit):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import halftrek as ht
@@ -219,14 +220,38 @@ def test_groups_as_a_table(capsys: Capture) -> None:
     assert sum(r["dropped"] for r in dropped["groups"]) == 42
 
 
-@pytest.mark.parametrize(
-    "words", [["--cluster", "Day"], ["--interval", "robust"], ["--method", "cgl-go"], ["--write-analysis", "a.toml"]]
-)
+@pytest.mark.parametrize("words", [["--interval", "robust"], ["--method", "cgl-go"], ["--write-analysis", "a.toml"]])
 def test_groups_refuse_what_they_do_not_have(words: list[str], capsys: Capture) -> None:
     assert main(["effect", "Solar -> Ozone", "airquality", "Solar", "Ozone", "--by", "Month", *words]) == 2
     assert "cannot be used with --by" in capsys.readouterr().err
     assert main(["effect", "Solar -> Ozone", "airquality", "--all", "--by", "Month"]) == 2
     assert "--all cannot be used with --by" in capsys.readouterr().err
+
+
+def test_groups_of_several_columns(tmp_path: Path, capsys: Capture) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"x": rng.normal(size=600), "site, long": np.repeat(["n", "s", "s"], 200)})
+    frame["sex"] = np.repeat([0, 0, 1], 200)  # nobody of sex 1 in the north
+    frame["y"] = frame["x"] + rng.normal(size=600)
+    frame["school"] = rng.integers(0, 50, 600)
+    path = str(tmp_path / "rows.csv")
+    frame.to_csv(path, index=False)
+    by = ["site, long", "sex"]
+    command = ["effect", "x -> y", path, "x", "y", "--cluster", "school"]
+    expected = grouped(ht.fit("x -> y", frame, by=by, cluster="school")).effect("x", "y")
+    for words in (["--by", '"site, long",sex'], ["--by", '"site, long"', "--by", "sex"]):
+        found = answer(capsys, *command, *words)
+        assert found["by"] == by
+        assert [r["group"] for r in found["groups"]] == [["n", 0], ["s", 0], ["s", 1]]
+        assert [r["se"] for r in found["groups"]] == pytest.approx(expected["se"].tolist(), rel=1e-12)
+    assert main([*command, "--by", '"site, long", sex']) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("x ~> y by site, long, sex (95% intervals)\n")
+    assert text.splitlines()[1].split()[:3] == ["site,", "long", "sex"]
+    assert main([*command, "--by", ","]) == 2
+    assert "--by names no column" in capsys.readouterr().err
+    assert main([*command, "--by", "sex,sxe"]) == 2
+    assert "no column 'sxe' for the groups. Did you mean 'sex'" in capsys.readouterr().err
 
 
 # -- texts, categories, weights -------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_all_as_json(capsys: Capture) -> None:
 
 def test_several_values_are_said(capsys: Capture) -> None:
     assert main(["identify", TWO_VALUES, "--all"]) == 0
-    assert "a -> b  2 values  elimination" in capsys.readouterr().out
+    assert "a -> b  2 values  counting solutions" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["identify", CORNER], ["identify", CORNER, "x -> y", "--all"]])

@@ -32,9 +32,16 @@ MADE = [
     ["effect", "mroz", "mroz", "--all"],
     ["effect", "Solar -> Temp -> Ozone; Wind -> Ozone", "airquality", "Solar", "Ozone", "--by", "Month"],
     ["query", "Solar -> Temp -> Ozone; Wind -> Ozone", "airquality", "P(Ozone, Temp | do(Solar=1))", "--by", "Month"],
+    ["instruments", "mroz", "mroz", "educ ~> lwage"],
+    ["instruments", "x -> y; x <-> y", "--sql", "select range as x, random() as y from range(30)", "x -> y"],
+    ["adjustments", "tal_or", "tal_or", "pmi ~> reaction"],
+    ["adjustments", "x -> y; x <-> y", "--sql", "select range as x, random() as y from range(30)", "x -> y"],
     ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi", "--unit", "cond=0,pmi=2"],
     ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi"],
     ["counterfactual", "educ -> lwage; educ <-> lwage", "mroz", "--do", "educ=1", "--outcome", "lwage"],
+    ["predict", "tal_or", "tal_or", "--outcome", "reaction"],
+    ["predict", "tal_or", "tal_or", "--outcome", "reaction", "--do", "cond=1"],
+    ["predict", "educ -> lwage; educ <-> lwage", "mroz", "--do", "educ=1", "--outcome", "lwage"],
     ["compare", "tal_or", "cond -> pmi -> reaction", "--data", "tal_or", "--question", "cond -> reaction"],
     ["compare", "x -> y", "x <-> y", "--sql", "select range as x, random() as y from range(30)"],
     ["simulate", "napkin", "-n", "2", "--seed", "1"],
@@ -66,6 +73,16 @@ def test_output_is_as_documented(
     assert main(["schema", words[0]]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert list(faults(record, schema)) == []
+
+
+def test_groups_of_several_columns_are_as_documented(tmp_path: Path, capsys: Capture) -> None:
+    lines = [f"{k % 7 + k % 3},{k % 5 - k % 7},{'ns'[k % 2]},{k % 3}" for k in range(240)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["x,y,site,sex", *lines]))
+    assert main(["effect", "x -> y", str(path), "x", "y", "--by", "site,sex", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["groups"][0]["group"] == ["n", 0]
+    assert list(faults(record, SCHEMAS["effect"])) == []
 
 
 def test_the_reader_of_schemas_finds_faults() -> None:

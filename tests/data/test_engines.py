@@ -17,7 +17,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.data import read_moments, row_reader
-from halftrek.data.groups import group_reader, read_groups
+from halftrek.data.grouping import group_reader
+from halftrek.data.groups import read_groups
 from halftrek.data.sources import memory as frames
 from halftrek.data.sources.guard import in_our_words, is_interruption
 from halftrek.errors import DataError
@@ -120,7 +121,7 @@ KINDS = "dict,pandas,pandas nullable,pandas arrow,polars,lazy,arrow,arrow unsign
 def test_long_numbers_are_rounded_as_values_and_exact_as_labels(kind: str, tmp_path: Path) -> None:
     source = with_long_numbers(kind, tmp_path)
     assert read_moments(source, ["id"]).mean[0] == pytest.approx(2**53, rel=1e-15)
-    groups = read_groups(group_reader(source, "id", ("a", "b")))
+    groups = read_groups(group_reader(source, "id", ("a", "b"))[0])
     assert groups.keys == (2**53, 2**53 + 1)
     np.testing.assert_array_equal(groups.n, [3, 3])
     codes = np.concatenate([b.cluster for b in row_reader(source, ["a"], cluster="id").blocks()])

@@ -1,4 +1,4 @@
-"""Folders of files are one table: hive partitions are columns, engines' own files are none, only what is asked is read."""
+"""Folders of files are one table: hive partitions are columns, and only what is asked for is read."""
 
 from __future__ import annotations
 

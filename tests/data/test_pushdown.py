@@ -69,3 +69,17 @@ def test_answers(engine: str, given: dict[str, Any], asked: dict[str, Any]) -> N
     numbers = np.array([found.value, *found.interval])
     assert np.abs(numbers - [wanted.value, *wanted.interval]).max() < (1e-10 if "missing" in given else 1e-8)
     assert [note.code for note in found.notes] == [note.code for note in wanted.notes]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("missing", ["fiml", "drop"])
+def test_groups(engine: str, missing: Any) -> None:
+    by = ["site", "smokes"]
+    graph = 'x -> y; y -> "z z"; x <-> "z z"'
+    found = ht.fit(graph, table_in(engine), by=by, missing=missing, weights="times")
+    wanted = ht.fit(graph, the_table(), by=by, missing=missing, weights="times")
+    assert found.keys == wanted.keys
+    ours, theirs = found.query("x ~> y"), wanted.query("x ~> y")
+    for name in ("estimate", "se", "low", "high", "n", "dropped"):
+        assert np.asarray(ours[name]) == pytest.approx(np.asarray(theirs[name]), rel=1e-7)
+    assert list(ours["note"]) == list(theirs["note"])

@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halftrek.data import Moments, Patterns, read_moments, read_patterns, row_reader
-from halftrek.data.groups import group_reader, read_groups
+from halftrek.data.grouping import group_reader
+from halftrek.data.groups import read_groups
 from halftrek.data.weights import Counted, Sampled
 from halftrek.errors import DataError
 from tests.data.test_read import source
@@ -139,7 +140,7 @@ def test_patterns_count_rows(factor: float) -> None:
 
 def test_groups_are_scaled_one_by_one() -> None:
     labels = np.where(np.arange(N) % 3 == 0, "p", "q")
-    reader = group_reader(FRAME.assign(g=labels), "g", ("a", "b"), sampling_weights="w")
+    reader, _ = group_reader(FRAME.assign(g=labels), "g", ("a", "b"), sampling_weights="w")
     found = read_groups(reader)
     assert found.sampled
     for i, key in enumerate(found.keys):
@@ -147,6 +148,6 @@ def test_groups_are_scaled_one_by_one() -> None:
         assert found[i].n == alone.n
         np.testing.assert_allclose(found[i].cov, alone.cov, rtol=1e-9)
         assert vars(found[i].weighting) == pytest.approx(vars(alone.weighting))
-    counted: Any = read_groups(group_reader(FRAME.assign(g=labels), "g", ("a",), weights=np.full(N, 2)))
+    counted: Any = read_groups(group_reader(FRAME.assign(g=labels), "g", ("a",), weights=np.full(N, 2))[0])
     assert not counted.sampled
     assert counted[0].weighting == Counted(float((labels == "p").sum()))

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import halftrek as ht
-from halftrek.data.groups import group_reader, read_groups
+from halftrek.data.grouping import group_reader
+from halftrek.data.groups import read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
 from halftrek.results.group_tables import NO_INFORMATION
 from halftrek.simulation import random_model
@@ -115,7 +116,7 @@ def test_moments_by_group_are_those_of_each_group() -> None:
     frame["k"] = rng.integers(0, 40, len(frame))
     frame["w"] = rng.integers(1, 4, len(frame)).astype(float)
     for weights in (None, "w"):
-        found = read_groups(group_reader(frame, "k", ("x", "y"), weights=weights))
+        found = read_groups(group_reader(frame, "k", ("x", "y"), weights=weights)[0])
         assert found.keys == tuple(range(40))
         for i, (_, rows) in enumerate(frame.groupby("k")):
             w = np.ones(len(rows)) if weights is None else rows["w"].to_numpy()
@@ -200,7 +201,7 @@ def test_no_information_is_said() -> None:
     assert NO_INFORMATION in rows.loc["b", "status"]
 
 
-@pytest.mark.parametrize("option", [{"cluster": "segment"}, {"method": "cgl-go"}, {"names": ["x"]}])
+@pytest.mark.parametrize("option", [{"method": "cgl-go"}, {"names": ["x"]}])
 def test_options_of_one_fit_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="groups"):
         ht.fit(FRONT_DOOR, table(FRONT_DOOR, groups=2), by="segment", **option)

@@ -90,11 +90,15 @@ def test_constraints_of_a_fit() -> None:
 
 
 def test_the_profile_and_its_cut() -> None:
-    x = np.linspace(-1.0, 1.0, 21)
+    x = np.linspace(-1.0, 1.0, 24)
     ax = plot_profile(x, list(4 * x**2), cut=1.0, estimate=0.0, name="x ~> y", ax=axes())
     curve, cut, dot = ax.lines
     np.testing.assert_array_equal(curve.get_ydata(), 4 * x**2)
     assert set(np.asarray(cut.get_ydata())) == {1.0}
+    (shade,) = ax.collections
+    below = np.vstack([path.vertices for path in shade.get_paths()])
+    crossing = np.interp(1.0, (4 * x**2)[x >= 0.0], x[x >= 0.0])  # of the line that is drawn, between two points
+    assert (below[:, 0].min(), below[:, 0].max()) == pytest.approx((-crossing, crossing))
     assert (np.asarray(dot.get_xdata())[0], ax.get_xlabel()) == (0.0, "x ~> y")
     with pytest.raises(ht.InputError, match="one length"):
         plot_profile([1.0, 2.0], [1.0], ax=axes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import halftrek as ht
+from halftrek.identification.verdict import sentences
 from halftrek.reporting import describe_answer, describe_verdict, summarize_fit
 from halftrek.reporting.answers import answer_document
 from halftrek.reporting.document import Facts, Heading, Paragraph, PValue, Remark, Span, Table, grid, plain
@@ -44,7 +45,11 @@ def test_an_answer_reads_the_same_everywhere(fit: ht.Fit, question: str) -> None
 def test_a_verdict_and_a_fit_read_the_same_everywhere(fit: ht.Fit) -> None:
     verdict = ht.identify("x -> y; x <-> y", "x -> y")
     assert as_text(verdict_document(verdict)) == describe_verdict(verdict)
-    assert " ".join(verdict.explain().split()) in words(verdict._repr_html_())
+    assert " ".join(sentences(verdict).split()) in words(verdict._repr_html_())
+    assert verdict.next_steps
+    for step in verdict.next_steps:
+        assert step.line() in words(verdict._repr_html_())
+        assert step.line() in describe_verdict(verdict)
     document = fit_document(fit)
     assert as_text(document) == summarize_fit(fit) == fit.summary()
     page = Page(report_html(fit))

@@ -7,12 +7,13 @@ import re
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 
 import halftrek as ht
 from halftrek.reporting import draw_graph, graph_svg, to_tikz
 from halftrek.reporting.plots.curves import curve, distance, node_width
-from halftrek.reporting.plots.drawing import determined, make_drawing
+from halftrek.reporting.plots.drawing import determined, label_reach, make_drawing, uncovered
 from halftrek.reporting.plots.figures import GREY, new_figure
 from halftrek.reporting.plots.layout import lay_out
 from halftrek.simulation import random_graph, random_model
@@ -112,3 +113,34 @@ def test_a_factor_stays_near_its_other_children() -> None:
     layout = lay_out(ht.graph("x -> m -> y; latent F; F -> {m, c, d}"))
     heights = [y for _, y in layout.nodes.values()]
     assert max(heights) - min(heights) < 1.6 * (len(heights) - 1)
+
+
+@pytest.mark.parametrize("name", ht.catalog())
+def test_no_edge_is_hidden_under_weights(name: str) -> None:
+    """What weights cover of an edge, their own or others', leaves a head and some line to be seen."""
+    entry = ht.catalog(name)
+    drawing = make_drawing(entry.graph, entry.model)
+    assert drawing.labels
+    for stroke in drawing.strokes:
+        middles = (stroke.line[1:] + stroke.line[:-1]) / 2
+        steps = np.linalg.norm(np.diff(stroke.line, axis=0), axis=1)
+        seen = np.ones(len(steps), dtype=bool)
+        for label in drawing.labels:
+            width, height = label_reach(label.text)
+            seen &= ~((np.abs(middles[:, 0] - label.x) < width) & (np.abs(middles[:, 1] - label.y) < height))
+        assert steps[seen].sum() > min(0.6, 0.6 * steps.sum()), stroke.edge
+
+
+def test_the_weight_of_a_short_edge_stands_beside_it() -> None:
+    graph = ht.graph("a -> b")
+    drawing = make_drawing(graph, random_model(graph, random_state=1))
+    (label,), (stroke,) = drawing.labels, drawing.strokes
+    assert uncovered(stroke.line, (label.x, label.y), label.text) == pytest.approx(
+        float(np.linalg.norm(np.diff(stroke.line, axis=0), axis=1).sum())
+    )
+    left, right, bottom, top = drawing.box
+    width, height = label_reach(label.text)
+    assert left <= label.x - width
+    assert label.x + width <= right
+    assert bottom <= label.y - height
+    assert label.y + height <= top

@@ -7,8 +7,10 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import halftrek as ht
@@ -193,3 +195,55 @@ def test_a_dose_response_that_is_not_identified_is_not_drawn() -> None:
         plot_dose_response(fit, "w", "y", ax=axes())
     with pytest.raises(ht.InputError, match="at least two"):
         plot_dose_response(fit, "x", "y", values=[1.0], ax=axes())
+
+
+LONG = "a very long label of an effect that somebody wrote in full words for a paper"
+
+
+@pytest.mark.parametrize("draw", ["effects", "paths"])
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_long_labels_stay_in_their_panel(draw: str, layout: Any) -> None:
+    figure = Figure(figsize=(8.0, 2.6), layout=layout)
+    panels = figure.subplots(1, 2)
+    frame = {"path": [LONG, "x -> y"], "est": [0.4, 0.2], "ci_low": [0.1, 0.1], "ci_high": [0.8, 0.3]}
+    for ax in panels:
+        plot_effects(frame, ax=ax) if draw == "effects" else plot_paths(frame, ax=ax)
+    figure.draw_without_rendering()
+    left, right = panels
+    for ax, edge in ((left, 0.0), (right, left.get_window_extent().x1)):
+        assert next(label.get_text().replace("\n", " ") for label in ax.get_yticklabels()).startswith(LONG)
+        for label in ax.get_yticklabels():
+            assert label.get_window_extent().x0 >= edge
+        assert ax.get_window_extent().width > 60.0  # pixels: there is room left for the intervals
+
+
+def test_short_labels_leave_given_axes_where_they_are() -> None:
+    figure = Figure(figsize=(8.0, 2.6))
+    ax = figure.subplots()
+    before = ax.get_position().bounds
+    plot_effects({"path": ["x"], "est": [0.4], "ci_low": [0.1], "ci_high": [0.8]}, ax=ax)
+    assert ax.get_position().bounds == before
+
+
+def test_a_cause_of_two_values_gets_two_points_and_no_line() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, 400).astype(float)
+    rows = pd.DataFrame({"x": x, "y": 1.0 + 0.5 * x + rng.normal(size=400)})
+    fit = ht.fit("x -> y", rows)
+    ax = plot_dose_response(fit, "x", "y", ax=axes())
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1"]
+    assert ax.get_xlim() == (-0.5, 1.5)
+    assert not ax.collections  # no band
+    for line in ax.lines:
+        places = set(np.asarray(line.get_xdata(), dtype=float))
+        assert places <= {0.0, 1.0}
+        assert len(places) == 1 or line.get_linestyle() in ("None", "none", "")
+    (doses,) = [line for line in ax.lines if line.get_label() == "x set by intervention"]
+    assert list(np.asarray(doses.get_ydata())) == pytest.approx([fit.query(f"E[y | do(x={k})]").value for k in (0, 1)])
+    whiskers = [line for line in ax.lines if line.get_linewidth() == 5.0]
+    for k, whisker in enumerate(whiskers):
+        assert tuple(np.asarray(whisker.get_ydata())) == pytest.approx(fit.query(f"P(y | do(x={k}))").interval)
+    (seen,) = [line for line in ax.lines if str(line.get_label()).startswith("as seen")]
+    assert list(np.asarray(seen.get_ydata())) == pytest.approx([rows["y"][x == k].mean() for k in (0.0, 1.0)])
+    drawn = plot_dose_response(fit, "x", "y", values=[0.0, 0.5, 1.0], ax=axes())
+    assert drawn.collections  # a line where values are asked for

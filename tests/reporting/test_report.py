@@ -123,7 +123,7 @@ def test_what_is_not_identified_is_refused_and_the_rest_is_answered(tmp_path: Pa
     np.testing.assert_allclose([cell(x) for x in rows["x -> y"]], [m.T[at[0], at[1]] for m in models], atol=6e-4)
     # not a trace of the number that the fit happens to have for it
     assert f"{fit.model.T[fit.model.names.index('x'), fit.model.names.index('y')]:.4g}" not in html
-    assert "x ~> y is not answered" in page.text[""]
+    assert "x ~> y has no number" in page.text[""]
     assert number(value_of(fit.query("z -> w"))) in page.text["question-2"]
     assert "There is a verdict and no number" in page.text["question-3"]
     unknown = int(fit.effects()["est"].isna().sum())

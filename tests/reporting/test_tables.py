@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.reporting.tables import WIDTH, count, facts, number, paragraph, table
+from halftrek.reporting.tables import WIDTH, column_texts, count, facts, number, paragraph, table
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_columns_are_aligned() -> None:
 
 def test_a_small_entry_is_not_shown_as_nothing() -> None:
     text = table(("what", "weight"), [("large", 1234.5), ("small", 0.00067)])
-    assert "0.0006700" in text
+    assert "6.7e-04" in text
     assert "1234" in text or "1235" in text
 
 
@@ -96,3 +97,30 @@ def test_facts_fold_under_the_value() -> None:
     assert lines[0] == "  a       short"
     assert lines[1].startswith("  longer  word")
     assert lines[2].startswith("          word")
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        ([0.4761, 0.0183, 12.5], ["0.476", "0.018", "12.500"]),
+        ([-0.0074, 1.035], ["-0.0074", "1.0350"]),
+        ([5.2, 0.03, 1e-9], ["5.200", "0.030", "1.0e-09"]),
+        ([250_000.5, 0.5], ["250000.50", "0.50"]),
+        ([2998.0, 3.0], ["2998", "3"]),
+        ([0.0, 2.5], ["0.000", "2.500"]),
+    ],
+)
+def test_a_column_has_one_number_of_decimals(cells: list[float], shown: list[str]) -> None:
+    assert column_texts(cells, 4) == shown
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_the_numbers_are_decimals_are_the_same_and_two_digits_are_seen(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = [float(x) for x in rng.normal(size=8) * 10.0 ** rng.integers(-6, 5, size=8)]
+    texts = column_texts(cells, 4)
+    plain = [t for t in texts if "e" not in t]
+    assert plain
+    assert len({len(t.partition(".")[2]) for t in plain}) == 1
+    for cell, text in zip(cells, texts, strict=True):
+        assert float(text) == pytest.approx(cell, rel=0.06)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,7 +59,10 @@ def test_a_loaded_fit_is_the_fit(fit: ht.Fit, tmp_path: Path) -> None:
 
 def test_rows_only_where_wanted(tmp_path: Path) -> None:
     study = ht.dataset("mroz")
-    frame = study.data.assign(half=lambda rows: rows["educ"] // 2, weight=lambda rows: 1.0 + rows["educ"] % 2)
+    assert study.path is not None
+    frame = pd.read_csv(study.path).assign(
+        half=lambda rows: rows["educ"] // 2, weight=lambda rows: 1.0 + rows["educ"] % 2
+    )
     fit = ht.fit(study.graph, frame, cluster="half", weights="weight")
     assert fit.rows is not None
     assert ht.load(fit.save(tmp_path / "fit.json")).rows is None
@@ -67,7 +71,6 @@ def test_rows_only_where_wanted(tmp_path: Path) -> None:
     assert same(np.asarray(theirs.values), np.asarray(ours.values))
     assert same(theirs.weights, ours.weights)
     assert same(theirs.cluster, ours.cluster)
-    assert study.path is not None
     by_file = ht.load(ht.fit(study.graph, study.path).save(tmp_path / "file.json"))
     assert by_file.rows.source == str(study.path)
     assert len(next(by_file.rows.blocks(by_file.moments))) == 428

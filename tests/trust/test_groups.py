@@ -60,7 +60,7 @@ def test_a_line_is_what_the_fit_of_its_group_says() -> None:
 
 def test_p_values_of_all_groups_are_those_of_each() -> None:
     fits = grouped(ht.fit(INSTRUMENT, in_groups([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g"))
-    found = judged._chances(fits, fits.fitted)
+    found = judged.chances(fits, fits.fitted)
     each = [there(misfit(fits[k])).p for k in fits.keys]
     told = np.array(each) < 0.3  # of statistics below their mean only that they are is found
     assert told.any()

@@ -49,18 +49,7 @@ def run(args: argparse.Namespace) -> int:
         fits = {name: fit(graph, **options, method=how.method, noise=how.noise) for name, graph in graphs.items()}
         found = compare(fits, None, args.question, level=args.level)
     if args.json:
-        from dataclasses import asdict
-
-        show_json(
-            {
-                "models": [asdict(m) for m in found.models],
-                "nested": [asdict(t) for t in found.nested],
-                "unrelated": [list(pair) for pair in found.unrelated],
-                "question": args.question,
-                "answers": [asdict(a) for a in found.asked],
-                "warnings": list(found.warnings),
-            }
-        )
+        show_json({**found.to_dict(), "question": args.question})
     else:
         show(str(found))
     return DONE if all(one.converged for one in fits.values()) else NOT_CONVERGED

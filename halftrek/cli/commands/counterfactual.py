@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--unidentified {args.unidentified} is for the rows of a table; with --unit leave it out")
     if args.unit is None and args.rows is None and args.cov is not None:
         raise InputError("say whose outcome is asked for: --unit x=0,y=2 or --rows FILE")
-    _writer(args.out)
+    writer_of(args.out)
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data, args.rows)
     refuse_existing(args.force, args.out)
@@ -88,12 +88,12 @@ def run(args: argparse.Namespace) -> int:
             if args.json:
                 show_json(error.verdict.to_dict())
             else:
-                show(describe_verdict(error.verdict))
+                show(describe_verdict(error.verdict, front="command line"))
             return NOT_IDENTIFIED
     if isinstance(found, Answer):
         _print_answer(found, args.json)
     else:
-        _write_table(found, args)
+        write_table(found, args)
     if not result.converged:
         say(result.status.words("command line"))
         return NOT_CONVERGED
@@ -106,7 +106,7 @@ def _asked(fit: Fit, args: argparse.Namespace) -> object:
     from halftrek.cli.output import for_command_line
 
     sure = uncertainty_options(analysis_of(args).uncertainty)
-    do = {name: _held(sign, value) for text in args.do for name, sign, value in assignments(text, "--do")}
+    do = {name: held_at(sign, value) for text in args.do for name, sign, value in assignments(text, "--do")}
     if args.unit is not None:
         unit = {name: float(value) for name, _, value in assignments(args.unit, "--unit")}
         return for_command_line(fit.counterfactual(unit, do, args.outcome, **sure))
@@ -117,7 +117,7 @@ def _asked(fit: Fit, args: argparse.Namespace) -> object:
         return fit.counterfactual(rows, do, args.outcome, unidentified=args.unidentified, **sure)
 
 
-def _held(sign: str, value: str) -> float | str:
+def held_at(sign: str, value: str) -> float | str:
     """A number, a column's name, or a change such as "+1"."""
     from halftrek.errors import InputError
 
@@ -149,7 +149,7 @@ def _print_answer(found: Answer, as_json: bool) -> None:
         show(describe_answer(found))
 
 
-def _write_table(frame: object, args: argparse.Namespace) -> None:
+def write_table(frame: object, args: argparse.Namespace) -> None:
     """To a file; or on standard output: CSV for a program, a table with the first rows for a person."""
     from halftrek.cli.output import show, show_json
     from halftrek.reporting.plots.columns import columns_in
@@ -160,9 +160,11 @@ def _write_table(frame: object, args: argparse.Namespace) -> None:
     columns = {"row": list(range(1, count + 1)), **columns}  # a variable of this name takes its place
     rows = list(zip(*columns.values(), strict=True))
     if args.out is not None:
-        _writer(args.out)(columns, args.out, args.force)
+        writer_of(args.out)(columns, args.out, args.force)
     if args.json:
-        show_json({"do": args.do, "outcome": args.outcome, "columns": list(columns), "rows": rows, "file": args.out})
+        show_json(
+            {"do": args.do, "outcome": args.outcome or [], "columns": list(columns), "rows": rows, "file": args.out}
+        )
     elif args.out is not None:
         show(f"{len(rows):,} rows: {args.out}")
     elif sys.stdout.isatty():
@@ -174,7 +176,7 @@ def _write_table(frame: object, args: argparse.Namespace) -> None:
         _csv(sys.stdout, columns)
 
 
-def _writer(path: str | None) -> Callable[[dict[str, list[Entry]], str, bool], None]:
+def writer_of(path: str | None) -> Callable[[dict[str, list[Entry]], str, bool], None]:
     """What writes a file of that ending."""
     from halftrek.errors import OutputError
 

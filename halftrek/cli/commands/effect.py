@@ -54,9 +54,15 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str], *, count:
     add_fit(parser)
     add_files(parser)
     add_data(parser, words)
-    parser.add_argument("--by", metavar="COLUMN", help="one model for each group of rows: the answers as a table")
+    parser.add_argument(
+        "--by",
+        metavar="COLUMN[,COLUMN]",
+        action="append",
+        help="one model for each group of rows, or combination of several columns: the answers as a table",
+    )
     parser.add_argument("question", metavar="QUESTION", nargs=count, help=help)
     parser.add_argument("--crude", action="store_true", help="also what the rows say without the graph")
+    parser.add_argument("--details", action="store_true", help="if it has no answer, say why in mathematical terms too")
     add_uncertainty(parser)
 
 
@@ -81,12 +87,12 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
     if early and not (verdict := identify(graph, question)).identified:
-        return _not_identified(verdict, args.json)
+        return _not_identified(verdict, args)
     if args.by is not None:
         return run_groups(args, analysis, graph, question)
     with fitted(analysis, graph) as result:
         if not early and not (verdict := identify(result.graph, question)).identified:
-            return _not_identified(verdict, args.json)
+            return _not_identified(verdict, args)
         options = uncertainty_options(analysis.uncertainty)
         found = for_command_line(result.query(question, crude=analysis.output.crude, **options))
     if args.json:
@@ -98,14 +104,14 @@ def run(args: argparse.Namespace) -> int:
     return _ended(result.converged, result.status.words("command line"))
 
 
-def _not_identified(verdict: Verdict, as_json: bool) -> int:
+def _not_identified(verdict: Verdict, args: argparse.Namespace) -> int:
     from halftrek.cli.output import show, show_json
     from halftrek.reporting.verdicts import describe_verdict
 
-    if as_json:
+    if args.json:
         show_json(verdict.to_dict())
     else:
-        show(describe_verdict(verdict))
+        show(describe_verdict(verdict, details=args.details, front="command line"))
     return NOT_IDENTIFIED
 
 

@@ -38,6 +38,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
         default=5.0,
         help="time for the hardest step of each question (default: 5)",
     )
+    parser.add_argument("--details", action="store_true", help="say how it was found, in mathematical terms too")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +64,7 @@ def _run_one(args: argparse.Namespace) -> int:
     if args.json:
         show_json(verdict.to_dict())
     else:
-        show(describe_verdict(verdict))
+        show(describe_verdict(verdict, details=args.details, front="command line"))
     return DONE if verdict.identified else NOT_IDENTIFIED
 
 

@@ -91,7 +91,7 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[Record], list[str]]:
             texts.append(describe_answer(found))
         else:
             records.append(verdict.to_dict())
-            texts.append(describe_verdict(verdict))
+            texts.append(describe_verdict(verdict, front="command line"))
     return records, texts
 
 

@@ -72,7 +72,9 @@ def _kind_of(path: str, names: list[str]) -> str:
         return kinds.pop()
     if not kinds:
         raise DataError(f"{path!r} has no Parquet, CSV or Arrow files; check the path")
-    raise DataError(f"{path!r} has files of several kinds ({', '.join(sorted(kinds))}); put each kind in its own folder")
+    raise DataError(
+        f"{path!r} has files of several kinds ({', '.join(sorted(kinds))}); put each kind in its own folder"
+    )
 
 
 def _format(kind: str) -> Any:

@@ -303,9 +303,9 @@ def _whole_kind(frame: nw.LazyFrame[Any], name: str, kind: Kind) -> Kind:
     if not kind.whole:
         return Kind()
     told = collected(
-        frame.select(_one_if((number != number.round(0)) & ~number.is_null()).alias("part"), number.alias("least")).select(
-            nw.col("part").sum(), nw.col("least").min()
-        )
+        frame.select(
+            _one_if((number != number.round(0)) & ~number.is_null()).alias("part"), number.alias("least")
+        ).select(nw.col("part").sum(), nw.col("least").min())
     )
     whole = told.column("part")[0].as_py() == 0
     return Kind(None, whole, float(told.column("least")[0].as_py()) if whole else None)

@@ -24,12 +24,13 @@ from halftrek.estimation.status import WORSE, Code
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, total_effects
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 _BY_DATA_SET = ("T", "C", "W", "mu", "loglik", "code")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchFit(Portable):
+class BatchFit(Portable, Faces):
     """Fitted parameters of many data sets, arrays with a leading batch axis.
 
     ``code`` has a status code for each; "failed" where the moments were unusable, with NaN for every parameter.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,13 @@ from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.estimation.options import Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
 from halftrek.portable import Portable
+from halftrek.upward import Faces
 
 PIECE = 10_000  # groups that are fitted at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedGroups(Portable):
+class FittedGroups(Portable, Faces):
     """Fitted models by group as a value; ``halftrek.results.GroupFits`` is the same with all that can be asked of it.
 
     ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.
@@ -37,13 +39,19 @@ class FittedGroups(Portable):
     starts: int | None = None
     max_iter: int = MAX_ITER
     frame: str = ""
-    rows: RowReader | None = None  # all rows, with the group of each as its cluster
+    rows: RowReader | None = None  # all rows, with the group of each
     holed: Mapping[int, Fitted] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
+    clusters_left_out: bool = False  # by saving: rows were in clusters, and the file has none
 
     @property
-    def keys(self) -> tuple[object, ...]:
-        """The labels of the groups."""
+    def clustered(self) -> bool:
+        """Whether rows are in clusters."""
+        return self.clusters_left_out or (self.rows is not None and self.rows.cluster is not None)
+
+    @property
+    def keys(self) -> tuple[Any, ...]:
+        """The labels of the groups: tuples where several columns say the group."""
         return self.groups.keys
 
     @cached_property
@@ -79,14 +87,14 @@ class FittedGroups(Portable):
 
     def one(self, key: object) -> Fitted:
         """The fit of one group."""
-        i = self.place.get(key)
+        i = self.place.get(key, self.place.get((key,)) if len(self.groups.by) == 1 else None)
         if i is None:
             shown = ", ".join(map(repr, self.keys[:6])) + (", ..." if len(self) > 6 else "")
             raise DataError(f"there is no group {key!r}; groups are {shown}")
         if self.batch.code[i] == "failed":
             raise DataError(f"group {key!r} could not be fitted: {self.why_not(i)}")
         if i in self.holed:
-            return replace(self.holed[i], frame=self.frame, rows=self._rows.get(key))
+            return self._with_rows(self.holed[i], i)
         names = self.batch.names
         start = {(u, v): float(self.batch.T[i, names.index(u), names.index(v)]) for u, v in self.graph.directed}
         found = fit(
@@ -98,12 +106,17 @@ class FittedGroups(Portable):
             max_iter=self.max_iter,
             start=start,
         )
-        return replace(found, frame=self.frame, rows=self._rows.get(key))
+        return self._with_rows(found, i)
+
+    def _with_rows(self, found: Fitted, i: int) -> Fitted:
+        lost = self.clusters_left_out
+        rows = self._rows.get(self.keys[i])
+        return replace(found, frame=self.frame, rows=rows, rows_left_out=lost, clusters_left_out=lost)
 
     def __contains__(self, key: object) -> bool:
         return key in self.place
 
-    def __iter__(self) -> Iterator[object]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.keys)
 
     def __len__(self) -> int:

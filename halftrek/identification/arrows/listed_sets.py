@@ -11,6 +11,7 @@ from halftrek.identification.arrows.adjustment import adjustment_sets, single_do
 from halftrek.identification.composites import parts_of
 from halftrek.queries.checks import terms_of
 from halftrek.queries.types import DirectEffect, Interventional, TotalEffect
+from halftrek.upward import Faces
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -21,7 +22,7 @@ Variables = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class AdjustmentSets(Sequence[Variables]):
+class AdjustmentSets(Sequence[Variables], Faces):
     """Sets of variables, smallest first; adjusting for any one of them is enough, and none has a variable too many.
 
     ``complete`` is False where there are more than these: the ones listed were found first, and

@@ -31,6 +31,11 @@ class Hedge:
             f"{{{', '.join(self.inner)}}}, so the part that {_are(outside)} free to vary cannot be told apart"
         )
 
+    @property
+    def named(self) -> str:
+        """The same in the words of the literature."""
+        return f"The hedge: the district {{{', '.join(self.district)}}} and within it {{{', '.join(self.inner)}}}."
+
 
 def _are(names: list[str]) -> str:
     return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"

@@ -44,12 +44,12 @@ class Witness(Portable):
         """Largest difference between the two covariance matrices."""
         return float(np.max(np.abs(self.models[0].cov - self.models[1].cov)))
 
-    def explain(self) -> str:
-        """The two answers in a sentence."""
+    def explain(self, *, details: bool = False) -> str:
+        """The two answers in a sentence; with details how closely the models agree."""
         first, second = self.answers
-        close = max(self.largest_difference, 1e-16)
+        close = f" (to {max(self.largest_difference, 1e-16):.0e})" if details else ""
         return (
-            f"Two models with this graph have the same covariance matrix (to {close:.0e}), "
+            f"For instance, two models with this graph have the same covariance matrix{close}, "
             f"yet {self.quantity} is {first:.4g} in one and {second:.4g} in the other."
         )
 

@@ -15,6 +15,7 @@ from halftrek.identification.recipes.recipe import (
     outputs_of,
 )
 from halftrek.queries.written.latex import latex_name
+from halftrek.queries.written.latex_letters import latex_text
 
 
 def method_name(recipe: Recipe, found_by: str) -> str:
@@ -152,4 +153,4 @@ def _symbol(quantity: str) -> str:
         u, v = (end.strip() for end in path.split("~>", 1))
         avoid = f"\\setminus {latex_name(around)}" if around else ""
         return f"\\tau_{{{latex_name(u)} {latex_name(v)}{avoid}}}"
-    return f"q_{{\\text{{{quantity}}}}}"
+    return f"q_{{\\text{{{latex_text(quantity)}}}}}"

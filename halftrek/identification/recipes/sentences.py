@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, inputs_of
 
 _DETERMINANTS = (
-    "A coefficient is a ratio of two determinants of covariances, chosen so that everything hidden cancels; "
-    "the other entries of such a system have no meaning of their own"
+    "A coefficient is a ratio of two combinations of covariances, chosen so that everything hidden cancels; "
+    "the other unknowns of such equations have no meaning of their own"
 )
 _IDEAS = {
     "half-trek": "Every equation is solved for all its coefficients at once (half-trek criterion).",
@@ -17,7 +17,7 @@ _IDEAS = {
     "trek separation": f"{_DETERMINANTS} (trek separation).",
     "latent-factor half-trek": "Other variables with the same hidden cause, whose own equations are solved, stand in "
     "for it as additional regressors (latent-factor half-trek criterion).",
-    "determinants": f"{_DETERMINANTS}; they were found by trying small systems.",
+    "determinants": f"{_DETERMINANTS}; they were found by trying few equations at a time.",
 }
 
 
@@ -34,7 +34,9 @@ def reasons_for(recipe: Recipe, method: str) -> tuple[str, ...]:
     cleaned = [s for s in systems if inputs_of(s)]
     sentences = []
     if len(systems) > 1:
-        sentences.append(f"The answer is found in {len(systems)} small steps, each a linear system in the covariances.")
+        sentences.append(
+            f"The answer is found in {len(systems)} small steps, each by linear equations in the covariances."
+        )
     if cleaned:
         example = next((r for s in cleaned for r in s.rows if r.minus), None)
         if example is not None:

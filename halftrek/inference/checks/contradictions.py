@@ -32,6 +32,7 @@ from halftrek.inference.information.robust import counts_units
 from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
+from halftrek.upward import Faces
 
 NOTHING = 1e-6  # of an answer's standard error: what freeing an edge adds to it by rounding alone
 SLIGHT = 0.01  # share of a standard error that is no matter
@@ -42,7 +43,7 @@ Behind = Literal["answer", "interval"]
 
 
 @dataclass(frozen=True)
-class Contradiction:
+class Contradiction(Faces):
     """One restriction that an answer rests on, and what the data say of it.
 
     ``restriction`` in words; ``edge`` would relax it, and would take about the value ``epc``. ``change`` is how far

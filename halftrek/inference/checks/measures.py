@@ -6,6 +6,7 @@ The baseline has every covariance at zero but those among exogenous variables th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from halftrek.data import Moments
 from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
+from halftrek.graphs import Graph
 from halftrek.inference.information.base import kind_of_data
 
 
@@ -48,6 +50,14 @@ class Measures:
         """As plain data."""
         return asdict(self)
 
+    def without_unrestricted(self) -> Measures:
+        """What is left to say where the unrestricted model has no maximum: few rows, or pairs that are hardly seen."""
+        nan = float("nan")
+        return replace(
+            self, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
+            rmsea_low=nan, rmsea_high=nan, srmr=nan, srmr_no_mean=nan,
+        )  # fmt: skip
+
 
 def measures(fit: Fitted) -> Measures:
     """How well the fitted model reproduces the moments, by the likelihood of the values that were seen.
@@ -56,12 +66,12 @@ def measures(fit: Fitted) -> Measures:
     data, so they do not count among the degrees of freedom.
     """
     kind, best, p = kind_of_data(fit), best_loglik(data_of(fit)), len(fit.graph)
-    free, pairs = _free_roots(fit)
+    free, pairs = free_roots(fit.graph, fit.model.names)
     apart = [(v,) for v in fit.model.names if v not in free] + ([tuple(free)] if free else [])
     baseline = sum(best_loglik(data_of(fit).select(names)) for names in apart)
     worst = max(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - kind.pairs_apart(fit) - pairs
     found = _measured(fit, counted(fit), best, worst, _srmr(fit, kind.unrestricted(fit)))
-    return found if kind.has_unrestricted(fit) else _without_unrestricted(found)
+    return found if kind.has_unrestricted(fit) else found.without_unrestricted()
 
 
 def counted(fit: Fitted) -> tuple[int, int]:
@@ -71,15 +81,6 @@ def counted(fit: Fitted) -> tuple[int, int]:
     free = means if kind.by_district and not fit.options.intercepts else 0
     parameters = kind.determined(fit) + free
     return parameters, p * (p + 1) // 2 + means - kind.pairs_apart(fit) - parameters
-
-
-def _without_unrestricted(found: Measures) -> Measures:
-    """What is left to say where the unrestricted model has no maximum: few rows, or pairs that are hardly seen."""
-    nan = float("nan")
-    return replace(
-        found, saturated_loglik=nan, chi2=nan, pvalue=None, baseline_chi2=nan, cfi=nan, tli=nan, rmsea=nan,
-        rmsea_low=nan, rmsea_high=nan, srmr=nan, srmr_no_mean=nan,
-    )  # fmt: skip
 
 
 def _measured(
@@ -110,10 +111,10 @@ def _measured(
     )
 
 
-def _free_roots(fit: Fitted) -> tuple[list[str], int]:
+def free_roots(graph: Graph, names: Sequence[str]) -> tuple[list[str], int]:
     """Exogenous variables that the model lets covary, and how many of their pairs it does."""
-    roots = [v for v in fit.model.names if not fit.graph.parents(v)]
-    linked = {frozenset(e) for e in fit.graph.bidirected}
+    roots = [v for v in names if not graph.parents(v)]
+    linked = {frozenset(e) for e in graph.bidirected}
     free = [v for v in roots if any(frozenset((v, w)) in linked for w in roots)]
     return free, sum(frozenset((v, w)) in linked for k, v in enumerate(free) for w in free[:k])
 

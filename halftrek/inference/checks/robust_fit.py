@@ -16,7 +16,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.choices import RobustTest
-from halftrek.data import RowPart
+from halftrek.data import RowPart, gather
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
@@ -219,7 +219,7 @@ def _unrestricted(fit: Fitted, cov: Floats) -> tuple[float, float]:
         (squares,), p = mean_squares(fit, [Squares(white, np.zeros(len(white)))]), len(white)
         return float(squares[-p:].sum()), float(squares[:-p].sum())
     over = partial(_distances, fit.moments.mean, white, about, rows.sampling is not None)
-    means, covariances = rows.gather(over, operator.add, like=fit.moments)
+    means, covariances = gather(rows, over, operator.add, like=fit.moments)
     return float(means) / fit.n, float(covariances) / fit.n
 
 

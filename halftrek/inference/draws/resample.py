@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halftrek.arrays import Codes, Floats, Ints
-from halftrek.data import Moments, RowBlock, RowPart, RowReader
+from halftrek.data import Moments, RowBlock, RowPart, RowReader, gather
+from halftrek.data.passes import are_elsewhere
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.information.robust import (
@@ -52,7 +53,7 @@ def draw_rows(fit: Fitted, replicates: int, rng: np.random.Generator, progress: 
     rows = rows_needed(fit, 'interval="bootstrap"')
     scale = np.sqrt(np.diag(fit.moments.cov))
     products = Products(fit.moments.mean, scale)
-    if rows.cluster is None and rows.is_elsewhere:
+    if rows.cluster is None and are_elsewhere(rows):
         return _drawn_there(fit, rows, products, replicates, int(rng.integers(2**63)))
     if rows.cluster is not None:
         units = _units(rows, products, fit.moments)
@@ -148,7 +149,7 @@ def in_chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
 
 def _units(rows: RowReader, products: Products, like: Moments) -> Floats:
     """Sums of the products over each cluster that has rows."""
-    sums = rows.gather(partial(_by_cluster, products), merged_by_label, like).values
+    sums = gather(rows, partial(_by_cluster, products), merged_by_label, like).values
     return np.asarray(sums[sums[:, 0] > 0.0])
 
 
@@ -164,7 +165,7 @@ def _by_cluster(products: Products, part: RowPart) -> ByLabel:
 def _drawn_there(fit: Fitted, rows: RowReader, products: Products, replicates: int, seed: int) -> Drawn:
     """Replicates where the rows lie: how often a row is drawn is Poisson, as it nearly is among very many rows."""
     over = partial(_poisson, products, replicates, seed, rows.sampling is not None)
-    return products.moments(rows.gather(over, operator.add, fit.moments))
+    return products.moments(gather(rows, over, operator.add, fit.moments))
 
 
 def _poisson(products: Products, replicates: int, seed: int, sampling: bool, part: RowPart) -> Floats:

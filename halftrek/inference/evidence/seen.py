@@ -33,10 +33,14 @@ def seen_rows(fit: Fitted, like: Moments) -> RowReader | None:
 
 def seen_fit(fit: Fitted, names: Sequence[str]) -> Fitted:
     """Each of the variables regressed on all before it: a model that says what the rows say and nothing more."""
-    moments = seen_moments(fit, names)
-    found = estimation.fit(Graph(list(combinations(names, 2)), observed=names), moments)
+    return fit_to_seen(fit, Graph(list(combinations(names, 2)), observed=names))
+
+
+def fit_to_seen(fit: Fitted, graph: Graph) -> Fitted:
+    """Another graph, of some of the variables, fitted to the rows that have all of these."""
+    moments = seen_moments(fit, graph.observed)
     return replace(
-        found, rows=seen_rows(fit, moments), frame=fit.frame, rows_left_out=fit.rows_left_out,
+        estimation.fit(graph, moments), rows=seen_rows(fit, moments), frame=fit.frame, rows_left_out=fit.rows_left_out,
         clusters_left_out=fit.clusters_left_out,
     )  # fmt: skip
 

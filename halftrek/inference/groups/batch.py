@@ -142,6 +142,17 @@ class BatchInformation:
             total = np.where(told, along**2 / values, 0.0).sum(axis=1)
         return np.where(lost, np.nan, total)
 
+    def spreads(self, probes: Floats) -> Floats:
+        """The same for several gradients ``(model, gradient, parameter)``, of which one may do for all models."""
+        values, vectors, scale = self.spectrum()
+        along = probes / scale[:, None, :] @ vectors
+        told = (values > FLAT * values[:, -1:])[:, None, :]
+        size = np.abs(along)
+        lost = np.where(told, 0.0, size).max(axis=2, initial=0.0) > LEAK * size.max(axis=2, initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = np.where(told, along**2 / values[:, None, :], 0.0).sum(axis=2)
+        return np.where(lost, np.nan, total)
+
     def ratio(self, slope: Slopes) -> tuple[Floats, Floats]:
         """The variance by way of the coefficients, and its ratio to that with error covariances known."""
         pulled = self.pull(slope, np.zeros_like(slope.mean))

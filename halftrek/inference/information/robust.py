@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halftrek.arrays import Codes, Floats
-from halftrek.data import RowBlock, RowPart, RowReader
+from halftrek.data import RowBlock, RowPart, RowReader, gather
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
@@ -62,7 +62,7 @@ def count_clusters(fit: Fitted) -> int:
 def clusters_with_rows(fit: Fitted) -> tuple[int, ...]:
     """The numbers of the clusters that have rows with values (all values, where the fit left the others out)."""
     rows = rows_needed(fit, "errors by cluster")
-    counts = rows.gather(_counted, merged_by_label, kind_of_data(fit).like(fit)).values[:, 0]
+    counts = gather(rows, _counted, merged_by_label, kind_of_data(fit).like(fit)).values[:, 0]
     return tuple(np.flatnonzero(counts).tolist())
 
 
@@ -122,8 +122,8 @@ def over_units(
     like, wide = kind_of_data(fit).like(fit), sum(map(len, forms))
     added = partial(_added, tuple(forms), fit.moments.mean, fit.moments.cov, rows.sampling is not None)
     if rows.cluster is None:
-        return rows.gather(partial(_by_row, added, each, merge, wide), merge, like)
-    sums = rows.gather(partial(_by_cluster, added, wide), merged_by_label, like)
+        return gather(rows, partial(_by_row, added, each, merge, wide), merge, like)
+    sums = gather(rows, partial(_by_cluster, added, wide), merged_by_label, like)
     return each(sums.values[sums.values[:, 0] > 0.0, 1:], None)  # without clusters whose rows were all left out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.choices import Interval
 from halftrek.estimation import Fitted
+from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.evidence.rows_behind import has_rows
 from halftrek.inference.how import How
 from halftrek.inference.information.robust import is_clustered
@@ -51,6 +53,25 @@ class Spread(Portable):
     errors: Floats
     reach: Floats
     lift: Floats | None = None
+
+
+def against_zero(found: Estimate, query: Query) -> Floats:
+    """For each value: in standard errors, and the chance to be farther from zero, were it zero; nan where it cannot be.
+
+    Intervals that reach as far to both sides say how many standard errors they take; others are tested as if samples
+    were large, as in tables. Variances, standard deviations and probabilities have zero at their border.
+    """
+    values, errors = np.asarray(found.values, dtype=float), np.asarray(found.errors, dtype=float)
+    scale = scale_of(query)
+    if scale in ("log", "logit"):
+        return np.full((len(values), 2), np.nan)
+    normal = NormalDist().inv_cdf(0.5 + found.level / 2.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(errors > 0.0, values / errors, np.nan)
+        below, above = values - found.intervals[:, 0], found.intervals[:, 1] - values
+        even = (scale == "plain") & (np.abs(above - below) <= 1e-9 * (above + below))
+        reach = np.where(even, above / errors, normal)
+    return np.stack([z, two_sided(z, reach, found.level)], axis=1)
 
 
 class IntervalKind(ABC):

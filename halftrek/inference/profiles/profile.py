@@ -30,14 +30,15 @@ from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
+from halftrek.upward import Faces
 
 INFINITE = float("inf")
 RESTARTS = 4  # from higher ground, before a profile is given up
 SHORT = 1e-3  # deviance by which a fit may lie below the maximum
 
 
-@dataclass(frozen=True, eq=False)
-class Profile(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile(Portable, Faces):
     """The deviance along an answer: ``deviance[i]`` is twice the log-likelihood lost with the answer at ``values[i]``.
 
     ``interval`` holds the values with a deviance below ``cut``; ``notes`` are what to know about it.
@@ -50,6 +51,11 @@ class Profile(Portable):
     cut: float
     level: float = 0.95
     notes: tuple[Note, ...] = ()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False)

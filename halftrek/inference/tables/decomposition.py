@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from halftrek import upward
 from halftrek.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
@@ -21,6 +20,7 @@ from halftrek.inference.tables.legs import PathSum, along, total
 from halftrek.notes import in_short, note
 from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
+from halftrek.upward import Tabled
 
 Path = tuple[str, ...]
 
@@ -38,8 +38,8 @@ class Share(Portable):
     note: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Decomposition(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Decomposition(Portable, Tabled):
     """The total effect of ``cause`` on ``effect``, path by path; ``rows`` add up to ``total``.
 
     ``asked`` has the paths behind each row, and is shorter where the last row has all the others.
@@ -58,8 +58,12 @@ class Decomposition(Portable):
         """A tidy frame: path est se ci_low ci_high share note; the last row is the total."""
         return as_frame(columns_of((*self.rows, self.total), Share), self.library)
 
+    to_frame = frame
+
     def __str__(self) -> str:
-        return upward.decomposition(self)
+        return self.summary()
+
+    __repr__ = __str__
 
 
 def decompose(fit: Fitted, cause: str, effect: str, how: How, *, most: int = 20) -> Decomposition:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from halftrek import upward
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
@@ -33,6 +32,7 @@ from halftrek.inference.tables.legs import (
 from halftrek.notes import Note, in_words, note
 from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
+from halftrek.upward import Faces, Tabled
 
 MOST = 40  # routes through mediators that are listed
 
@@ -40,7 +40,7 @@ Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Route:
+class Route(Faces):
     """One effect; ``kind`` is total, direct, indirect, specific (these add up to indirect) or through (these overlap).
 
     nan where there is no number, and ``note`` says why.
@@ -71,8 +71,8 @@ class Proportion:
     quantile: float = 0.0  # standard errors from the middle of the interval to its ends
 
 
-@dataclass(frozen=True, eq=False)
-class Mediation(Portable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Mediation(Portable, Tabled):
     """A total effect split at mediators; ``proportion`` is None where it is not identified.
 
     ``asked`` has the paths behind each row.
@@ -122,8 +122,12 @@ class Mediation(Portable):
         """A tidy frame: kind route est se z p ci_low ci_high note; the last row is the proportion mediated."""
         return as_frame(columns_of((*self.rows, self._proportion_row()), Route), self.library)
 
+    to_frame = frame
+
     def __str__(self) -> str:
-        return upward.mediation(self)
+        return self.summary()
+
+    __repr__ = __str__
 
     def _only(self, kind: str) -> Route:
         return next(row for row in self.rows if row.kind == kind)

@@ -33,6 +33,7 @@ from halftrek.inference.tables.plain_parameters import plain_parameters
 from halftrek.queries.gradients import Gradient, Scale
 
 NO_MEANS = "no means were given"
+UNDETERMINED = "not determined by data"
 
 
 @dataclass(frozen=True)
@@ -370,7 +371,7 @@ def _row(
 ) -> Parameter:
     error, value = float(se), float(est)
     if np.isnan(error):
-        return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or "not determined by data")
+        return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or UNDETERMINED)
     scale: Scale = "log" if op == "~~" and lhs == rhs else "plain"
     far = np.array([reach.quantile * error if error else 0.0])
     low, high = map(float, ends_on(scale, np.array([value]), far, reach.lift)[0])

@@ -19,12 +19,14 @@ from halftrek.estimation.status import troubles
 from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
+from halftrek.inference.evidence.evidence import support
 from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
 from halftrek.models import CGLSCM
 from halftrek.notes import note
 from halftrek.queries import Counterfactual, Interventional, Query
 from halftrek.queries.derivatives import Gradient
+from halftrek.queries.gradients import linearize
 from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
 
 Decide = Callable[[Query], Verdict]
@@ -40,6 +42,7 @@ class Units:
 
     ``mean`` is what would have been expected, ``noise`` the standard deviation of the unit's own outcome around it,
     ``errors`` the standard error of the mean (None for a given model): two kinds of not knowing, kept apart.
+    ``noise_reach`` is how far noise alone reaches at the level of the intervals, where predictions are asked for.
     """
 
     outcomes: tuple[str, ...]
@@ -48,11 +51,13 @@ class Units:
     errors: Floats | None = None
     reach: Floats | None = None
     note: str = ""  # what speaks against the intervals, if anything does
+    noise_reach: Floats | None = None
 
     def columns(self) -> Columns:
         """``y noise_sd se ci_low ci_high``; of several outcomes the names are ``y_noise_sd`` and so on.
 
-        ``note`` is the last column where something speaks against the intervals.
+        With predictions also ``pi_low`` and ``pi_high``, where the unit's own outcome is expected: noise and the
+        uncertainty of the mean together. ``note`` is the last column where something speaks against the intervals.
         """
         found: dict[str, Any] = {}
         for k, y in enumerate(self.outcomes):
@@ -61,6 +66,9 @@ class Units:
             if self.errors is not None and self.reach is not None:
                 found[f"{head}se"] = self.errors[k]
                 found |= {f"{head}ci_low": self.mean[k] - self.reach[k], f"{head}ci_high": self.mean[k] + self.reach[k]}
+                if self.noise_reach is not None:
+                    both = np.hypot(self.reach[k], self.noise_reach[k])
+                    found |= {f"{head}pi_low": self.mean[k] - both, f"{head}pi_high": self.mean[k] + both}
         return found | {"note": [self.note] * self.mean.shape[1]} if self.note else found
 
 
@@ -85,12 +93,16 @@ def estimated_units(
     *,
     decide: Decide,
     unidentified: Unidentified = "raise",
+    predictive: bool = False,
 ) -> Units:
-    """Counterfactuals of a fitted model with standard errors; each set of variables seen is identified on its own."""
+    """Counterfactuals of a fitted model with standard errors; each set of variables seen is identified on its own.
+
+    Nothing held is a prediction of what is. ``predictive`` adds how far noise reaches.
+    """
     if unidentified not in ("raise", "nan"):
         raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
     mean = np.full((len(outcomes), len(table.values)), np.nan)
-    noise, errors, reach = (np.full_like(mean, np.nan) for _ in range(3))
+    noise, errors, reach, noise_reach = (np.full_like(mean, np.nan) for _ in range(4))
     _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
     # where the effects of what is held are identified, so is every question of this kind, whatever was seen
     plain = {y for y in outcomes if decide(Interventional((y,), dict.fromkeys(held))).identified}
@@ -109,6 +121,7 @@ def estimated_units(
         stacked = Slopes.of([g for line in gradients for g in line])
         factor = joint_factor(fit, stacked, how)
         pieces = [factor.part(slice(k * count, (k + 1) * count)).small() for k in range(len(known))]
+        spreads = _noise_reach(fit, found, how.level) if predictive else np.full(len(known), np.nan)
         for part, evidence, values in _parts(table, held, seen, rows):
             _refuse_impossible(found, evidence, part)
             weights = found.weights(evidence, values)
@@ -116,7 +129,21 @@ def estimated_units(
             for i, k in enumerate(known):
                 mean[k, part], noise[k, part] = means[:, i], found.noise[i]
                 errors[k, part], reach[k, part] = pieces[i].errors(weights), pieces[i].reaches(weights)
-    return Units(tuple(outcomes), mean, noise, errors, reach)
+                noise_reach[k, part] = spreads[i]
+    return Units(tuple(outcomes), mean, noise, errors, reach, noise_reach=noise_reach if predictive else None)
+
+
+def _noise_reach(fit: Fitted, found: UnitMap, level: float) -> Floats:
+    """How far the noise of each outcome reaches, with its variance divided by rows less parameters and Student's t.
+
+    In a regression the reaches of mean and noise, squared and added, are then the textbook's prediction interval.
+    """
+    middle = np.concatenate([found.centre, found.held_centre])
+    slopes = linearize(unit_query(found.seen, found.held, found.outcomes, middle), found.model).variances
+    rests = support(fit, slopes)
+    with np.errstate(invalid="ignore"):
+        reach = found.noise * rests.growth() * rests.quantiles(level)
+    return np.where(found.noise == 0.0, 0.0, reach)
 
 
 def one_unit(
@@ -212,7 +239,9 @@ def _parts(
     for start in range(0, len(table.values) if isinstance(rows, slice) else len(rows), ROWS):
         stretch = slice(start, start + ROWS)
         part = stretch if isinstance(rows, slice) else rows[stretch]
-        yield part, table.values[part][:, at], np.stack([x[part] for x in held.values()], axis=1)
+        evidence = table.values[part][:, at]
+        values = np.stack([x[part] for x in held.values()], axis=1) if held else np.zeros((len(evidence), 0))
+        yield part, evidence, values
 
 
 def _identified(

@@ -6,33 +6,25 @@ import re
 from collections.abc import Mapping
 from math import inf
 
-from halftrek.errors import printable
 from halftrek.queries.kinds.distributions import Counterfactual, Interventional, Potential
 from halftrek.queries.kinds.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
 from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
 from halftrek.queries.kinds.variants import Case, Change, Draw, Event, Scale, Shift, Sum, Target, Variant
+from halftrek.queries.written.latex_letters import latex_text
 from halftrek.queries.written.writing import Value, Written, number
 
 _NAMES = {"E": "\\mathbb{E}", "Var": "\\operatorname{Var}", "SD": "\\operatorname{SD}"}
 _NAMES |= {"Cov": "\\operatorname{Cov}", "Corr": "\\operatorname{Corr}"}
-_PLAIN = {"\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", "_": "\\_", "%": "\\%", "&": "\\&", "#": "\\#", "$": "\\$"}
-_PLAIN |= {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}"}
-_PLAIN |= {"\n": " ", "\t": " "}
 
 
 def latex_name(name: str) -> str:
     """A variable in LaTeX: x1 as x_{1}, a word upright."""
-    match = re.fullmatch(r"([A-Za-z])_?(\d+)", name)
+    match = re.fullmatch(r"([A-Za-z])_?([0-9]+)", name)
     if match:
         return f"{match[1]}_{{{match[2]}}}"
-    if re.fullmatch(r"[A-Za-z]|\d+", name):
+    if re.fullmatch(r"[A-Za-z]|[0-9]+", name):
         return name
     return "\\text{" + latex_text(name) + "}"
-
-
-def latex_text(text: str) -> str:
-    """Text that LaTeX sets as it is."""
-    return "".join(_PLAIN.get(c, c) for c in printable(text))
 
 
 def as_latex(query: Written | float) -> str:

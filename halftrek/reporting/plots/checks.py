@@ -159,8 +159,8 @@ def plot_profile(
     if cut is not None:
         ax.axhline(cut, color=VERMILION, linestyle="--", linewidth=1.4)
         ax.text(0.995, cut, f"{cut:.2f} ", color=VERMILION, ha="right", va="bottom", transform=ax.get_yaxis_transform())
-        inside = np.where(y <= cut, y, np.nan)
-        ax.fill_between(x, inside, cut, color=BLUE, alpha=0.15, linewidth=0.0)
+        inside = y <= cut
+        ax.fill_between(x, y, cut, where=list(inside), interpolate=True, color=BLUE, alpha=0.15, linewidth=0.0)
         ax.set_ylim(0.0, min(float(np.nanmax(y)) * 1.05, 4.0 * cut) if np.nanmax(y) > cut else 1.3 * cut)
     else:
         ax.set_ylim(bottom=0.0)

@@ -15,6 +15,7 @@ from halftrek.errors import GraphError
 from halftrek.graphs import Edge, Graph, did_you_mean
 from halftrek.reporting.plots.curves import HEIGHT, curve, node_width, visible
 from halftrek.reporting.plots.layout import Point, lay_out
+from halftrek.reporting.plots.places import lay_out_as_drawn
 
 if TYPE_CHECKING:
     from halftrek.models import CGLSCM
@@ -24,6 +25,8 @@ Identified = Mapping[str, bool] | Literal["auto"] | None
 _CROWD = 5  # roots that all covary with each other from which on they are drawn as a star
 _DOT = 0.16  # width of the middle of a star
 _LETTER = 0.08  # half the width of a letter of a weight
+_HALF = 0.18  # half the height of a weight
+_SEEN = 0.75  # of an edge that is left to be seen beside its weight: a head and some line on either side
 _BUDGET = 0.5  # seconds for the verdict on one edge
 
 
@@ -88,7 +91,7 @@ def make_drawing(
     full, model, known = _parts(source, model, identified)
     graph, hubs = _with_stars(full, known)
     widths = {v: _DOT if v in hubs else node_width(v) for v in (*graph.observed, *graph.latents)}
-    layout = lay_out(graph, {v: max(1.0, w) for v, w in widths.items()})
+    layout = lay_out_as_drawn(graph, widths) or lay_out(graph, {v: max(1.0, w) for v, w in widths.items()})
     whole = {edge: curve(route) for edge, route in layout.routes.items()}
     lines = {
         (u, kind, v): visible(line, layout.nodes[u], widths[u], layout.nodes[v], widths[v])
@@ -222,7 +225,10 @@ def _labels(strokes: Sequence[Stroke], texts: Mapping[Edge, str], nodes: Sequenc
     for stroke in strokes:
         if stroke.edge in texts:
             others = [s.line for s in strokes if s is not stroke]
-            x, y = _free_place(stroke.line, taken, np.vstack(others) if others else np.empty((0, 2)))
+            rest = np.vstack(others) if others else np.empty((0, 2))
+            x, y = _free_place(stroke.line, taken, rest)
+            if uncovered(stroke.line, (x, y), texts[stroke.edge]) < _SEEN:
+                x, y = _beside(stroke.line, texts[stroke.edge], taken, rest)
             taken.append((x, y, 0.5))
             labels.append(Label(texts[stroke.edge], x, y, stroke.dashed, stroke.known))
     return tuple(labels)
@@ -239,6 +245,39 @@ def _free_place(line: Floats, taken: Sequence[tuple[float, float, float]], other
 
     best = max((0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73), key=room)
     x, y = line[round(best * (len(line) - 1))]
+    return float(x), float(y)
+
+
+def label_reach(text: str) -> Point:
+    """Half the width and height of the white box behind a weight."""
+    return _LETTER * len(text) + 0.03, _HALF
+
+
+def uncovered(line: Floats, place: Point, text: str) -> float:
+    """The length of a line that a weight at some place leaves to be seen."""
+    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    middles = (line[1:] + line[:-1]) / 2
+    width, height = label_reach(text)
+    hidden = (np.abs(middles[:, 0] - place[0]) < width) & (np.abs(middles[:, 1] - place[1]) < height)
+    return float(steps[~hidden].sum())
+
+
+def _beside(line: Floats, text: str, taken: Sequence[tuple[float, float, float]], others: Floats) -> Point:
+    """Next to the middle of a line that is too short for a weight on it, on the side with more room."""
+    centre = line[len(line) // 2]
+    along = (line[-1] - line[0]) / (np.linalg.norm(line[-1] - line[0]) or 1.0)
+    normal = np.array([-along[1], along[0]]) * (1.0 if along[0] >= 0.0 else -1.0)  # up first
+    width, height = label_reach(text)
+    off = width * abs(normal[0]) + height * abs(normal[1]) + 0.04
+    places = [centre + side * off * normal for side in (1.0, -1.0)]
+
+    def room(place: Floats) -> float:
+        x, y = place
+        nodes = min((max(abs(x - a) - reach - width, abs(y - b) - height) for a, b, reach in taken), default=9.0)
+        lines = np.maximum(np.abs(others[:, 0] - x) - width, np.abs(others[:, 1] - y) - height)
+        return min(nodes, 0.3) + min(float(lines.min()) if len(lines) else 9.0, 0.3)
+
+    x, y = max(places, key=room)
     return float(x), float(y)
 
 

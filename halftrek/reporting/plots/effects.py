@@ -9,18 +9,21 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import DataError, InputError
+from halftrek.estimation.data_kind import data_of
 from halftrek.queries import Interventional
 from halftrek.reporting.plots.columns import Entry, columns_in, numbers, pick
-from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, tidy_axes, wrapped
+from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, keep_in_panel, tidy_axes, wrapped
 from halftrek.reporting.plots.seen import seen_line, seen_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from halftrek.results.adjustments import Adjustments
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
 _ROW = 0.34  # inches for one line of a forest
+_LETTERS = 34  # of a label in one line
 Line = tuple[str, float, float, float]  # label, estimate, low, high
 
 
@@ -33,17 +36,36 @@ def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None =
     lines = [line for line in _lines(effects) if np.isfinite(line[1])]
     if not lines:
         raise InputError("plot_effects: there is no effect with a number to draw")
-    ax = axes_or_new(ax, (6.4, 1.0 + _ROW * len(lines)))
+    return _forest(lines, [BLUE] * len(lines), "effect, with its interval", ax, title)
+
+
+def plot_adjustments(adjustments: Adjustments, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """A forest plot of ``fit.adjustments("x ~> y")``: crude in red, each minimal set in blue, the model in ink."""
+    colours = {"crude": VERMILION, "adjusted": BLUE, "model": INK}
+    lines = [(row.label, row.est, row.ci_low, row.ci_high) for row in adjustments.rows]
+    words = f"effect of {adjustments.cause} on {adjustments.effect}, by what is adjusted for"
+    return _forest(lines, [colours[row.kind] for row in adjustments.rows], words, ax, title)
+
+
+def _forest(lines: Sequence[Line], colours: Sequence[str], words: str, ax: Axes | None, title: str | None) -> Axes:
+    """One line for each estimate, hollow where its interval holds zero."""
+    given, ax = ax is not None, axes_or_new(ax, (6.4, 1.0 + _ROW * len(lines)))
     places = np.arange(len(lines))[::-1]
     ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=0)
-    for place, (_, value, low, high) in zip(places, lines, strict=True):
+    for place, colour, (_, value, low, high) in zip(places, colours, lines, strict=True):
         clear = low > 0.0 or high < 0.0
-        ax.plot([low, high], [place, place], color=BLUE, linewidth=2.2, solid_capstyle="butt", zorder=2)
-        ax.plot(value, place, "o", color=BLUE, markerfacecolor=BLUE if clear else "white", markersize=6.5, zorder=3)
-    ax.set_yticks(places, [wrapped(label, 34) for label, *_ in lines], parse_math=False)
+        ax.plot([low, high], [place, place], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
+        ax.plot(value, place, "o", color=colour, markerfacecolor=colour if clear else "white", markersize=6.5, zorder=3)
+
+    def labels(width: int) -> list[str]:
+        return [wrapped(label, width) for label, *_ in lines]
+
+    ax.set_yticks(places, labels(_LETTERS), parse_math=False)
     ax.set_ylim(-0.6, len(lines) - 0.4)
-    ax.set_xlabel("effect, with its interval")
+    ax.set_xlabel(words, parse_math=False)
     tidy_axes(ax, title, left=False)
+    if given:
+        keep_in_panel(ax, labels)
     return ax
 
 
@@ -56,7 +78,7 @@ def plot_paths(paths: object, *, ax: Axes | None = None, title: str | None = Non
     rows, total = _shares(paths)
     if not rows:
         raise InputError("plot_paths: there is no path with a number to draw")
-    ax = axes_or_new(ax, (6.4, 1.2 + 0.42 * (len(rows) + 1)))
+    given, ax = ax is not None, axes_or_new(ax, (6.4, 1.2 + 0.42 * (len(rows) + 1)))
     ends = np.concatenate([[0.0], np.cumsum([value for _, value, _, _ in rows])])
     whole = float(ends[-1]) if total is None else total[1]
     places = np.arange(len(rows) + 1)[::-1]
@@ -68,12 +90,17 @@ def plot_paths(paths: object, *, ax: Axes | None = None, title: str | None = Non
         ax.plot([ends[i]] * 2, [places[i] - 0.3, places[i - 1] + 0.3], color=GREY, linewidth=0.8, zorder=1)
     ax.barh(places[-1], whole, height=0.6, color=INK, zorder=2)
     ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=0)
-    labels = [*(label for label, *_ in rows), "total" if total is None else total[0]]
+    names = [*(label for label, *_ in rows), "total" if total is None else total[0]]
     values = [*(value for _, value, _, _ in rows), whole]
-    texts = [f"{wrapped(label, 34)}\n{_part(value, whole)}" for label, value in zip(labels, values, strict=True)]
-    ax.set_yticks(places, texts, fontsize="small", parse_math=False)
+
+    def labels(width: int) -> list[str]:
+        return [f"{wrapped(name, width)}\n{_part(value, whole)}" for name, value in zip(names, values, strict=True)]
+
+    ax.set_yticks(places, labels(_LETTERS), fontsize="small", parse_math=False)
     ax.set_xlabel("effect, path after path")
     tidy_axes(ax, title, left=False)
+    if given:
+        keep_in_panel(ax, labels)
     return ax
 
 
@@ -91,9 +118,10 @@ def plot_dose_response(
 ) -> Axes:
     """The mean of ``outcome`` when ``cause`` is set to a range of values, with its pointwise interval.
 
-    ``values`` defaults to two standard deviations around the mean of the cause; ``given`` holds values of other
-    variables that were seen. ``seen`` draws what the rows say without the graph: dashed their regression of the outcome
-    on the cause (and on what is given), and, where the rows are at hand and nothing is given, means of groups of them.
+    ``values`` defaults to two standard deviations around the mean of the cause, or, where it has only two values, to
+    these: then there are two points, and no line between or beyond them. ``given`` holds values of other variables that
+    were seen. ``seen`` draws what the rows say without the graph: dashed their regression of the outcome on the cause
+    (and on what is given), and, where the rows are at hand and nothing is given, means of groups of them.
     """
     doses = _doses(fit, cause, values)
     known = dict(given or {})
@@ -101,13 +129,17 @@ def plot_dose_response(
     means = np.array([float(a.mean) for a in answers])
     bands = np.array([(np.nan, np.nan) if a.interval is None else a.interval for a in answers], dtype=float)
     ax = axes_or_new(ax, (6.0, 3.8))
-    ax.fill_between(
-        doses, bands[:, 0], bands[:, 1], color=BLUE, alpha=0.2, linewidth=0.0, label=f"{level:.0%} interval"
-    )
-    ax.plot(doses, means, color=BLUE, linewidth=2.2, label=f"{cause} set by intervention")
+    apart = values is None and len(doses) == 2
+    if apart:
+        _draw_points(ax, doses, means, bands, cause, level)
+    else:
+        ax.fill_between(
+            doses, bands[:, 0], bands[:, 1], color=BLUE, alpha=0.2, linewidth=0.0, label=f"{level:.0%} interval"
+        )
+        ax.plot(doses, means, color=BLUE, linewidth=2.2, label=f"{cause} set by intervention")
+        ax.set_xlim(float(doses[0]), float(doses[-1]))
     if seen:
-        _draw_seen(ax, fit, cause, outcome, doses, known)
-    ax.set_xlim(float(doses[0]), float(doses[-1]))
+        _draw_seen(ax, fit, cause, outcome, doses, known, line=not apart)
     ax.set_xlabel(cause, parse_math=False)
     condition = "".join(f", {v} = {x:g}" for v, x in known.items())
     ax.set_ylabel(f"mean of {outcome}{condition}", parse_math=False)
@@ -118,8 +150,24 @@ def plot_dose_response(
     return ax
 
 
-def _draw_seen(ax: Axes, fit: Fit, cause: str, outcome: str, doses: Floats, given: Mapping[str, float]) -> None:
-    """The regression in the rows, and means of groups of rows; nothing where no row has all that it takes."""
+def _draw_points(ax: Axes, doses: Floats, means: Floats, bands: Floats, cause: str, level: float) -> None:
+    """The two values that a cause has, each with its mean and interval; there is nothing between or beyond them."""
+    for x, (low, high) in zip(doses, bands, strict=True):
+        whisker = ax.plot([x, x], [low, high], color=BLUE, alpha=0.4, linewidth=5.0, solid_capstyle="butt")[0]
+        whisker.set_label(f"{level:.0%} interval" if x == doses[0] else "_")
+    ax.plot(doses, means, "o", color=BLUE, markersize=8.0, label=f"{cause} set by intervention")
+    ax.set_xticks(doses, [f"{x:g}" for x in doses])
+    margin = 0.5 * float(doses[1] - doses[0])
+    ax.set_xlim(float(doses[0]) - margin, float(doses[1]) + margin)
+
+
+def _draw_seen(
+    ax: Axes, fit: Fit, cause: str, outcome: str, doses: Floats, given: Mapping[str, float], *, line: bool
+) -> None:
+    """The regression in the rows, and means of groups of rows; nothing where no row has all that it takes.
+
+    Without a ``line`` the regression has its values at the doses alone, which are the means where nothing is given.
+    """
     try:
         start, slope = seen_line(fit, cause, outcome, given)
     except DataError:
@@ -128,6 +176,9 @@ def _draw_seen(ax: Axes, fit: Fit, cause: str, outcome: str, doses: Floats, give
         "color": VERMILION,
         "zorder": 3,
     }  # above the answer, so that both are seen where they are one
+    if not line:
+        ax.plot(doses, start + slope * doses, "o", markersize=4.0, label=f"as seen: rows by {cause}", **look)
+        return
     ax.plot(
         doses, start + slope * doses, linestyle="--", linewidth=1.8, label="as seen: regression of the rows", **look
     )
@@ -151,6 +202,10 @@ def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> Floats:
             raise InputError("plot_dose_response: values must be at least two numbers")
         return doses
     fit.graph.parents(cause)  # an unknown name is refused here, with a hint
+    data = data_of(fit)
+    two = None if data.kinds is None else data.kinds[data.names.index(cause)].values
+    if two is not None and len(two) == 2:
+        return np.asarray(two, dtype=float)
     at = fit.moments.names.index(cause)
     centre, reach = float(fit.moments.mean[at]), 2.0 * float(np.sqrt(fit.moments.cov[at, at]))
     return np.linspace(centre - reach, centre + reach, 33)

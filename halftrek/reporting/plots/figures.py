@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +148,33 @@ def tidy_axes(ax: Axes, title: str | None, *, left: bool = True) -> None:
         ax.tick_params(axis="y", length=0)
     if title:
         ax.set_title(title, fontsize="medium")
+
+
+def keep_in_panel(ax: Axes, labels: Callable[[int], Sequence[str]]) -> None:
+    """Makes room within given axes for labels of the y-axis that would run into the panel to the left, or off the page.
+
+    ``labels`` folds them to so many letters: long ones are folded further first. A figure that lays itself out makes
+    the room by itself.
+    """
+    figure = ax.figure
+    if figure.get_layout_engine() is not None:
+        return
+    box = ax.get_position()
+    others = [a.get_position() for a in figure.axes if a is not ax]
+    beside = [p.x1 for p in others if p.x1 <= box.x0 and p.y0 < box.y1 and box.y0 < p.y1]
+    edge = max(beside, default=0.0) + 0.01
+    for width in (26, 20, 14):
+        if edge - _leftmost(ax) < 0.3 * box.width:
+            break
+        ax.set_yticks(ax.get_yticks(), labels(width), fontsize="small", parse_math=False)
+    lack = min(edge - _leftmost(ax), 0.7 * box.width)
+    if lack > 0.0:
+        ax.set_position((box.x0 + lack, box.y0, box.width - lack, box.height))
+
+
+def _leftmost(ax: Axes) -> float:
+    """Where the labels of the y-axis begin, as a share of the figure's width."""
+    return float(min(label.get_window_extent().x0 for label in ax.get_yticklabels()) / ax.figure.bbox.width)
 
 
 def wrapped(label: str, width: int) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.queries.written.latex import latex_text
+from halftrek.queries.written.latex_letters import latex_text
 from halftrek.reporting.plots.curves import HEIGHT
 from halftrek.reporting.plots.drawing import Identified, Node, Stroke, make_drawing
 

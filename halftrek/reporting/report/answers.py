@@ -1,4 +1,4 @@
-"""Pictures of answers: densities before and after an intervention, a total effect path by path."""
+"""More on answers: densities before and after an intervention, a total effect path by path, instruments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.data import Histogram
 from halftrek.errors import DataError, HalftrekError
+from halftrek.identification.instruments import instrument_equations
 from halftrek.inference import How
 from halftrek.inference.tables.decomposition import decompose
 from halftrek.models import Gaussian
@@ -14,11 +15,13 @@ from halftrek.queries.seen import has_crude
 from halftrek.queries.written.writing import number as value_text
 from halftrek.reporting.document import Document, Heading, Paragraph, Piece, Remark
 from halftrek.reporting.effects import decomposition_table
+from halftrek.reporting.instruments import instruments_tables
 from halftrek.reporting.plots.effects import plot_paths
 from halftrek.reporting.plots.figures import plot_densities
 from halftrek.reporting.plots.seen import seen_density
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.report.uncertainty import for_tables
+from halftrek.results.instruments import instruments_of
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer
@@ -117,3 +120,14 @@ def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> Document:
         *decomposition_table(found),
         *picture,
     ]
+
+
+def by_instruments(fit: Fit, found: Answer, how: How) -> Document:
+    """How strong the instruments behind an answer are; nothing for an answer without."""
+    if found.verdict is None or not instrument_equations(found.verdict):
+        return []
+    try:
+        told = instruments_of(fit, found.query, level=how.level)
+    except DataError:  # too few rows with all that it takes
+        return []
+    return [Heading("Instruments"), *instruments_tables(told)]

@@ -77,10 +77,10 @@ def _overall(fit: Fit, warnings: list[str]) -> Document:
 
 def _measures(found: Measures) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = [
-        ("log-likelihood", number(found.loglik, 8).replace("-", "−"), ""),
+        ("log-likelihood", _three(found.loglik), ""),
         ("parameters", count(found.parameters), "that the data determine"),
-        ("AIC", number(found.aic, 8), "smaller is better, among models of the same data"),
-        ("BIC", number(found.bic, 8), "the same, with a larger price for each parameter"),
+        ("AIC", _three(found.aic), "smaller is better, among models of the same data"),
+        ("BIC", _three(found.bic), "the same, with a larger price for each parameter"),
     ]
     if found.df and not math.isnan(found.cfi):
         spread = f"90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}"
@@ -91,6 +91,11 @@ def _measures(found: Measures) -> list[tuple[Cell, ...]]:
             ("SRMR", f"{found.srmr:.3f}", "mean residual correlation; below 0.08 counts as good"),
         ]
     return rows
+
+
+def _three(value: float) -> str:
+    """With the decimals of the whole column."""
+    return f"{value:.3f}".replace("-", "−") if math.isfinite(value) else number(value)
 
 
 def _tests(fit: Fit, warnings: list[str]) -> Document:

@@ -21,6 +21,7 @@ from halftrek.reporting.document import (
     Facts,
     Formula,
     Heading,
+    Listing,
     Notice,
     Paragraph,
     Piece,
@@ -29,7 +30,7 @@ from halftrek.reporting.document import (
     Table,
 )
 from halftrek.reporting.plots.drawing import edge_weights
-from halftrek.reporting.report.answers import densities, paths
+from halftrek.reporting.report.answers import by_instruments, densities, paths
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.verdicts import verdict_span
 from halftrek.results.answering import answer, crude_of
@@ -125,7 +126,7 @@ def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, commo
     parts += densities(fit, found, f"q{k}")
     if isinstance(found.query, TotalEffect):
         parts += paths(fit, found.query, f"q{k}", how)
-    return parts
+    return [*parts, *by_instruments(fit, found, how)]
 
 
 def _headline(found: Answer) -> list[str | Span]:
@@ -183,6 +184,10 @@ def _refused(asked: Asked) -> Document:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:
         parts += [Heading("What would help"), Remark("Any one of these:"), Bullets(verdict.helps)]
+    if verdict.next_steps:
+        parts.append(Heading("What to do next"))
+    for step in verdict.next_steps:
+        parts += [Paragraph(step.text), Listing(step.line())]
     return parts
 
 
@@ -228,7 +233,7 @@ def warnings_of(asked: Sequence[Asked]) -> list[str]:
     found: list[str] = []
     for one in asked:
         if not one.verdict.identified:
-            found.append(f"{one.query} is not answered: {verdict_span(one.verdict).words}.")
+            found.append(f"{one.query} has no number: it is {verdict_span(one.verdict).words}.")
         elif one.answer is not None:
             found += [_sentence(w) for w in one.answer.warnings]
     return list(dict.fromkeys(found))

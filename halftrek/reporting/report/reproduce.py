@@ -184,7 +184,7 @@ def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How)
 
 
 def _options(fit: Fit, how: How) -> list[tuple[str, str]]:
-    method = {"em": "maximum likelihood, district by district (EM with a second-order finish)", "cgl-go": "CGL-Go"}
+    method = {"em": "maximum likelihood (EM with a second-order finish)", "cgl-go": "CGL-Go"}
     pairs = [
         ("estimation", method.get(fit.method, fit.method)),
         ("how it ended", str(fit.status)),

@@ -19,7 +19,7 @@ _RULES = rules(
 ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
 # attributes that dagitty or DOT texts are read for; others are looks, and are passed over
 _READ = {"latent", "unobserved", "l", "u", "exposure", "outcome", "adjusted", "e", "o", "a", "selected", "s", "beta"}
-_READ |= {"hidden", "observed", "dir", "coefficient"}
+_READ |= {"hidden", "observed", "dir", "coefficient", "pos"}
 _ENDS = ("@->", "<-@", "@-@", "@--", "--@", "--", *ARROWS)
 
 
@@ -62,10 +62,11 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A whole text: the word at its head and what stands between the braces."""
+    """A whole text: the word at its head, what stands between the braces, and ``word=value`` of the whole graph."""
 
     head: Token
     items: tuple[Node | Link, ...]
+    settings: Mapping[str, Token]
 
     def drawn(
         self, draft: Draft, add_node: Callable[[Draft, Node], None], add_link: Callable[[Draft, Link], None]
@@ -119,7 +120,7 @@ def parse_block(text: str, heads: tuple[str, ...], example: str) -> Block:
     cursor.skip(";")
     if not cursor.done:
         cursor.fail(f"nothing can follow the closing brace, but here is {cursor.here.shown()}")
-    return Block(head, tuple(reader.items))
+    return Block(head, tuple(reader.items), reader.settings)
 
 
 class _Reader:
@@ -129,6 +130,7 @@ class _Reader:
         self._cursor = cursor
         self._met: set[str] = set()
         self.items: list[Node | Link] = []
+        self.settings: dict[str, Token] = {}
 
     def braces(self) -> None:
         """Everything up to the brace that closes the first one; for braces inside there is a list, not a call each."""
@@ -160,7 +162,7 @@ class _Reader:
                 self._ended(here, self._name(here.scope))
 
     def _setting(self, scope: _Scope) -> bool:
-        """``node [...]``, ``edge [...]``, ``graph [...]`` or ``word=value``, passed over; False if there is none."""
+        """``node [...]``, ``edge [...]``, ``graph [...]`` or ``word=value``; False if there is none."""
         cursor = self._cursor
         if _word(cursor) in ("node", "edge", "graph") and cursor.after.text == "[":
             word = cursor.take().text.lower()
@@ -169,9 +171,9 @@ class _Reader:
                 (scope.node if word == "node" else scope.edge).update(attributes)
             return True
         if cursor.here.is_name and cursor.after.text == "=":  # of the whole graph: bb="0,0,1,1", rankdir=LR
+            word = cursor.take().word.lower()
             cursor.take()
-            cursor.take()
-            self._value()
+            self.settings[word] = self._value()
             return True
         return False
 

@@ -1,21 +1,28 @@
 """The syntax of dagitty: ``dag { x -> y [beta=0.5]; x <-> z; U [latent]; U -> {x y} }``.
 
 ``latent`` (also ``unobserved``) hides a variable; ``exposure``, ``outcome`` and ``adjusted`` say that it is observed;
-``beta`` is the coefficient of an edge, a number or a label; positions and ``bb`` are ignored.
+``beta`` is the coefficient of an edge, a number or a label. Those roles, positions (``pos="0.3,0.5"``, y downwards) and
+``bb`` are no part of the model: the graph's sketch keeps them, pictures use them, and they are written back.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import starmap
 
 from halftrek.graphs import Edge, Graph
+from halftrek.graphs.sketch import Role
 from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
 from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
+from halftrek.syntax.tokens import Token
 
 HEADS = ("dag", "mag", "pdag", "pag")
 _HIDDEN = ("latent", "unobserved", "l", "u")
-_OBSERVED = ("exposure", "outcome", "adjusted", "e", "o", "a")
+_ROLES: dict[str, Role] = {
+    "exposure": "exposure", "e": "exposure", "outcome": "outcome", "o": "outcome", "adjusted": "adjusted",
+    "a": "adjusted",
+}  # fmt: skip
 _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*")
 _RESERVED = ("node", "edge", "graph", "subgraph")
 
@@ -29,12 +36,21 @@ def parse(text: str) -> Graph:
             f"a {kind} stands for several graphs and cannot be fitted; choose one of them and write dag {{ ... }}",
             block.head,
         )
+    box = _numbers(block.settings.get("bb"))
+    if len(box) == 4:
+        draft.box = (box[0], box[1], box[2], box[3])
     return block.drawn(draft, _add_node, _add_link)
 
 
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first."""
-    lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent]" for u in graph.latents]
+    box = None if graph.sketch is None else graph.sketch.box
+    lines = [] if box is None else [f'bb="{",".join(map(number_text, box))}"']
+    places, roles = graph.positions, graph.roles
+    for v in (*graph.observed, *graph.latents):
+        said = [*(["latent"] if v in graph.latents else []), *roles.get(v, ())]
+        said += [f'pos="{",".join(map(number_text, places[v]))}"'] if v in places else []
+        lines.append(f"{_name(v)} [{','.join(said)}]" if said else _name(v))
     for edge in starmap(Edge, graph.edges()):
         known = graph.known.get(edge)
         beta = ""
@@ -47,12 +63,17 @@ def write(graph: Graph) -> str:
 def _add_node(draft: Draft, node: Node) -> None:
     draft.meet(node.name)
     for word, attribute in node.attributes.items():
+        if word == "pos":
+            place = _numbers(attribute.value)
+            if len(place) == 2:
+                draft.place(node.name, *place)
+            continue
         if not attribute.says_yes:
             continue
         if word in _HIDDEN:
             draft.hide(node.name)
-        elif word in _OBSERVED:
-            draft.state(node.name)
+        elif word in _ROLES:
+            draft.mark(node.name, _ROLES[word])
         elif word in ("selected", "s"):
             draft.refuse(
                 f"{node.name.word!r} is marked as selected; samples selected by a variable are not supported",
@@ -68,6 +89,15 @@ def _add_link(draft: Draft, link: Link) -> None:
     beta = link.attributes.get("beta")
     known = draft.coefficient(beta.value) if beta is not None and beta.value is not None else None
     draft.connect(link.left, ARROWS[link.arrow.text], link.right, known)
+
+
+def _numbers(token: Token | None) -> list[float]:
+    """Numbers between commas; none if they are something else, for looks are not worth an error."""
+    try:
+        found = [float(part) for part in token.word.split(",")] if token is not None else []
+    except ValueError:
+        return []
+    return found if all(map(math.isfinite, found)) else []
 
 
 def _name(name: str) -> str:

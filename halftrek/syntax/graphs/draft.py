@@ -13,6 +13,7 @@ from halftrek.graphs import Coefficient, Edge, Graph, arcs_of, check_name, quote
 from halftrek.graphs.checks import known_coefficients, unordered
 from halftrek.graphs.edges import holds_half_letter
 from halftrek.graphs.order import find_cycle
+from halftrek.graphs.sketch import Role, Sketch
 from halftrek.notes import Note
 from halftrek.syntax.tokens import Token
 
@@ -41,6 +42,9 @@ class Draft:
         self._edges: list[SaidEdge] = []
         self._blocks: list[list[Token]] = []
         self._joined: set[str] = set()  # names in blocks, none in two
+        self._places: dict[str, tuple[float, float]] = {}
+        self._roles: dict[tuple[str, Role], None] = {}
+        self.box: tuple[float, float, float, float] | None = None  # the part of the plane that the text shows
 
     def meet(self, name: Token) -> None:
         """The name occurs; it is observed unless it is hidden somewhere."""
@@ -61,6 +65,16 @@ class Draft:
         """The text says that the variable is observed."""
         self.meet(name)
         self._stated.setdefault(name.word, name)
+
+    def place(self, name: Token, x: float, y: float) -> None:
+        """The text says where the variable is drawn."""
+        self.meet(name)
+        self._places[name.word] = (x, y)
+
+    def mark(self, name: Token, role: Role) -> None:
+        """The text says what part an observed variable plays."""
+        self.state(name)
+        self._roles[name.word, role] = None
 
     def connect(
         self,
@@ -144,7 +158,10 @@ class Draft:
         pairs = unordered((e.u, e.v) for e in self._edges if e.kind == "<->")
         arcs = arcs_of(pairs, ([name.word for name in block] for block in self._blocks))
         known = known_coefficients(written(given), between, arcs if self._blocks else pairs, latents)
-        return object.__new__(Graph)._keep(between, arcs, latents, observed, known, notes)
+        sketch = None
+        if self._places or self._roles or self.box:
+            sketch = Sketch(tuple((v, x, y) for v, (x, y) in self._places.items()), tuple(self._roles), self.box)
+        return object.__new__(Graph)._keep(between, arcs, latents, observed, known, notes, sketch)
 
     def _check_ends(self, edge: SaidEdge) -> None:
         if edge.u == edge.v:

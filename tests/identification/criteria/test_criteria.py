@@ -125,8 +125,8 @@ def test_five_nodes_beyond_half_treks(code: int) -> None:
     ("graph", "query", "method", "words"),
     [
         (EDGEWISE, DirectEffect("1", "2"), "edgewise half-trek", "before the others are known"),
-        (FDD_3C, DirectEffect("0", "1"), "trek separation", "ratio of two determinants"),
-        (FDD_3C, TotalEffect("0", "4"), "trek separation", "ratio of two determinants"),
+        (FDD_3C, DirectEffect("0", "1"), "trek separation", "ratio of two combinations"),
+        (FDD_3C, TotalEffect("0", "4"), "trek separation", "ratio of two combinations"),
         (ONE_FACTOR, DirectEffect("v0", "v1"), "latent-factor half-trek", "same hidden cause"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Equations that are solved by instruments: strength of these, estimates, and tests, from moments and from rows."""

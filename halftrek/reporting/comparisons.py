@@ -1,0 +1,51 @@
+"""Models side by side, described."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.reporting.document import Described, Heading, Paragraph, Printed, Table
+from halftrek.reporting.tables import Cell, number
+
+if TYPE_CHECKING:
+    from halftrek.comparison.models import Asked, Comparison, Nested
+
+
+def comparison_document(found: Comparison) -> Described:
+    """Likelihoods and criteria, tests of nested models, the question under each model."""
+    rows: list[tuple[Cell, ...]] = [
+        (m.name, m.loglik, m.parameters, m.chi2, m.df, m.aic, m.bic, m.weight) for m in found.models
+    ]
+    heads = ("model", "loglik", "par.", "chi2", "df", "AIC", "BIC", "weight")
+    parts: list[Printed] = [Heading("Models"), Table(heads, rows)]
+    if found.nested:
+        robust = any(t.test == "robust" for t in found.nested)
+        scaled = " (robust tests: scaled by the spread over independent units)" if robust else ""
+        parts += [Heading(f"Nested models{scaled}"), _nested(found.nested)]
+    if found.unrelated:
+        pairs = "; ".join(f"{a} and {b}" for a, b in found.unrelated)
+        parts.append(Paragraph(f"Not nested, so only AIC and BIC compare them: {pairs}."))
+    if found.query is not None:
+        parts += [Heading(str(found.query)), _asked(found.asked)]
+    return [*parts, *(Paragraph(f"warning: {w}") for w in found.warnings)]
+
+
+def _nested(tests: tuple[Nested, ...]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (f"{t.smaller} in {t.larger}", t.statistic, t.df, "" if np.isnan(t.p) else number(t.p), t.verdict)
+        for t in tests
+    ]
+    return Table(("", "statistic", "df", "p", ""), rows)
+
+
+def _asked(asked: tuple[Asked, ...]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for a in asked:
+        name = f"{a.name}: {a.outcome}" if a.outcome and sum(b.name == a.name for b in asked) > 1 else a.name
+        if np.isnan(a.estimate):
+            rows.append((name, None, None, None, None, a.note))
+        else:
+            rows.append((name, a.estimate, a.se, a.low, a.high, a.note))
+    return Table(("model", "estimate", "se", "low", "high", "note"), rows)
