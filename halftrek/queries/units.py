@@ -17,9 +17,10 @@ from halftrek.errors import QueryError
 from halftrek.models import CGLSCM
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize
-from halftrek.queries.kinds.distributions import Counterfactual, Potential
+from halftrek.queries.kinds.distributions import Counterfactual
 from halftrek.queries.kinds.statistics import conditional_of
 from halftrek.queries.kinds.terms import as_distribution
+from halftrek.queries.kinds.variants import Change, Target, Variant
 from halftrek.queries.normal.conditional import SINGULAR
 
 
@@ -78,9 +79,9 @@ def unit_query(
 ) -> Counterfactual:
     """The question about one unit; without values (first of the evidence, then of the held) for identification."""
     given = [None] * (len(seen) + len(held)) if values is None else [float(x) for x in values]
-    world = dict(zip(held, given[len(seen) :], strict=True))
-    evidence = dict(zip(map(Potential, seen), given[: len(seen)], strict=True))
-    return Counterfactual(tuple(Potential(v, world) for v in outcomes), evidence)
+    world: dict[Target, Change] = dict(zip(held, given[len(seen) :], strict=True))
+    evidence = dict(zip(map(Variant, seen), given[: len(seen)], strict=True))
+    return Counterfactual(tuple(Variant(v, world) for v in outcomes), evidence)
 
 
 def unit_map(model: CGLSCM, seen: Sequence[str], held: Sequence[str], outcomes: Sequence[str]) -> UnitMap:

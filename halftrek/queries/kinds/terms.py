@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from halftrek.errors import QueryError
-from halftrek.queries.kinds.distributions import Counterfactual, Interventional, Potential
+from halftrek.queries.kinds.distributions import Counterfactual, Interventional
 from halftrek.queries.kinds.effects import DirectEffect, Effect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
 from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
 from halftrek.queries.written.writing import Written, number
@@ -86,13 +86,8 @@ def as_distribution(query: Interventional | Counterfactual | Distribution) -> Di
             seen = {Variant(v): x for v, x in given.items()}
             return Distribution(tuple(map(single, outcomes)), Case(dict(do.items()), seen))
         case Counterfactual(potentials, evidence):
-            seen = {_variant(p): x for p, x in evidence.items()}
-            return Distribution(tuple(single(_variant(p)) for p in potentials), Case({}, seen))
+            return Distribution(tuple(map(single, potentials)), Case({}, evidence))
     return query
-
-
-def _variant(potential: Potential) -> Variant:
-    return Variant(potential.variable, dict(potential.held.items()))
 
 
 Term = Statistic | Probability | Quantile | Standardized
