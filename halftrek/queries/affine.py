@@ -23,7 +23,7 @@ from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.models import total_effects
 from halftrek.models.gaussian import covariance_root
-from halftrek.queries.derivatives import Gradient, added, mapped, outer
+from halftrek.queries.derivatives import ROUNDING, Gradient, added, mapped, outer, product
 from halftrek.queries.kinds.variants import Changes, Draw, Scale, Shift, Sum, Variant
 
 Fresh = dict[tuple[int, int], Floats]
@@ -68,45 +68,56 @@ class ChangedWorld:
         """Total effects in this world."""
         return self.model.B if (self.kept == 1.0).all() else total_effects(self.model.T * self.kept)
 
+    @cached_property
+    def fixed(self) -> Floats:
+        """What stands in each equation beside causes and errors."""
+        found = self.constants
+        for u, v, value in self.inputs:
+            found = found + value * self.model.T[..., u, v, None] * (self.gain[v] * _unit(len(self.gain), v))
+        return found
+
     def line(self, weights: Floats) -> tuple[Floats, Floats, Fresh]:
-        """Constant, slopes on the errors, and slopes on fresh draws of a weighted sum of this world's variables."""
+        """Constants, slopes on the errors, and slopes on fresh draws of weighted sums of this world's variables.
+
+        The weights, and all that is returned, have one column for each sum.
+        """
         reach = self.B @ weights
-        constant = (reach * self._constants(np.ones(()))).sum(axis=-1)
-        errors = reach * self.gain
-        fresh = {(self.number, j): sd * reach[..., j] for j, sd in self.draws.items()}
+        constant = (self.fixed[..., None, :] @ reach)[..., 0, :]
+        errors = reach * self.gain[:, None]
+        fresh = {(self.number, j): sd * reach[..., j, :] for j, sd in self.draws.items()}
         for j, other, i in self.others:
-            more, slopes, drawn = other.line(_unit(len(weights), i))
-            constant, errors = constant + reach[..., j] * more, errors + reach[..., j, None] * slopes
+            more, slopes, drawn = other.line(self._at(i, reach[..., j, :]))
+            constant, errors = constant + more, errors + slopes
             for key, value in drawn.items():
-                fresh[key] = fresh.get(key, 0.0) + reach[..., j] * value
+                fresh[key] = fresh.get(key, 0.0) + value
         return constant, errors, fresh
 
     def solution(self, errors: Floats, constant: Floats, fresh: Fresh) -> Floats:
-        """The variables for some errors, with all constants multiplied."""
-        right = self.gain * errors + self._constants(constant)
+        """The variables for some errors, with all constants multiplied; again a column for each sum."""
+        right = self.gain[:, None] * errors + outer(self.fixed, constant)
         for j, sd in self.draws.items():
-            right[..., j] += sd * fresh.get((self.number, j), 0.0)
+            right[..., j, :] += sd * fresh.get((self.number, j), 0.0)
         for j, other, i in self.others:
-            right[..., j] += other.solution(errors, constant, fresh)[..., i]
-        return np.asarray((right[..., None, :] @ self.B)[..., 0, :])
+            right[..., j, :] += other.solution(errors, constant, fresh)[..., i, :]
+        return np.asarray(self.B.swapaxes(-1, -2) @ right)
 
-    def slope(self, weights: Floats, errors: Floats, constant: Floats, fresh: Fresh) -> Floats:
-        """Derivative in T of the weighted sum of ``solution``."""
-        reach = self.B @ weights
-        slope = outer(self.solution(errors, constant, fresh), reach) * self.kept
+    def slope(self, weights: Floats, errors: Floats, constant: Floats, fresh: Fresh) -> tuple[Floats, Floats]:
+        """Derivative in T of the weighted sums of ``solution``, all together, and the size of its parts."""
+        reach, solved = self.B @ weights, self.solution(errors, constant, fresh)
+        total, size = (x @ r.swapaxes(-1, -2) for x, r in ((solved, reach), (np.abs(solved), np.abs(reach))))
+        total, size = total * self.kept, size * np.abs(self.kept)
         for u, v, value in self.inputs:
-            slope[..., u, v] += constant * value * reach[..., v] * self.gain[v]
+            moved = constant * reach[..., v, :] * (value * self.gain[v])
+            total[..., u, v] += moved.sum(axis=-1)
+            size[..., u, v] += np.abs(moved).sum(axis=-1)
         for j, other, i in self.others:
-            slope += reach[..., j, None, None] * other.slope(_unit(len(weights), i), errors, constant, fresh)
-        return slope
+            more, sizes = other.slope(self._at(i, reach[..., j, :]), errors, constant, fresh)
+            total, size = total + more, size + sizes
+        return total, size
 
-    def _constants(self, factor: Floats) -> Floats:
-        found = factor[..., None] * self.constants
-        for u, v, value in self.inputs:
-            found = found + (factor * value * self.model.T[..., u, v] * self.gain[v])[..., None] * _unit(
-                len(self.gain), v
-            )
-        return np.asarray(found)
+    def _at(self, i: int, weights: Floats) -> Floats:
+        """Weights of one variable as weights of all."""
+        return outer(_unit(len(self.gain), i), weights)
 
 
 class WorldMaker:
@@ -173,60 +184,59 @@ class Joint:
     sums: tuple[Sum, ...]
 
     @cached_property
-    def _lines(self) -> list[tuple[Floats, Floats, Fresh]]:
-        found = []
-        for of in self._by_world:
-            (constant, errors, fresh), *rest = [world.line(weights) for world, weights in of]
-            for more, slopes, drawn in rest:
-                constant, errors = constant + more, errors + slopes
-                for key, value in drawn.items():
-                    fresh[key] = fresh.get(key, 0.0) + value
-            found.append((constant, errors, fresh))
-        return found
-
-    @cached_property
-    def _by_world(self) -> list[list[tuple[ChangedWorld, Floats]]]:
-        """Each sum as one weighted sum over all variables of each world."""
-        lines = []
-        for of in self.sums:
-            found: dict[int, tuple[ChangedWorld, Floats]] = {}
+    def _by_world(self) -> list[tuple[ChangedWorld, list[int], Floats]]:
+        """Of each world the sums that it has a part in, and the weights of its variables there, in columns."""
+        found: dict[tuple[int, int], tuple[ChangedWorld, Floats]] = {}
+        for k, of in enumerate(self.sums):
             for weight, v in of.parts:
                 world = self.maker.world(v.changes)
-                sums = found.setdefault(world.number, (world, np.zeros(len(self.maker.model.names))))[1]
-                sums[self.maker.place(v.variable)] += weight
-            lines.append(list(found.values()))
+                column = found.setdefault((world.number, k), (world, np.zeros(len(self.maker.model.names))))[1]
+                column[self.maker.place(v.variable)] += weight
+        lines = []
+        for world in {number: world for (number, _), (world, _) in found.items()}.values():
+            at = [k for number, k in found if number == world.number]
+            lines.append((world, at, np.stack([found[world.number, k][1] for k in at], axis=-1)))
         return lines
+
+    @cached_property
+    def _lines(self) -> tuple[Floats, Floats, Fresh]:
+        """Constants, slopes on the errors and on fresh draws, in columns."""
+        axes, count = self.maker.model.mu.shape[:-1], len(self.sums)
+        constants, errors = np.zeros((*axes, count)), np.zeros((*self.maker.model.mu.shape, count))
+        fresh: Fresh = {}
+        for world, at, weights in self._by_world:
+            more, slopes, drawn = world.line(weights)
+            constants[..., at] += more
+            errors[..., at] += slopes
+            for key, value in drawn.items():
+                fresh.setdefault(key, np.zeros((*axes, count)))[..., at] += value
+        return constants, errors, {key: value for key, value in sorted(fresh.items()) if value.any()}
 
     @cached_property
     def errors(self) -> Floats:
         """Slopes of each sum on each error, in columns."""
-        return np.stack([line[1] for line in self._lines], axis=-1)
-
-    @cached_property
-    def _labels(self) -> list[tuple[int, int]]:
-        return sorted({key for line in self._lines for key, value in line[2].items() if value.any()})
+        return self._lines[1]
 
     @cached_property
     def fresh(self) -> Floats:
         """Slopes of each sum on each fresh draw, in columns."""
-        found = np.zeros((*self.errors.shape[:-2], len(self._labels), len(self.sums)))
-        for k, (_, _, fresh) in enumerate(self._lines):
-            for i, key in enumerate(self._labels):
-                found[..., i, k] = fresh.get(key, 0.0)
-        return found
+        constants, _, fresh = self._lines
+        none = np.zeros((*constants.shape[:-1], 0, len(self.sums)))
+        return np.stack(list(fresh.values()), axis=-2) if fresh else none
 
     @cached_property
     def mean(self) -> Floats:
         """Means of the sums."""
-        constants = np.stack([line[0] for line in self._lines], axis=-1)
-        return np.asarray(constants + (self.maker.model.mu[..., None, :] @ self.errors)[..., 0, :])
+        return np.asarray(self._lines[0] + (self.maker.model.mu[..., None, :] @ self.errors)[..., 0, :])
 
     @cached_property
     def root(self) -> Floats:
         """R with one column for each sum and ``R'R`` their covariance, exact also where that is singular."""
         model = self.maker.model
-        inside = np.concatenate([model.C, covariance_root(model.W)], axis=-2)
-        return np.asarray(np.concatenate([inside @ self.errors, self.fresh], axis=-2))
+        used = np.flatnonzero(self.errors.any(axis=(*range(self.errors.ndim - 2), -1)))
+        errors = self.errors[..., used, :]
+        parts = [model.C[..., used] @ errors, covariance_root(model.W[..., used[:, None], used]) @ errors, self.fresh]
+        return np.asarray(np.concatenate(parts, axis=-2))
 
     def pull(self, by_mean: Floats, by_cov: Floats) -> Gradient:
         """The gradient in (T, Omega, means) of a number with these derivatives in means and covariances.
@@ -236,19 +246,25 @@ class Joint:
         model = self.maker.model
         by_mean = np.broadcast_to(by_mean, np.broadcast_shapes(by_mean.shape, self.mean.shape))
         by_intercept = mapped(self.errors, by_mean)  # mu = (I - T)' m
-        moved = mapped(by_cov[..., None, :, :], self.errors)  # errors by_cov: exactly nothing where sums cancel
-        drawn = 2.0 * mapped(by_cov[..., None, :, :], self.fresh)
-        spread, means, none = 2.0 * (model.omega @ moved), outer(model.mu, by_mean), np.zeros_like(by_mean[..., 0])
+        moved = product(self.errors, by_cov)  # exactly nothing where sums cancel
+        drawn = 2.0 * product(self.fresh, by_cov)
+        spread, means = 2.0 * (model.omega @ moved), outer(model.mu, by_mean)
         # by way of covariances, of means and of constants, apart: what is small in one may be rounding in another
-        start = -outer(model.mean, by_intercept)
-        parts = [np.stack([np.zeros_like(start), start, np.zeros_like(start)])]
-        for k, of in enumerate(self._by_world):
-            errors = np.stack([spread[..., k], means[..., k], np.zeros_like(means[..., k])])
-            constants = np.stack([none, none, by_mean[..., k]])
-            fresh = {key: np.stack([drawn[..., i, k], none, none]) for i, key in enumerate(self._labels)}
-            parts += [world.slope(weights, errors, constants, fresh) for world, weights in of]
-        T = added(*added(*parts))
-        omega = mapped(self.errors[..., None, :, :], moved)  # errors by_cov errors'
+        start, none = -outer(model.mean, by_intercept), np.zeros_like(by_mean)
+        ways = [
+            (np.zeros_like(start), spread, none, drawn),
+            (start, means, none, np.zeros_like(drawn)),
+            (np.zeros_like(start), np.zeros_like(means), by_mean, np.zeros_like(drawn)),
+        ]
+        moving = [way for way in ways if any(x.any() for x in way)] or ways[:1]
+        total, errors, constants, fresh = (np.stack(x) for x in zip(*moving, strict=True))
+        size = np.abs(total)
+        for world, at, weights in self._by_world:
+            draws = {key: fresh[..., i, at] for i, key in enumerate(self._lines[2])}
+            more, sizes = world.slope(weights, errors[..., at], constants[..., at], draws)
+            total, size = total + more, size + sizes
+        T = added(*np.where(np.abs(total) <= ROUNDING * size, 0.0, total))
+        omega = product(moved, self.errors.swapaxes(-1, -2))
         return Gradient(T, omega, added(by_intercept, -mapped(model.T, by_intercept)))
 
 

@@ -27,10 +27,15 @@ def added(*parts: Floats) -> Floats:
     return np.where(np.abs(total) <= ROUNDING * sizes, 0.0, total)
 
 
+def product(a: Floats, b: Floats) -> Floats:
+    """``a b`` (of many models: of their last axes), zero where it is rounding."""
+    total = a @ b
+    return np.where(np.abs(total) <= ROUNDING * (np.abs(a) @ np.abs(b)), 0.0, total)
+
+
 def mapped(matrix: Floats, vector: Floats) -> Floats:
-    """``matrix @ vector`` (of many models: along the last axes), zero where it is rounding."""
-    total, sizes = ((m @ v[..., None])[..., 0] for m, v in ((matrix, vector), (np.abs(matrix), np.abs(vector))))
-    return np.where(np.abs(total) <= ROUNDING * sizes, 0.0, total)
+    """``matrix vector``, zero where it is rounding."""
+    return product(matrix, vector[..., None])[..., 0]
 
 
 def outer(column: Floats, row: Floats) -> Floats:

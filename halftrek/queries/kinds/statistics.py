@@ -30,14 +30,18 @@ def conditional_of(term: Asked | Distribution, models: Parameters) -> Conditiona
     return Conditional(joint_of(models, sums, term), seen, term)
 
 
-def distribution_gradient(query: Distribution, models: Parameters) -> Gradient:
-    """Gradients of the means, then of the variances, one after the other along the first axis."""
+def distribution_gradients(query: Distribution, models: Parameters) -> list[Gradient]:
+    """Gradients of the means, then of the variances, along first axes: of one model all in one, of many each by itself.
+
+    One model costs calls, many cost memory, and a mean or a variance alone has parts that are nothing.
+    """
     found = conditional_of(query, models)
     k, axes = found.count, found.mean.ndim - 1
     by_mean, by_cov = np.zeros((2 * k, *[1] * axes, k)), np.zeros((2 * k, *[1] * axes, k, k))
     for i in range(k):
         by_mean[i, ..., i] = by_cov[k + i, ..., i, i] = 1.0
-    return found.pull(by_mean, by_cov)
+    pieces = [slice(i, i + 1) for i in range(2 * k)] if axes else [slice(None)]
+    return [found.pull(by_mean[piece], by_cov[piece]) for piece in pieces]
 
 
 def term_value(term: Asked, models: Parameters) -> Floats:

@@ -13,10 +13,12 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
+from halftrek.models.kernels import choleskys
 from halftrek.queries.affine import Joint
 from halftrek.queries.derivatives import Gradient, outer
 from halftrek.queries.numbers import refused
 
+APART = 0.1  # share of its length that the others leave each condition, so that products keep all digits
 SINGULAR = 1e-10  # relative size below which a direction of the evidence has no spread
 
 
@@ -40,8 +42,13 @@ class Conditional:
         scale = np.linalg.norm(root, axis=-2)
         scale = np.where(scale > 0.0, scale, 1.0)
         columns = root / scale[..., None, :]
+        turned = np.swapaxes(columns, -1, -2)
         if len(self.seen) == 1:  # a column of length one, or nothing
-            return columns, np.swapaxes(columns, -1, -2), scale
+            return columns, turned, scale
+        products = turned @ columns
+        lower = choleskys(products.reshape(-1, *products.shape[-2:]))
+        if (lower.diagonal(axis1=-2, axis2=-1) > APART).all():
+            return columns, np.linalg.inv(products) @ turned, scale
         return columns, np.linalg.pinv(columns, rcond=SINGULAR), scale
 
     @cached_property
