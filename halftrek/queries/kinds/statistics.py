@@ -19,6 +19,7 @@ from halftrek.queries.normal.truncated import Truncated, truncated
 from halftrek.queries.numbers import checked_number, checked_spread, each_model, refused
 
 Asked = Statistic | Probability | Quantile
+SMALL = 1000  # coefficients
 
 
 def conditional_of(term: Asked | Distribution, models: Parameters) -> Conditional:
@@ -31,16 +32,16 @@ def conditional_of(term: Asked | Distribution, models: Parameters) -> Conditiona
 
 
 def distribution_gradients(query: Distribution, models: Parameters) -> list[Gradient]:
-    """Gradients of the means, then of the variances, along first axes: of one model all in one, of many each by itself.
+    """Gradients of the means, then of the variances, along first axes: of a small model all in one, else one each.
 
-    One model costs calls, many cost memory, and a mean or a variance alone has parts that are nothing.
+    A small model costs calls, many or a large one memory, and a mean or a variance alone has parts that are nothing.
     """
     found = conditional_of(query, models)
     k, axes = found.count, found.mean.ndim - 1
     by_mean, by_cov = np.zeros((2 * k, *[1] * axes, k)), np.zeros((2 * k, *[1] * axes, k, k))
     for i in range(k):
         by_mean[i, ..., i] = by_cov[k + i, ..., i, i] = 1.0
-    pieces = [slice(i, i + 1) for i in range(2 * k)] if axes else [slice(None)]
+    pieces = [slice(i, i + 1) for i in range(2 * k)] if models.T.size > SMALL else [slice(None)]
     return [found.pull(by_mean[piece], by_cov[piece]) for piece in pieces]
 
 
