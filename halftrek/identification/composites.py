@@ -33,7 +33,6 @@ from halftrek.queries.types import (
     Distribution,
     Interventional,
     Plain,
-    Potential,
     Probability,
     Quantile,
     Standardized,
@@ -159,10 +158,11 @@ def parts_of(term: Query, graph: Graph) -> Iterator[Part]:
             yield Part(term)  # type: ignore[arg-type]
 
 
-def _as_held(v: Variant) -> Potential | None:
+def _as_held(v: Variant) -> Variant | None:
     """The variable where everything that is drawn anew is held at any value: knowing that is enough."""
     changes = {t: None if isinstance(c, Draw) else c for t, c in v.changes.items()}
-    return Variant(v.variable, changes).plain if v.variable not in changes else None
+    found = Variant(v.variable, changes)
+    return found if found.plain and v.variable not in changes else None
 
 
 def _distributions(term: Asked) -> Iterator[Part]:
@@ -181,7 +181,7 @@ def _distributions(term: Asked) -> Iterator[Part]:
             yield Part(_question(list(dict.fromkeys(group)), given))
 
 
-def _question(outcomes: list[Potential], given: dict[Potential, Value]) -> Plain:
+def _question(outcomes: list[Variant], given: dict[Variant, Value]) -> Plain:
     worlds = {frozenset(p.held.items()) for p in (*outcomes, *given)}
     if len(worlds) > 1:
         return Counterfactual(tuple(outcomes), given)

@@ -15,7 +15,8 @@ from halftrek.identification.local.worlds import effects_behind, simplified
 from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, Step, outputs_of
 from halftrek.identification.verdict import Verdict
-from halftrek.queries.types import Counterfactual, Interventional, Potential, Value
+from halftrek.queries.kinds.variants import Variant
+from halftrek.queries.types import Counterfactual, Interventional, Value
 from halftrek.queries.written.latex import latex_name
 
 if TYPE_CHECKING:
@@ -114,15 +115,15 @@ def joined_recipe(graph: Graph, parts: list[Verdict]) -> Recipe | None:
     return Recipe(graph.observed, tuple(steps), tuple(outputs))
 
 
-def _effect_of(potential: Potential, cause: str) -> str:
+def _effect_of(potential: Variant, cause: str) -> str:
     return effect_label(Interventional((potential.variable,), dict.fromkeys(potential.held)), cause, potential.variable)
 
 
-def _difference_line(graph: Graph, potential: Potential) -> str:
+def _difference_line(graph: Graph, potential: Variant) -> str:
     return f"{potential} = {_difference(simplified(graph, Counterfactual((potential,))).outcomes[0])}"
 
 
-def _difference(potential: Potential) -> str:
+def _difference(potential: Variant) -> str:
     """``y + [x ~> y]·(1 - x)``."""
     terms = [f"[{_effect_of(potential, x)}]·({_value(x, value)} - {quoted(x)})" for x, value in potential.held.items()]
     return " + ".join([quoted(potential.variable), *terms])
@@ -153,7 +154,7 @@ def _linear_latex(graph: Graph, query: Counterfactual, recipe: Recipe) -> str:
     return f"P({outcomes}{condition}),\\; {effects}"
 
 
-def _latex_difference(potential: Potential) -> str:
+def _latex_difference(potential: Variant) -> str:
     terms = [
         f"{_latex_effect(_effect_of(potential, x))} ({latex_name(x) + '^*' if value is None else f'{value:g}'} - "
         f"{latex_name(x)})"

@@ -18,7 +18,7 @@ from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
 from halftrek.inference.information.robust import cluster_correction, over_units, rows_needed
-from halftrek.queries.counterfactual import covariance_root
+from halftrek.models.gaussian import covariance_root
 from halftrek.queries.gradients import Gradient
 
 

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.graphs import did_you_mean
+from halftrek.models.kernels import choleskys
 from halftrek.models.rows import Rows
 from halftrek.portable import Portable
 from halftrek.upward import Faces
 
 APART = 1e6  # ratio of variances up to which a decomposition keeps enough digits of the smaller
+SURELY = 1e-3  # share of its standard deviation that others leave a variable which they surely do not determine
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +102,26 @@ def pseudo_inverse(cov: Floats) -> Floats:
     scale = np.where(scale > 0.0, scale, 1.0)
     units = scale[..., :, None] * scale[..., None, :]
     return np.asarray(np.linalg.pinv(cov / units, rcond=1e-14, hermitian=True) / units) if cov.size else cov
+
+
+def covariance_root(cov: Floats) -> Floats:
+    """R with ``R'R = cov``, of one covariance or of a stack; directions without variance get exactly none.
+
+    Else their noise would be square-rooted.
+    """
+    size = cov.shape[-1]
+    variances = np.maximum(cov.diagonal(axis1=-2, axis2=-1), 0.0)
+    scale = np.sqrt(variances)[..., None, :]
+    if np.count_nonzero(cov) == np.count_nonzero(variances):
+        return np.asarray(np.eye(size) * scale)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    standard = cov / (scale.swapaxes(-1, -2) * scale)
+    lower = choleskys(standard.reshape(-1, size, size)).reshape(cov.shape)
+    if (lower.diagonal(axis1=-2, axis2=-1) > SURELY).all():
+        return np.asarray(lower.swapaxes(-1, -2) * scale)
+    values, vectors = np.linalg.eigh(standard)
+    spread = np.sqrt(np.where(values < 1e-13, 0.0, values))
+    return np.asarray((vectors * spread[..., None, :]).swapaxes(-1, -2) * scale)
 
 
 def spread_units(variances: Floats) -> Floats:

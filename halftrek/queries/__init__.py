@@ -10,7 +10,6 @@ from halftrek.queries.types import (
     ErrorCovariance,
     Interventional,
     PathEffect,
-    Potential,
     Probability,
     Quantile,
     Query,
@@ -18,6 +17,7 @@ from halftrek.queries.types import (
     Statistic,
     ThroughEffect,
     TotalEffect,
+    Variant,
 )
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "ErrorCovariance",
     "Interventional",
     "PathEffect",
-    "Potential",
     "Probability",
     "Quantile",
     "Query",
@@ -37,6 +36,7 @@ __all__ = [
     "Statistic",
     "ThroughEffect",
     "TotalEffect",
+    "Variant",
     "check_query",
     "evaluate",
     "variables_of",

@@ -5,6 +5,8 @@ In any world the variables solve ``x = (K * T)' x + D r + k``: K keeps, scales o
 draws of standard normal numbers. Gradients come by the reverse rule: with ``l = B a`` the weights of the equations in a
 sum a'x, the derivative of ``c g + e'p`` in T[i,j] is ``x_i(p, g) K_ij l_j``, where x(p, g) solves the world's equations
 for errors p and constants times g.
+
+All of it holds for one model and for many of one graph at once: their arrays have leading axes, so has what follows.
 """
 
 from __future__ import annotations
@@ -13,25 +15,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.models import CGLSCM, total_effects
-from halftrek.queries.counterfactual import covariance_root
-from halftrek.queries.derivatives import Gradient, added, mapped
+from halftrek.models import total_effects
+from halftrek.models.gaussian import covariance_root
+from halftrek.queries.derivatives import ROUNDING, Gradient, added, mapped, outer, product
 from halftrek.queries.kinds.variants import Change, Changes, Draw, Scale, Shift, Sum, Variant
 
-Fresh = dict[tuple[int, int], float]
+Fresh = dict[tuple[int, int], Floats]
+
+
+class Parameters(Protocol):
+    """The parameters of one model, or of many of one graph: arrays with any leading axes."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def T(self) -> Floats: ...
+    @property
+    def C(self) -> Floats: ...
+    @property
+    def W(self) -> Floats: ...
+    @property
+    def mu(self) -> Floats: ...
+    @property
+    def B(self) -> Floats: ...
+    @property
+    def omega(self) -> Floats: ...
+    @property
+    def mean(self) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
 class ChangedWorld:
     """The equations of one world; ``others`` are the worlds at whose values variables are held here."""
 
-    model: CGLSCM
+    model: Parameters
     number: int
     kept: Floats
     gain: Floats
@@ -43,53 +66,64 @@ class ChangedWorld:
     @cached_property
     def B(self) -> Floats:
         """Total effects in this world."""
-        return total_effects(self.model.T * self.kept)
+        return self.model.B if (self.kept == 1.0).all() else total_effects(self.model.T * self.kept)
 
-    def line(self, weights: Floats) -> tuple[float, Floats, Fresh]:
-        """Constant, slopes on the errors, and slopes on fresh draws of a weighted sum of this world's variables."""
+    @cached_property
+    def fixed(self) -> Floats:
+        """What stands in each equation beside causes and errors."""
+        found = self.constants
+        for u, v, value in self.inputs:
+            found = found + value * self.model.T[..., u, v, None] * (self.gain[v] * _unit(len(self.gain), v))
+        return found
+
+    def line(self, weights: Floats) -> tuple[Floats, Floats, Fresh]:
+        """Constants, slopes on the errors, and slopes on fresh draws of weighted sums of this world's variables.
+
+        The weights, and all that is returned, have one column for each sum.
+        """
         reach = self.B @ weights
-        constant = float(reach @ self._constants(1.0))
-        errors = reach * self.gain
-        fresh = {(self.number, j): sd * float(reach[j]) for j, sd in self.draws.items() if reach[j]}
+        constant = (self.fixed[..., None, :] @ reach)[..., 0, :]
+        errors = reach * self.gain[:, None]
+        fresh = {(self.number, j): sd * reach[..., j, :] for j, sd in self.draws.items()}
         for j, other, i in self.others:
-            if reach[j]:
-                more, slopes, drawn = other.line(reach[j] * _unit(len(reach), i))
-                constant, errors = constant + more, errors + slopes
-                for key, value in drawn.items():
-                    fresh[key] = fresh.get(key, 0.0) + value
+            more, slopes, drawn = other.line(self._at(i, reach[..., j, :]))
+            constant, errors = constant + more, errors + slopes
+            for key, value in drawn.items():
+                fresh[key] = fresh.get(key, 0.0) + value
         return constant, errors, fresh
 
-    def solution(self, errors: Floats, constant: float, fresh: Fresh) -> Floats:
-        """The variables for some errors, with all constants multiplied."""
-        right = self.gain * errors + self._constants(constant)
+    def solution(self, errors: Floats, constant: Floats, fresh: Fresh) -> Floats:
+        """The variables for some errors, with all constants multiplied; again a column for each sum."""
+        right = self.gain[:, None] * errors + outer(self.fixed, constant)
         for j, sd in self.draws.items():
-            right[j] += sd * fresh.get((self.number, j), 0.0)
+            right[..., j, :] += sd * fresh.get((self.number, j), 0.0)
         for j, other, i in self.others:
-            right[j] += other.solution(errors, constant, fresh)[i]
-        return np.asarray(right @ self.B)
+            right[..., j, :] += other.solution(errors, constant, fresh)[..., i, :]
+        return np.asarray(self.B.swapaxes(-1, -2) @ right)
 
-    def slope(self, weights: Floats, errors: Floats, constant: float, fresh: Fresh) -> Floats:
-        """Derivative in T of the weighted sum of ``solution``."""
-        reach = self.B @ weights
-        slope = np.outer(self.solution(errors, constant, fresh), reach) * self.kept
+    def slope(self, weights: Floats, errors: Floats, constant: Floats, fresh: Fresh) -> tuple[Floats, Floats]:
+        """Derivative in T of the weighted sums of ``solution``, all together, and the size of its parts."""
+        reach, solved = self.B @ weights, self.solution(errors, constant, fresh)
+        total, size = (x @ r.swapaxes(-1, -2) for x, r in ((solved, reach), (np.abs(solved), np.abs(reach))))
+        total, size = total * self.kept, size * np.abs(self.kept)
         for u, v, value in self.inputs:
-            slope[u, v] += constant * value * reach[v] * self.gain[v]
+            moved = constant * reach[..., v, :] * (value * self.gain[v])
+            total[..., u, v] += moved.sum(axis=-1)
+            size[..., u, v] += np.abs(moved).sum(axis=-1)
         for j, other, i in self.others:
-            if reach[j]:
-                slope += other.slope(reach[j] * _unit(len(reach), i), errors, constant, fresh)
-        return slope
+            more, sizes = other.slope(self._at(i, reach[..., j, :]), errors, constant, fresh)
+            total, size = total + more, size + sizes
+        return total, size
 
-    def _constants(self, factor: float) -> Floats:
-        found = factor * self.constants
-        for u, v, value in self.inputs:
-            found[v] += factor * value * self.model.T[u, v] * self.gain[v]
-        return found
+    def _at(self, i: int, weights: Floats) -> Floats:
+        """Weights of one variable as weights of all."""
+        return outer(_unit(len(self.gain), i), weights)
 
 
 class WorldMaker:
     """Makes each world of a model once."""
 
-    def __init__(self, model: CGLSCM, question: object) -> None:
+    def __init__(self, model: Parameters, question: object) -> None:
         self.model = model
         self.question = question
         self._place = {v: i for i, v in enumerate(model.names)}
@@ -151,76 +185,91 @@ class Joint:
     sums: tuple[Sum, ...]
 
     @cached_property
-    def _lines(self) -> list[tuple[float, Floats, Fresh]]:
-        found = []
-        p = len(self.maker.model.names)
-        for of in self.sums:
-            constant, errors, fresh = 0.0, np.zeros(p), dict[tuple[int, int], float]()
-            for world, weights in self._by_world(of):
-                more, slopes, drawn = world.line(weights)
-                constant, errors = constant + more, errors + slopes
-                for key, value in drawn.items():
-                    fresh[key] = fresh.get(key, 0.0) + value
-            found.append((constant, errors, fresh))
-        return found
+    def _by_world(self) -> list[tuple[ChangedWorld, list[int], Floats]]:
+        """Of each world the sums that it has a part in, and the weights of its variables there, in columns."""
+        found: dict[tuple[int, int], tuple[ChangedWorld, Floats]] = {}
+        for k, of in enumerate(self.sums):
+            for weight, v in of.parts:
+                world = self.maker.world(v.changes)
+                column = found.setdefault((world.number, k), (world, np.zeros(len(self.maker.model.names))))[1]
+                column[self.maker.place(v.variable)] += weight
+        lines = []
+        for world in {number: world for (number, _), (world, _) in found.items()}.values():
+            at = [k for number, k in found if number == world.number]
+            lines.append((world, at, np.stack([found[world.number, k][1] for k in at], axis=-1)))
+        return lines
 
-    def _by_world(self, of: Sum) -> list[tuple[ChangedWorld, Floats]]:
-        found: dict[int, tuple[ChangedWorld, Floats]] = {}
-        for weight, v in of.parts:
-            world = self.maker.world(v.changes)
-            sums = found.setdefault(world.number, (world, np.zeros(len(self.maker.model.names))))[1]
-            sums[self.maker.place(v.variable)] += weight
-        return list(found.values())
+    @cached_property
+    def _lines(self) -> tuple[Floats, Floats, Fresh]:
+        """Constants, slopes on the errors and on fresh draws, in columns."""
+        axes, count = self.maker.model.mu.shape[:-1], len(self.sums)
+        constants, errors = np.zeros((*axes, count)), np.zeros((*self.maker.model.mu.shape, count))
+        fresh: Fresh = {}
+        for world, at, weights in self._by_world:
+            more, slopes, drawn = world.line(weights)
+            constants[..., at] += more
+            errors[..., at] += slopes
+            for key, value in drawn.items():
+                fresh.setdefault(key, np.zeros((*axes, count)))[..., at] += value
+        return constants, errors, {key: value for key, value in sorted(fresh.items()) if value.any()}
 
     @cached_property
     def errors(self) -> Floats:
         """Slopes of each sum on each error, in columns."""
-        return np.stack([line[1] for line in self._lines], axis=1)
-
-    @cached_property
-    def _labels(self) -> list[tuple[int, int]]:
-        return sorted({key for line in self._lines for key in line[2]})
+        return self._lines[1]
 
     @cached_property
     def fresh(self) -> Floats:
         """Slopes of each sum on each fresh draw, in columns."""
-        return np.array([[line[2].get(key, 0.0) for line in self._lines] for key in self._labels]).reshape(
-            len(self._labels), len(self.sums)
-        )
+        constants, _, fresh = self._lines
+        none = np.zeros((*constants.shape[:-1], 0, len(self.sums)))
+        return np.stack(list(fresh.values()), axis=-2) if fresh else none
 
     @cached_property
     def mean(self) -> Floats:
         """Means of the sums."""
-        return np.asarray(np.array([line[0] for line in self._lines]) + self.maker.model.mu @ self.errors)
+        return np.asarray(self._lines[0] + (self.maker.model.mu[..., None, :] @ self.errors)[..., 0, :])
 
     @cached_property
     def root(self) -> Floats:
         """R with one column for each sum and ``R'R`` their covariance, exact also where that is singular."""
         model = self.maker.model
-        inside = np.concatenate([model.C, covariance_root(model.W)])
-        return np.asarray(np.concatenate([inside @ self.errors, self.fresh]))
+        used = np.flatnonzero(self.errors.any(axis=(*range(self.errors.ndim - 2), -1)))
+        errors = self.errors[..., used, :]
+        parts = [model.C[..., used] @ errors, covariance_root(model.W[..., used[:, None], used]) @ errors, self.fresh]
+        return np.asarray(np.concatenate(parts, axis=-2))
 
     def pull(self, by_mean: Floats, by_cov: Floats) -> Gradient:
-        """The gradient in (T, Omega, means) of a number with these derivatives in means and covariances."""
+        """The gradient in (T, Omega, means) of a number with these derivatives in means and covariances.
+
+        Of several numbers at once where the derivatives have one axis more in front.
+        """
         model = self.maker.model
+        by_mean = np.broadcast_to(by_mean, np.broadcast_shapes(by_mean.shape, self.mean.shape))
         by_intercept = mapped(self.errors, by_mean)  # mu = (I - T)' m
-        by_errors, by_constants = [-np.outer(model.mean, by_intercept)], [np.zeros_like(model.T)]
-        reach = 2.0 * (model.omega @ self.errors @ by_cov) + np.outer(model.mu, by_mean)
-        drawn = 2.0 * self.fresh @ by_cov
-        none = np.zeros(len(model.names))
-        for k, of in enumerate(self.sums):
-            fresh = dict(zip(self._labels, drawn[:, k], strict=True))
-            if not (reach[:, k].any() or by_mean[k] or drawn[:, k].any()):
-                continue
-            for world, weights in self._by_world(of):
-                by_errors.append(world.slope(weights, reach[:, k], 0.0, fresh))
-                by_constants.append(world.slope(weights, none, float(by_mean[k]), {}))
-        omega = mapped(self.errors[None], mapped(by_cov[None], self.errors))  # errors by_cov errors'
-        T = added(added(*by_errors), added(*by_constants))  # apart: constants may be small beside the means
+        moved = product(self.errors, by_cov)  # exactly nothing where sums cancel
+        drawn = 2.0 * product(self.fresh, by_cov)
+        spread, means = 2.0 * (model.omega @ moved), outer(model.mu, by_mean)
+        # by way of covariances, of means and of constants, apart: what is small in one may be rounding in another
+        start, none = -outer(model.mean, by_intercept), np.zeros_like(by_mean)
+        ways = [
+            (np.zeros_like(start), spread, none, drawn),
+            (start, means, none, np.zeros_like(drawn)),
+            (np.zeros_like(start), np.zeros_like(means), by_mean, np.zeros_like(drawn)),
+        ]
+        moving = [way for way in ways if any(x.any() for x in way)] or ways[:1]
+        total, errors, constants, fresh = (np.stack(x) for x in zip(*moving, strict=True))
+        size = np.abs(total)
+        for world, at, weights in self._by_world:
+            draws = {key: fresh[..., i, at] for i, key in enumerate(self._lines[2])}
+            more, sizes = world.slope(weights, errors[..., at], constants[..., at], draws)
+            total, size = total + more, size + sizes
+        T = added(*np.where(np.abs(total) <= ROUNDING * size, 0.0, total))
+        omega = product(moved, self.errors.swapaxes(-1, -2))
         return Gradient(T, omega, added(by_intercept, -mapped(model.T, by_intercept)))
 
 
-def joint_of(model: CGLSCM, sums: Sequence[Sum], question: object) -> Joint:
+def joint_of(model: Parameters, sums: Sequence[Sum], question: object) -> Joint:
     """The joint distribution of sums; ``question`` is named in errors."""
     return Joint(WorldMaker(model, question), tuple(sums))
 

@@ -80,6 +80,8 @@ def check_worlds(query: Counterfactual) -> None:
     if not query.outcomes:
         raise QueryError("a counterfactual question names no outcome; write for instance P(y_{x=1} | x=0)")
     for v in (*query.outcomes, *query.given):
+        if not v.plain:
+            raise QueryError(f"{query}: {v} is more than a variable where others are held; ask for a Distribution")
         if v.variable in v.held:
             raise QueryError(f"{query}: {v} is held in its own world; name another outcome or hold another variable")
     for i, v in enumerate(query.outcomes):

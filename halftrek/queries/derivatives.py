@@ -27,15 +27,28 @@ def added(*parts: Floats) -> Floats:
     return np.where(np.abs(total) <= ROUNDING * sizes, 0.0, total)
 
 
+def product(a: Floats, b: Floats) -> Floats:
+    """``a b`` (of many models: of their last axes), zero where it is rounding."""
+    total = a @ b
+    return np.where(np.abs(total) <= ROUNDING * (np.abs(a) @ np.abs(b)), 0.0, total)
+
+
 def mapped(matrix: Floats, vector: Floats) -> Floats:
-    """``matrix @ vector`` (of many models: along the last axes), zero where it is rounding."""
-    total, sizes = ((m @ v[..., None])[..., 0] for m, v in ((matrix, vector), (np.abs(matrix), np.abs(vector))))
-    return np.where(np.abs(total) <= ROUNDING * sizes, 0.0, total)
+    """``matrix vector``, zero where it is rounding."""
+    return product(matrix, vector[..., None])[..., 0]
+
+
+def outer(column: Floats, row: Floats) -> Floats:
+    """``column row'`` (of many models: of their last axes)."""
+    return np.asarray(column[..., :, None] * row[..., None, :])
 
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
-    """Derivatives of one number: in T, in Omega (symmetric, ``dq = tr(omega dOmega)``), and in the means."""
+    """Derivatives of one number: in T, in Omega (symmetric, ``dq = tr(omega dOmega)``), and in the means.
+
+    Of many models the arrays have leading axes, as those of the models have.
+    """
 
     T: Floats
     omega: Floats
@@ -44,13 +57,18 @@ class Gradient:
     def __add__(self, other: Gradient) -> Gradient:
         return Gradient(added(self.T, other.T), added(self.omega, other.omega), added(self.mean, other.mean))
 
-    def __mul__(self, factor: float) -> Gradient:
-        return Gradient(self.T * factor, self.omega * factor, self.mean * factor)
+    def __mul__(self, factor: float | Floats) -> Gradient:
+        by = np.asarray(factor)[..., None]
+        return Gradient(self.T * by[..., None], self.omega * by[..., None], self.mean * by)
 
     @staticmethod
-    def zero(size: int) -> Gradient:
-        """The gradient of a constant."""
-        return Gradient(np.zeros((size, size)), np.zeros((size, size)), np.zeros(size))
+    def zero(like: Floats) -> Gradient:
+        """The gradient of a constant, for models with such coefficients T."""
+        return Gradient(np.zeros(like.shape), np.zeros(like.shape), np.zeros(like.shape[:-1]))
+
+    def split(self) -> tuple[Gradient, ...]:
+        """The gradients of several numbers, of which this has one after the other along the first axis."""
+        return tuple(Gradient(*parts) for parts in zip(self.T, self.omega, self.mean, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

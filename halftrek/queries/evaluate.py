@@ -1,22 +1,26 @@
-"""What a model answers to a query, exactly."""
+"""What a model answers to a query, exactly: one model, or many of one graph at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.errors import QueryError
+from halftrek.graphs import Graph
 from halftrek.memory import remembered
-from halftrek.models import CGLSCM, Gaussian
+from halftrek.models import CGLSCM, Gaussian, total_effects
+from halftrek.queries.affine import Parameters
 from halftrek.queries.checks import check_query, check_roles, check_worlds, variables_of
-from halftrek.queries.counterfactual import answer_counterfactual
 from halftrek.queries.gathering import gathered
 from halftrek.queries.kinds.effects import ends_of
-from halftrek.queries.kinds.statistics import distribution_of, term_value
-from halftrek.queries.kinds.terms import Expression
+from halftrek.queries.kinds.statistics import conditional_of, term_value
+from halftrek.queries.kinds.terms import Expression, as_distribution
+from halftrek.queries.normal.conditional import Conditional
 from halftrek.queries.numbers import checked_distribution, checked_number, combined
 from halftrek.queries.types import (
     Arithmetic,
@@ -35,7 +39,16 @@ from halftrek.queries.types import (
     TotalEffect,
 )
 
-__all__ = ["check_query", "check_roles", "check_worlds", "evaluate", "variables_of"]
+__all__ = ["check_query", "check_roles", "check_worlds", "evaluate", "values_of", "variables_of"]
+
+
+class Models(Parameters, Protocol):
+    """One model, or many of one graph: a model of the user's, fits of groups, replicates."""
+
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def cov(self) -> Floats: ...
 
 
 def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
@@ -46,110 +59,113 @@ def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
 def _evaluated(query: Query, model: CGLSCM) -> float | Gaussian:
     check_query(query, model.graph)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # judged by what comes out
-        found = _answer(query, model)
-    return checked_number(found, query) if isinstance(found, float) else checked_distribution(found, query)
+        if isinstance(query, Interventional | Counterfactual | Distribution):
+            found = _conditional(as_distribution(query), model)
+            return checked_distribution(Gaussian(_labels(query), found.mean, found.cov), query)
+        return float(checked_number(value_of(query, model), query))
 
 
-def _answer(query: Query, model: CGLSCM) -> float | Gaussian:
-    match query:
-        case DirectEffect(cause, effect):
-            return _weights(model, (cause, effect))
-        case PathEffect(path):
-            return _weights(model, path)
-        case TotalEffect(cause, effect):
-            return _through(model, (cause, effect))
-        case ThroughEffect(stations):
-            return _through(model, stations)
-        case ErrorCovariance(first, second):
-            i, j = model.names.index(first), model.names.index(second)
-            return float(model.C[:, i] @ model.C[:, j] + model.W[i, j])
-        case Interventional():
-            return _interventional(query, model)
-        case Counterfactual():
-            return answer_counterfactual(query, _ancestral(model, variables_of(query)))
-        case Distribution():
-            return distribution_of(query, _ancestral(model, variables_of(query)))
-        case _:
-            return value_of(query, model)
+def values_of(query: Query, models: Models) -> tuple[Floats, Floats]:
+    """Values ``(..., k)`` (a number, or means of outcomes) and variances of outcomes ``(..., k)``, none for numbers.
+
+    The leading axes are those of the models; nan where one of many has no answer.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        if isinstance(query, Interventional | Counterfactual | Distribution):
+            found = _conditional(as_distribution(query), models)
+            return found.mean, np.square(found.root).sum(axis=-2)
+        value = checked_number(value_of(query, models), query)[..., None]
+    return value, np.zeros((*value.shape[:-1], 0))
 
 
-def value_of(expression: Expression, model: CGLSCM) -> float:
-    """The number that an expression is in a model."""
+def value_of(expression: Expression, models: Models) -> Floats:
+    """The number that an expression is in each model."""
     match expression:
-        case Arithmetic("+" | "-") if (whole := gathered(expression, model.graph)) is not expression:
-            return value_of(whole, model)
+        case DirectEffect(cause, effect):
+            return _weights(models, (cause, effect))
+        case PathEffect(path):
+            return _weights(models, path)
+        case TotalEffect(cause, effect):
+            return _through(models, (cause, effect))
+        case ThroughEffect(stations):
+            return _through(models, stations)
+        case ErrorCovariance(first, second):
+            i, j = models.names.index(first), models.names.index(second)
+            return np.asarray((models.C[..., i] * models.C[..., j]).sum(axis=-1) + models.W[..., i, j])
+        case Arithmetic("+" | "-") if (whole := gathered(expression, models.graph)) is not expression:
+            return value_of(whole, models)
         case Arithmetic(operation, left, right):
-            return combined(operation, value_of(left, model), value_of(right, model), expression)
+            return combined(operation, value_of(left, models), value_of(right, models), expression)
         case Statistic() | Probability() | Quantile():
-            return term_value(expression, _ancestral(model, variables_of(expression)))
+            return term_value(expression, _ancestral(models, variables_of(expression)))
         case Standardized(effect):
-            cause, last = (model.names.index(v) for v in ends_of(effect))
-            return value_of(effect, model) * float(np.sqrt(model.cov[cause, cause] / model.cov[last, last]))
-        case float() | int():
-            return float(expression)
+            i, j = (models.names.index(v) for v in ends_of(effect))
+            ratio = models.cov[..., i, i] / models.cov[..., j, j]
+            return np.asarray(value_of(effect, models) * np.sqrt(ratio))
         case _:
-            found = evaluate(expression, model)
-            assert isinstance(found, float)  # an effect is a number
-            return found
+            return np.broadcast_to(float(expression), models.mu.shape[:-1])
 
 
-def _weights(model: CGLSCM, path: Sequence[str]) -> float:
-    at = [model.names.index(v) for v in path]
-    return float(np.prod([model.T[i, j] for i, j in pairwise(at)]))
+def _conditional(query: Distribution, models: Models) -> Conditional:
+    return conditional_of(query, _ancestral(models, variables_of(query)))
 
 
-def _through(model: CGLSCM, stations: Sequence[str]) -> float:
-    product = 1.0
-    for cause, effect in pairwise(stations):
-        product *= _total(model, cause, effect)
-    return product
+def _labels(query: Interventional | Counterfactual | Distribution) -> tuple[str, ...]:
+    return query.outcomes if isinstance(query, Interventional) else tuple(map(str, as_distribution(query).of))
 
 
-def _total(model: CGLSCM, cause: str, effect: str) -> float:
+def _weights(models: Models, path: Sequence[str]) -> Floats:
+    at = [models.names.index(v) for v in path]
+    return reduce(np.multiply, [models.T[..., i, j] for i, j in pairwise(at)])
+
+
+def _through(models: Models, stations: Sequence[str]) -> Floats:
+    total, *more = [_total(models, cause, effect) for cause, effect in pairwise(stations)]
+    return reduce(np.multiply, more, total)
+
+
+def _total(models: Models, cause: str, effect: str) -> Floats:
     """Total effect along the variables between the two, so that large graphs cost little."""
-    between = model.graph.descendants(cause) & model.graph.ancestors(effect)
+    between = models.graph.descendants(cause) & models.graph.ancestors(effect)
     if cause not in between or effect not in between:
-        return 0.0
-    at = np.array([model.names.index(v) for v in model.graph.topological_order if v in between], dtype=np.intp)
-    direct = model.T[at[:, None], at]
-    reach = np.zeros(len(at))
-    reach[0] = 1.0  # the cause comes before all that lies between
+        return np.zeros(models.mu.shape[:-1])
+    at = np.array([models.names.index(v) for v in models.graph.topological_order if v in between], dtype=np.intp)
+    direct = models.T[..., at[:, None], at]
+    reach = np.zeros(direct.shape[:-1])
+    reach[..., 0] = 1.0  # the cause comes before all that lies between
     for j in range(1, len(at)):
-        reach[j] = reach[:j] @ direct[:j, j]
-    return float(reach[-1])
+        reach[..., j] = (reach[..., None, :j] @ direct[..., :j, j, None])[..., 0, 0]
+    return reach[..., -1]
 
 
-def _interventional(query: Interventional, model: CGLSCM) -> Gaussian:
-    for v, value in (*query.do.items(), *query.given.items()):
-        if value is None:
-            raise QueryError(f"{query}: {v!r} has no value; write for instance {v}=1 to get a number")
-    held = {v: float(x) for v, x in query.do.items() if x is not None}
-    seen = {v: float(x) for v, x in query.given.items() if x is not None}
-    changed = _ancestral(model, [*query.outcomes, *held, *seen]).do(held)
-    joint = changed.distribution([*query.outcomes, *seen])
-    return joint.given(seen)
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some variables of models and all their causes: what lies downstream does not matter."""
+
+    names: tuple[str, ...]
+    T: Floats
+    C: Floats
+    W: Floats
+    mu: Floats
+
+    @cached_property
+    def B(self) -> Floats:
+        return total_effects(self.T)
+
+    @cached_property
+    def omega(self) -> Floats:
+        return np.asarray(np.swapaxes(self.C, -1, -2) @ self.C + self.W)
+
+    @cached_property
+    def mean(self) -> Floats:
+        return np.asarray((self.mu[..., None, :] @ self.B)[..., 0, :])
 
 
-def _ancestral(model: CGLSCM, variables: Iterable[str]) -> CGLSCM:
-    """The model of some variables and all their causes; what lies downstream does not matter."""
-    keep = model.graph.ancestors(variables)
-    if len(keep) == len(model.names):
-        return model
-    at, direct = _part(model, keep)
-    names = tuple(model.names[i] for i in at)
-    graph = model.graph.induced(names)
-    rows = [k for k, u in enumerate(model.latents) if u in graph.latents]
-    return CGLSCM(
-        names,
-        direct,
-        model.C[np.ix_(rows, at)],
-        model.mu[at],
-        model.W[np.ix_(at, at)],
-        tuple(model.latents[k] for k in rows),
-        graph,
-    )
-
-
-def _part(model: CGLSCM, variables: frozenset[str]) -> tuple[list[int], Floats]:
-    at = [i for i, v in enumerate(model.names) if v in variables]
-    return at, model.T[np.ix_(at, at)]
+def _ancestral(models: Models, variables: Iterable[str]) -> Parameters:
+    keep = models.graph.ancestors(variables)
+    if len(keep) == len(models.names):
+        return models
+    at = np.array([i for i, v in enumerate(models.names) if v in keep], dtype=np.intp)
+    grid = (..., at[:, None], at)
+    names = tuple(models.names[i] for i in at)
+    return _Part(names, models.T[grid], models.C[..., at], models.W[grid], models.mu[..., at])

@@ -7,12 +7,13 @@ out. Bounds of events are free: what lies beyond every value has the probability
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import isfinite, isnan
 from typing import SupportsFloat
 
 import numpy as np
 
+from halftrek.arrays import Flags, Floats
 from halftrek.errors import QueryError
 from halftrek.models import Gaussian
 from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
@@ -22,6 +23,8 @@ from halftrek.queries.written.writing import number
 
 LARGEST, SMALLEST = 1e60, 1e-60
 _LARGEST_ANSWER, _SMALLEST_SPREAD = 1e140, 1e-140
+_TOO_LARGE = "the answer is too large to compute with; use smaller numbers or other units"
+_TOO_SMALL = "the answer is too small to compute with; use larger numbers or other units"
 
 
 def check_numbers(query: Query) -> None:
@@ -47,37 +50,59 @@ def check_numbers(query: Query) -> None:
             raise QueryError(f"{_shown(end)} cannot be the bound of an event; write a number")
 
 
-def checked_number(value: float, question: object) -> float:
-    """The answer, if it is a number that says something."""
-    if not abs(value) <= _LARGEST_ANSWER:  # also what is no number
-        raise QueryError(f"{question}: the answer is too large to compute with; use smaller numbers or other units")
-    return value
+def refused(found: Floats, wrong: Flags, question: object, why: str) -> Floats:
+    """The numbers where they are right. What is wrong is an error for one model; of many models it is nan."""
+    if not wrong.any():
+        return found
+    if not wrong.ndim:
+        raise QueryError(f"{question}: {why}")
+    return np.where(np.expand_dims(wrong, tuple(range(wrong.ndim, found.ndim))), np.nan, found)
 
 
-def checked_spread(value: float, question: object) -> float:
-    """A variance or standard deviation, if its own error can be computed."""
-    if 0.0 < value < _SMALLEST_SPREAD:
-        raise QueryError(f"{question}: the answer is too small to compute with; use larger numbers or other units")
-    return checked_number(value, question)
+def each_model(axes: tuple[int, ...], find: Callable[[tuple[int, ...]], Floats]) -> Floats:
+    """What is found for each model, by its place along the leading axes; nan for those of many that have no answer."""
+    if not axes:
+        return find(())
+    found: dict[tuple[int, ...], Floats] = {}
+    for at in np.ndindex(axes):
+        try:
+            found[at] = find(at)
+        except QueryError:  # for instance a condition that cannot be
+            continue
+    size = next(iter(found.values())).shape if found else ()
+    whole = np.full((*axes, *size), np.nan)
+    for at, one in found.items():
+        whole[at] = one
+    return whole
+
+
+def checked_number(value: Floats, question: object) -> Floats:
+    """The answers, if they are numbers that say something."""
+    return refused(value, ~(np.abs(value) <= _LARGEST_ANSWER), question, _TOO_LARGE)  # also what is no number
+
+
+def checked_spread(value: Floats, question: object) -> Floats:
+    """Variances or standard deviations, if their own errors can be computed."""
+    wrong = (value > 0.0) & (value < _SMALLEST_SPREAD)
+    return checked_number(refused(value, wrong, question, _TOO_SMALL), question)
 
 
 def checked_distribution(found: Gaussian, question: object) -> Gaussian:
     """The distribution, if its numbers say something."""
     for numbers in (found.mean, found.cov):
-        checked_number(float(np.abs(numbers).max(initial=0.0)), question)
+        checked_number(np.abs(numbers).max(initial=0.0), question)
     return found
 
 
-def combined(operation: str, a: float, b: float, question: object) -> float:
+def combined(operation: str, a: Floats, b: Floats, question: object) -> Floats:
     """``a + b`` and so on, unless the result leaves what floating point can hold."""
-    if operation == "/" and b == 0.0:
-        raise QueryError(f"{question}: the divisor is zero in this model")
+    if operation == "/":
+        b = refused(b, b == 0.0, question, "the divisor is zero in this model")
     with np.errstate(all="ignore"):
-        found = {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else 0.0}[operation]
-    lost = operation in "*/" and a != 0.0 and abs(found) < _SMALLEST_SPREAD <= min(abs(a), abs(b))
-    if lost:
-        raise QueryError(f"{question}: the answer is too small to compute with; use larger numbers or other units")
-    return checked_number(found, question)
+        found = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}[operation](a, b)
+        least = np.minimum(np.abs(a), np.abs(b))
+        lost = (a != 0.0) & (np.abs(found) < _SMALLEST_SPREAD) & (least >= _SMALLEST_SPREAD)
+    return checked_number(refused(found, lost & (operation in "*/"), question, _TOO_SMALL), question)
 
 
 def _as_float(value: SupportsFloat) -> float | None:

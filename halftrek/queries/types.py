@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from halftrek.queries.kinds.distributions import Counterfactual, Interventional, Potential
+from halftrek.queries.kinds.distributions import Counterfactual, Interventional
 from halftrek.queries.kinds.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
 from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
+from halftrek.queries.kinds.variants import Variant
 from halftrek.queries.written.writing import Value
 
 __all__ = [
@@ -17,7 +18,6 @@ __all__ = [
     "Interventional",
     "PathEffect",
     "Plain",
-    "Potential",
     "Probability",
     "Quantile",
     "Query",
@@ -26,6 +26,7 @@ __all__ = [
     "ThroughEffect",
     "TotalEffect",
     "Value",
+    "Variant",
 ]
 
 Plain = DirectEffect | TotalEffect | PathEffect | ThroughEffect | ErrorCovariance | Interventional | Counterfactual

@@ -15,10 +15,13 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM
-from halftrek.queries.counterfactual import SINGULAR, answer_counterfactual, evidence_slopes, joint_worlds, unit_columns
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize
-from halftrek.queries.kinds.distributions import Counterfactual, Potential
+from halftrek.queries.kinds.distributions import Counterfactual
+from halftrek.queries.kinds.statistics import conditional_of
+from halftrek.queries.kinds.terms import as_distribution
+from halftrek.queries.kinds.variants import Change, Target, Variant
+from halftrek.queries.normal.conditional import SINGULAR
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +79,9 @@ def unit_query(
 ) -> Counterfactual:
     """The question about one unit; without values (first of the evidence, then of the held) for identification."""
     given = [None] * (len(seen) + len(held)) if values is None else [float(x) for x in values]
-    world = dict(zip(held, given[len(seen) :], strict=True))
-    evidence = dict(zip(map(Potential, seen), given[: len(seen)], strict=True))
-    return Counterfactual(tuple(Potential(v, world) for v in outcomes), evidence)
+    world: dict[Target, Change] = dict(zip(held, given[len(seen) :], strict=True))
+    evidence = dict(zip(map(Variant, seen), given[: len(seen)], strict=True))
+    return Counterfactual(tuple(Variant(v, world) for v in outcomes), evidence)
 
 
 def unit_map(model: CGLSCM, seen: Sequence[str], held: Sequence[str], outcomes: Sequence[str]) -> UnitMap:
@@ -89,20 +92,18 @@ def unit_map(model: CGLSCM, seen: Sequence[str], held: Sequence[str], outcomes: 
     place = {v: i for i, v in enumerate(model.names)}
     centre, held_centre = (np.array([model.mean[place[v]] for v in names], dtype=float) for names in (seen, held))
     query = unit_query(seen, held, outcomes, np.concatenate([centre, held_centre]))
-    worlds, targets, evidence, _ = joint_worlds(query, model)
-    found = answer_counterfactual(query, model)
+    found = conditional_of(as_distribution(query), model)
     slopes, redundant = np.zeros((0, len(outcomes))), None
-    if evidence:
-        slopes = evidence_slopes(worlds, targets, evidence)
-        scaled, _ = unit_columns(worlds.root[:, evidence])
-        if np.linalg.matrix_rank(scaled, tol=SINGULAR) < len(evidence):
-            redundant = np.linalg.pinv(scaled, rcond=SINGULAR) @ scaled
-    after = worlds.homes[0].after
-    effects = np.array([[after.B[place[h], place[y]] for y in outcomes] for h in held]).reshape(
-        len(held), len(outcomes)
-    )
+    if seen:
+        columns, inverse, _ = found.evidence
+        slopes = found.slope
+        if np.linalg.matrix_rank(columns, tol=SINGULAR) < len(seen):
+            redundant = inverse @ columns
+    after = found.joint.maker.world(dict(zip(held, held_centre.tolist(), strict=True))).B
+    effects = np.array([[after[place[h], place[y]] for y in outcomes] for h in held]).reshape(len(held), len(outcomes))
+    noise = np.sqrt(np.diag(found.cov))
     return UnitMap(
-        model, tuple(seen), tuple(held), tuple(outcomes), centre, held_centre, found.mean, slopes, effects, found.sd,
+        model, tuple(seen), tuple(held), tuple(outcomes), centre, held_centre, found.mean, slopes, effects, noise,
         redundant,
     )  # fmt: skip
 

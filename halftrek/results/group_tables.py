@@ -16,11 +16,12 @@ from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import refuse_few_valued
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
-from halftrek.inference.groups.batch_gradients import BATCHED
 from halftrek.inference.groups.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.inference.groups.measures import MEASURES, group_measures
 from halftrek.notes import Note, in_short, note
-from halftrek.queries import Counterfactual, Interventional, Query, check_query, evaluate
+from halftrek.queries import Counterfactual, Distribution, ErrorCovariance, Interventional, Query, check_query, evaluate
+from halftrek.queries.kinds.effects import EFFECTS
+from halftrek.queries.kinds.terms import as_distribution
 from halftrek.results.answering import answer
 from halftrek.results.inputs import read_question
 from halftrek.trust.group_parameters import judged_group_parameters
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     from halftrek.results.groups import GroupFits
 
 NOT_SAVED = "those of groups are not saved: fit again"
+TOGETHER = (
+    *EFFECTS,
+    ErrorCovariance,
+    Interventional,
+    Counterfactual,
+    Distribution,
+)  # what is judged for all groups at once
 NO_INFORMATION = "the data of this group carry no information about the answer"
 SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in words for groups, or in their status
 
@@ -156,7 +164,7 @@ def compare_groups(
         rows = invariance_tests(fits, calibrate=calibrate, random_state=random_state)
     else:
         query = _asked(fits, question)
-        if not isinstance(query, BATCHED):
+        if not isinstance(query, TOGETHER):
             raise InputError(f"{query} cannot be compared between groups; ask for an effect or a distribution")
         what = [f"{query}: {v}" for v in _outcomes(query)] or [str(query)]
         rows = equal_answers(fits, query, what, calibrate=calibrate, random_state=random_state)
@@ -192,7 +200,7 @@ def group_notes(fits: GroupFits, i: int) -> list[Note]:
 def _asked(fits: GroupFits, question: str | Query) -> Query:
     query = read_question(question)
     check_query(query, fits.graph)
-    if isinstance(query, BATCHED):
+    if isinstance(query, TOGETHER):
         verdict = identify(fits.graph, query)
         if not verdict.identified:
             raise NotIdentifiedError(verdict.explain(), verdict)
@@ -202,12 +210,12 @@ def _asked(fits: GroupFits, question: str | Query) -> Query:
 def _outcomes(query: Query) -> list[str]:
     if isinstance(query, Interventional):
         return list(query.outcomes)
-    return [str(v) for v in query.outcomes] if isinstance(query, Counterfactual) else []
+    return list(map(str, as_distribution(query).of)) if isinstance(query, Counterfactual | Distribution) else []
 
 
 def _estimates(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
     """The answers of all groups; ``status`` is completed for those that have none."""
-    if isinstance(query, BATCHED) and not (fits.clustered and how.interval is None):
+    if isinstance(query, TOGETHER) and not (fits.clustered and how.interval is None):
         found = judged_groups(fits, query, len(_outcomes(query)), how)
         _by_rows(fits, query, found, status, how)
     else:

@@ -66,9 +66,8 @@ def in_words(query: object) -> str:
             case = Case(do, {Variant(v): x for v, x in given.items()})  # type: ignore[arg-type]
             return f"how {listed(outcomes)} {'would be' if do else _are(outcomes)} distributed{_behind(case)}"
         case Counterfactual(potentials, evidence):
-            sums = [_variant(Variant(p.variable, p.held)) for p in potentials]  # type: ignore[arg-type]
-            seen = {Variant(p.variable, p.held): x for p, x in evidence.items()}  # type: ignore[arg-type]
-            return f"how {listed(sums)} would be distributed{_behind(Case({}, seen))}"
+            sums = [_variant(v) for v in potentials]
+            return f"how {listed(sums)} would be distributed{_behind(Case({}, evidence))}"
         case Distribution(of, case):
             changed = case.do or any(v.changes for one in of for _, v in one.parts)
             return f"how {listed(map(_sum, of))} {'would be' if changed else _are(of)} distributed{_behind(case)}"

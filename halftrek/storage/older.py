@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from halftrek.estimation.status import HEADS
 from halftrek.notes import Note
+
+_HEADS = {"flat": "converged", "boundary": "converged at the boundary"}  # of messages in files of version 1
+RENAMED = {"Potential": "Variant"}  # classes that were folded into others
 
 
 def upgraded(name: str, given: dict[str, object]) -> dict[str, object]:
     """The parts of a value, as a file of any version holds them, under the names that they have now."""
     change = _CHANGES.get(name)
     return given if change is None else change(given)
+
+
+def _potential(given: dict[str, object]) -> dict[str, object]:
+    """A variable where others are held was a class of its own."""
+    return {"changes" if key == "held" else key: value for key, value in given.items()}
 
 
 def _answer(given: dict[str, object]) -> dict[str, object]:
@@ -34,7 +41,7 @@ def _status(given: dict[str, object]) -> dict[str, object]:
     code, message = str(given.get("code")), given["message"]
     if not isinstance(message, str):
         raise TypeError(f"a message is a text, not {message!r}")
-    body = message.removeprefix(f"{HEADS.get(code, code)}: ").removesuffix(".")
+    body = message.removeprefix(f"{_HEADS.get(code, code)}: ").removesuffix(".")
     return {"notes": (Note("text", {"text": body}),) if message else (), **rest}
 
 
@@ -55,4 +62,5 @@ _CHANGES: dict[str, Callable[[dict[str, object]], dict[str, object]]] = {
     "Estimate": _estimate,
     "Status": _status,
     "Verdict": _verdict,
+    "Potential": _potential,
 }

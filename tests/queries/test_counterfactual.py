@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
-from halftrek.queries import Counterfactual, Interventional, Potential, Query, check_query, evaluate
+from halftrek.queries import Counterfactual, Interventional, Query, Variant, check_query, evaluate
 from tests.estimation.strategies import models
 from tests.narrow import normal, there
 from tests.queries.test_gradients import some_counterfactual
@@ -28,7 +28,7 @@ def run_world(model: CGLSCM, held: Mapping[str, float | None], hidden: np.ndarra
     return values
 
 
-def dense_joint(model: CGLSCM, potentials: tuple[Potential, ...]) -> Gaussian:
+def dense_joint(model: CGLSCM, potentials: tuple[Variant, ...]) -> Gaussian:
     """Mean at the mean errors; covariance by the response to a unit of each hidden cause and each error."""
     p, q = len(model.names), len(model.latents)
 
@@ -66,7 +66,7 @@ def test_one_world_is_an_intervention(model: CGLSCM, seed: int) -> None:
     names = list(np.random.default_rng(seed).permutation(model.names))
     held = {names[0]: 0.7}
     rest = names[1:]
-    counterfactual = normal(evaluate(Counterfactual(tuple(Potential(v, held) for v in rest)), model))
+    counterfactual = normal(evaluate(Counterfactual(tuple(Variant(v, held) for v in rest)), model))
     direct = normal(evaluate(Interventional(tuple(rest), held), model))
     np.testing.assert_allclose(counterfactual.mean, direct.mean, atol=1e-10)
     np.testing.assert_allclose(counterfactual.cov, direct.cov, atol=1e-10)
@@ -90,8 +90,8 @@ def test_simulated_units_agree() -> None:
     with_one = run_world(model, {"x": 1.0}, hidden[near], errors[near])[:, 2]
     with_none = run_world(model, {"x": -1.0}, hidden[near], errors[near])[:, 2]
     kept = np.stack([with_one, with_none])
-    given = {Potential("x"): 0.5, Potential("m"): 0.4}
-    exact = normal(evaluate(Counterfactual((Potential("y", {"x": 1.0}), Potential("y", {"x": -1.0})), given), model))
+    given = {Variant("x"): 0.5, Variant("m"): 0.4}
+    exact = normal(evaluate(Counterfactual((Variant("y", {"x": 1.0}), Variant("y", {"x": -1.0})), given), model))
     assert near.sum() > 10_000
     np.testing.assert_allclose(kept.mean(axis=1), exact.mean, atol=0.02)
     np.testing.assert_allclose(np.cov(kept), exact.cov, atol=0.03)
@@ -99,8 +99,8 @@ def test_simulated_units_agree() -> None:
 
 def test_a_unit_seen_completely_is_known_in_every_world() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[1, 1], omega={("x", "y"): 0.3})
-    given = {Potential("x"): 0.0, Potential("y"): 2.0}
-    found = normal(evaluate(Counterfactual((Potential("y", {"x": 1.0}),), given), model))
+    given = {Variant("x"): 0.0, Variant("y"): 2.0}
+    found = normal(evaluate(Counterfactual((Variant("y", {"x": 1.0}),), given), model))
     assert found.mean[0] == pytest.approx(4.0)
     assert found.cov[0, 0] == 0.0
 
@@ -108,8 +108,8 @@ def test_a_unit_seen_completely_is_known_in_every_world() -> None:
 def test_evidence_without_spread() -> None:
     """Redundant evidence changes nothing, contradicting evidence is refused."""
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], psi=[1, 0])
-    x, y, y3 = Potential("x"), Potential("y"), Potential("y", {"x": 3.0})
-    found = normal(evaluate(Counterfactual((Potential("y", {"x": 5.0}), x), {y: 4.0, y3: 6.0}), model))
+    x, y, y3 = Variant("x"), Variant("y"), Variant("y", {"x": 3.0})
+    found = normal(evaluate(Counterfactual((Variant("y", {"x": 5.0}), x), {y: 4.0, y3: 6.0}), model))
     np.testing.assert_allclose(found.mean, [10.0, 2.0])
     with pytest.raises(QueryError, match="cannot have this value"):
         evaluate(Counterfactual((x,), {y: 4.0, y3: 7.0}), model)
@@ -118,10 +118,10 @@ def test_evidence_without_spread() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        (Counterfactual((Potential("y", {"q": 1.0}),)), "no variable 'q'"),
-        (Counterfactual((Potential("y", {"y": 1.0}),)), "held in its own world"),
-        (Counterfactual((Potential("y", {"x": 1.0}),), {Potential("y", {"x": 1.0}): 2.0}), "both an outcome and"),
-        (Counterfactual((Potential("y", {"x": 1.0}), Potential("y", {"x": 1.0}))), "named twice"),
+        (Counterfactual((Variant("y", {"q": 1.0}),)), "no variable 'q'"),
+        (Counterfactual((Variant("y", {"y": 1.0}),)), "held in its own world"),
+        (Counterfactual((Variant("y", {"x": 1.0}),), {Variant("y", {"x": 1.0}): 2.0}), "both an outcome and"),
+        (Counterfactual((Variant("y", {"x": 1.0}), Variant("y", {"x": 1.0}))), "named twice"),
         (Counterfactual(()), "names no outcome"),
     ],
 )
@@ -134,8 +134,8 @@ def test_questions_that_do_not_fit_are_refused(query: Query, message: str) -> No
 @pytest.mark.parametrize(
     "query",
     [
-        Counterfactual((Potential("y", {"x": None}),)),
-        Counterfactual((Potential("y", {"x": 1.0}),), {Potential("x"): None}),
+        Counterfactual((Variant("y", {"x": None}),)),
+        Counterfactual((Variant("y", {"x": 1.0}),), {Variant("x"): None}),
     ],
 )
 def test_a_value_left_out_is_named(query: Query) -> None:
@@ -145,8 +145,8 @@ def test_a_value_left_out_is_named(query: Query) -> None:
 
 
 def test_equal_questions_are_equal_values() -> None:
-    first = Counterfactual((Potential("y", {"x": 1.0, "w": 0.0}),), {Potential("x"): 0.0, Potential("z"): 1.0})
-    second = Counterfactual((Potential("y", {"w": 0.0, "x": 1.0}),), {Potential("z"): 1.0, Potential("x"): 0.0})
+    first = Counterfactual((Variant("y", {"x": 1.0, "w": 0.0}),), {Variant("x"): 0.0, Variant("z"): 1.0})
+    second = Counterfactual((Variant("y", {"w": 0.0, "x": 1.0}),), {Variant("z"): 1.0, Variant("x"): 0.0})
     assert first == second
     assert hash(first) == hash(second)
     assert str(first) == "P(y_{x=1, w=0} | x=0, z=1)"

@@ -14,10 +14,10 @@ from halftrek.queries import (
     ErrorCovariance,
     Interventional,
     PathEffect,
-    Potential,
     Query,
     ThroughEffect,
     TotalEffect,
+    Variant,
     evaluate,
 )
 from halftrek.queries.gradients import Gradient, linearize
@@ -59,15 +59,15 @@ def some_query(model: CGLSCM, rng: np.random.Generator) -> Query:
 def some_counterfactual(model: CGLSCM, rng: np.random.Generator) -> Counterfactual:
     """Up to two outcomes in worlds of their own; evidence on factual variables and at times from another world."""
 
-    def potential(variable: str) -> Potential:
+    def potential(variable: str) -> Variant:
         others = [v for v in model.names if v != variable]
         held = rng.choice(others, size=min(len(others), int(rng.integers(1, 3))), replace=False)
-        return Potential(variable, {str(v): float(rng.normal()) for v in held})
+        return Variant(variable, {str(v): float(rng.normal()) for v in held})
 
     outcomes = tuple(potential(str(rng.choice(model.names))) for _ in range(int(rng.integers(1, 3))))
     # one evidence fewer than variables, so that the evidence keeps its rank when parameters move
     seen = rng.choice(model.names, size=int(rng.integers(0, len(model.names))), replace=False)
-    given = {Potential(str(v)): float(rng.normal()) for v in seen}
+    given = {Variant(str(v)): float(rng.normal()) for v in seen}
     if not given or rng.integers(0, 3) == 0:
         given = {potential(str(rng.choice(model.names))): float(rng.normal())}
     return Counterfactual(outcomes, given)

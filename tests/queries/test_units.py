@@ -19,7 +19,7 @@ from halftrek.choices import Interval
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.models import CGLSCM
-from halftrek.queries import Counterfactual, Potential, evaluate
+from halftrek.queries import Counterfactual, Variant, evaluate
 from tests.estimation.strategies import models
 from tests.graphs.random_graphs import random_model
 from tests.narrow import some
@@ -100,9 +100,9 @@ def test_each_row_equals_its_own_question(fitted: ht.Fit, holes: np.ndarray, int
     found = fitted.counterfactual(holes, {"x1": held}, ["x3", "x4"], level=0.9, interval=interval)
     assert len({tuple(np.isnan(row)) for row in holes}) > 8
     for i, row in enumerate(holes):
-        seen = {Potential(v): x for v, x in zip(fitted.model.names, row, strict=True) if not np.isnan(x)}
+        seen = {Variant(v): x for v, x in zip(fitted.model.names, row, strict=True) if not np.isnan(x)}
         for y in ("x3", "x4"):
-            question = Counterfactual((Potential(y, {"x1": held[i]}),), seen)
+            question = Counterfactual((Variant(y, {"x1": held[i]}),), seen)
             sure = estimate(fitted, question, evaluate(question, fitted.model), how)
             assert found[y][i] == pytest.approx(sure.values[0], abs=1e-10)
             assert found[f"{y}_noise_sd"][i] == pytest.approx(np.sqrt(sure.variances[0]), abs=1e-7)

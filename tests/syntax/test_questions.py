@@ -11,10 +11,10 @@ from halftrek.queries import (
     ErrorCovariance,
     Interventional,
     PathEffect,
-    Potential,
     Query,
     ThroughEffect,
     TotalEffect,
+    Variant,
 )
 from halftrek.syntax import parse_question
 from tests.narrow import wrong
@@ -44,22 +44,22 @@ from tests.syntax.test_round_trip import NAMES
         ("P(do | do(P=1), 'a, b'=0)", Interventional(("do",), {"P": 1.0}, {"a, b": 0.0})),
         (
             "P(y_{x=1} | x=0, y=2)",
-            Counterfactual((Potential("y", {"x": 1.0}),), {Potential("x"): 0.0, Potential("y"): 2.0}),
+            Counterfactual((Variant("y", {"x": 1.0}),), {Variant("x"): 0.0, Variant("y"): 2.0}),
         ),
-        ("P(y_{x=1} | x)", Counterfactual((Potential("y", {"x": 1.0}),), {Potential("x"): None})),
+        ("P(y_{x=1} | x)", Counterfactual((Variant("y", {"x": 1.0}),), {Variant("x"): None})),
         (
             "P( y_{ x = 1, w }, y_{x=0}, y | z=1 )",
             Counterfactual(
-                (Potential("y", {"x": 1.0, "w": None}), Potential("y", {"x": 0.0}), Potential("y")),
-                {Potential("z"): 1.0},
+                (Variant("y", {"x": 1.0, "w": None}), Variant("y", {"x": 0.0}), Variant("y")),
+                {Variant("z"): 1.0},
             ),
         ),
         (
             "P(y | y_{x=1}=-2, 'a b'_{\"c d\"=3})",
-            Counterfactual((Potential("y"),), {Potential("y", {"x": 1.0}): -2.0, Potential("a b", {"c d": 3.0}): None}),
+            Counterfactual((Variant("y"),), {Variant("y", {"x": 1.0}): -2.0, Variant("a b", {"c d": 3.0}): None}),
         ),
-        ("P(y__{x_=1})", Counterfactual((Potential("y_", {"x_": 1.0}),))),
-        ("P(1_{2=3})", Counterfactual((Potential("1", {"2": 3.0}),))),
+        ("P(y__{x_=1})", Counterfactual((Variant("y_", {"x_": 1.0}),))),
+        ("P(1_{2=3})", Counterfactual((Variant("1", {"2": 3.0}),))),
     ],
 )
 def test_questions(text: str, query: Query) -> None:
@@ -73,11 +73,11 @@ values = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 
 @st.composite
 def counterfactuals(draw: st.DrawFn, words: list[str]) -> Counterfactual:
-    def potential(least: int) -> Potential:
+    def potential(least: int) -> Variant:
         variable = draw(st.sampled_from(words))
         others = [v for v in words if v != variable]
         held = draw(st.lists(st.sampled_from(others), unique=True, min_size=least, max_size=2))
-        return Potential(variable, {v: draw(values) for v in held})
+        return Variant(variable, {v: draw(values) for v in held})
 
     outcomes = dict.fromkeys([potential(1), *(potential(0) for _ in range(draw(st.integers(0, 2))))])
     given = [v for v in (potential(0) for _ in range(draw(st.integers(0, 3)))) if v not in outcomes]

@@ -80,3 +80,15 @@ def test_groups_with_missing_values_are_looked_at_too() -> None:
     table = grouped(ht.fit(INSTRUMENT, data, by="g")).query("x ~> y")
     assert "profile" in table["note"][0]
     assert "profile" not in table["note"][1]
+
+
+def test_distributions_of_changed_worlds_are_those_of_each_group() -> None:
+    fits = grouped(ht.fit(INSTRUMENT, in_groups([1.0, 1.5]), by="g"))
+    table = fits.query("P(y, w | do(x += 1))")
+    assert list(table["outcome"]) == ["y", "w"] * 2
+    for k, key in enumerate(fits.keys):
+        one = fits[key].query("P(y, w | do(x += 1))").estimate
+        lines = slice(2 * k, 2 * k + 2)
+        np.testing.assert_allclose(np.asarray(table["estimate"])[lines], there(one).values, rtol=1e-9)
+        np.testing.assert_allclose(np.asarray(table["se"])[lines], there(one).errors, rtol=1e-6)
+        np.testing.assert_allclose(np.asarray(table["variance"])[lines], there(one).variances, rtol=1e-9)

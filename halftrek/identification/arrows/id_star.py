@@ -17,7 +17,8 @@ from halftrek.graphs import Graph, quoted
 from halftrek.identification.arrows.estimand import Formula, Probability, free_variables, product, rename, summed
 from halftrek.identification.arrows.nonparametric import Hedge, q_formula, ratio
 from halftrek.identification.local.worlds import simplified
-from halftrek.queries.types import Counterfactual, Potential, Value
+from halftrek.queries.kinds.variants import Variant
+from halftrek.queries.types import Counterfactual, Value
 
 Held = frozenset[tuple[str, str]]  # variables with the symbols of the values they are held at
 
@@ -128,9 +129,9 @@ def id_star(graph: Graph, query: Counterfactual) -> CounterfactualFormula | Conf
 def _counterfactual_graph(
     graph: Graph,
     query: Counterfactual,
-    worlds: dict[Potential, Held],
-    named: dict[Potential, str],
-    seen: dict[Potential, str],
+    worlds: dict[Variant, Held],
+    named: dict[Variant, str],
+    seen: dict[Variant, str],
     symbols: _Symbols,
 ) -> dict[tuple[str, Held], _Copy]:
     """All ancestors in their worlds, causes first; copies with equal parents' values are the same object."""

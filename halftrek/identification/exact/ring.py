@@ -9,7 +9,8 @@ from itertools import chain
 from flint import nmod_mat
 
 from halftrek.identification.criteria.bench import Bench
-from halftrek.queries.types import Interventional, Potential
+from halftrek.queries.kinds.variants import Variant
+from halftrek.queries.types import Interventional
 
 Differences = list[tuple[str, nmod_mat]]
 
@@ -45,7 +46,7 @@ class AlgebraRing:
         cuts = [slice(i * size, (i + 1) * size) for i in range(len(matrix))]
         return [[nmod_mat([line[j] for line in found[i]], p) for j in cuts] for i in cuts]
 
-    def covariance(self, a: Potential, b: Potential) -> nmod_mat:
+    def covariance(self, a: Variant, b: Variant) -> nmod_mat:
         """Covariance of two variables in worlds of their own."""
         return self._cross(self._difference(a), self._difference(b))
 
@@ -71,7 +72,7 @@ class AlgebraRing:
                 total += e * f * int(sigma[place[u], place[v]])
         return total
 
-    def _difference(self, potential: Potential) -> Differences:
+    def _difference(self, potential: Variant) -> Differences:
         effects = [
             (x, -self.effect(x, potential.variable, [w for w in potential.held if w != x])) for x in potential.held
         ]
@@ -83,7 +84,7 @@ def conditional_parts(query: Interventional, ring: AlgebraRing) -> list[nmod_mat
 
     None if the condition has no spread in some of the models.
     """
-    outcomes, given = ([Potential(v, query.do) for v in names] for names in (query.outcomes, query.given))
+    outcomes, given = ([Variant(v, dict(query.do.items())) for v in names] for names in (query.outcomes, query.given))
     inverse = ring.inverse([[ring.covariance(a, b) for b in given] for a in given])
     if inverse is None:
         return None

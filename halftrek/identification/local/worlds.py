@@ -14,7 +14,8 @@ import numpy as np
 
 from halftrek.errors import QueryError
 from halftrek.identification.numbers import duals
-from halftrek.queries.types import Counterfactual, Interventional, Potential, Value
+from halftrek.queries.kinds.variants import Variant
+from halftrek.queries.types import Counterfactual, Interventional, Value
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from halftrek.identification.numbers.fields import Array
 
 
-def relevant(graph: Graph, potential: Potential) -> Potential:
+def relevant(graph: Graph, potential: Variant) -> Variant:
     """The same variable with only those held that reach it by a path around the others; the rest changes nothing."""
     met: set[str] = set()
     found, stack = {potential.variable}, [potential.variable]
@@ -33,12 +34,12 @@ def relevant(graph: Graph, potential: Potential) -> Potential:
             elif p not in found:
                 found.add(p)
                 stack.append(p)
-    return Potential(potential.variable, {v: x for v, x in potential.held.items() if v in met})
+    return Variant(potential.variable, {v: x for v, x in potential.held.items() if v in met})
 
 
 def simplified(graph: Graph, query: Counterfactual) -> Counterfactual:
     """The query with irrelevant subscripts dropped; evidence that is then the same stands once."""
-    given: dict[Potential, Value] = {}
+    given: dict[Variant, Value] = {}
     for v, x in query.given.items():
         short = relevant(graph, v)
         before = given.setdefault(short, x)
@@ -61,7 +62,7 @@ def effects_behind(graph: Graph, query: Counterfactual) -> list[Interventional]:
 
 
 N = TypeVar("N")  # a number of some arithmetic
-Slot = tuple[str] | tuple[str, str | Potential]  # what a coefficient of a mean belongs to
+Slot = tuple[str] | tuple[str, str | Variant]  # what a coefficient of a mean belongs to
 
 
 class Ring(Protocol[N]):
@@ -82,7 +83,7 @@ class Ring(Protocol[N]):
     def effect(self, cause: str, effect: str, held: Sequence[str]) -> N:
         """Effect of a cause while others are held."""
 
-    def covariance(self, a: Potential, b: Potential) -> N:
+    def covariance(self, a: Variant, b: Variant) -> N:
         """Covariance of two variables in worlds of their own."""
 
 
@@ -124,7 +125,7 @@ def counterfactual_parts(graph: Graph, query: Counterfactual, ring: Ring[N]) -> 
 
 
 def _slopes(
-    ring: Ring[N], query: Counterfactual, outcomes: Iterable[Potential], evidence: tuple[Potential, ...]
+    ring: Ring[N], query: Counterfactual, outcomes: Iterable[Variant], evidence: tuple[Variant, ...]
 ) -> list[list[N]]:
     if not evidence:
         return [[] for _ in outcomes]
@@ -146,7 +147,7 @@ def _slopes(
     return found
 
 
-def _add_mean(ring: Ring[N], sums: dict[Slot, N], v: Potential, weight: N) -> None:
+def _add_mean(ring: Ring[N], sums: dict[Slot, N], v: Variant, weight: N) -> None:
     """Add ``weight * E[v_x]``, where ``E[v_x] = E[v] + Σ_i e_i (x_i - E[X_i])``."""
     _add(ring, sums, ("mean", v.variable), weight)
     for x, value in v.held.items():
@@ -209,7 +210,7 @@ class DualRing:
         """Effect of a cause while others are held."""
         return self.model.effects_of(cause, held).get(effect, self.model.zero())
 
-    def covariance(self, a: Potential, b: Potential) -> Array:
+    def covariance(self, a: Variant, b: Variant) -> Array:
         """Covariance of two variables in worlds of their own."""
         return self.model.covariance_between(a.variable, a.held, b.variable, b.held)
 

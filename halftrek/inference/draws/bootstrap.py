@@ -19,7 +19,6 @@ from halftrek.estimation.many.batch import joined
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.draws.missing_draws import draw_patterns
-from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
 from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
@@ -27,6 +26,7 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import count_clusters, over_units
 from halftrek.notes import Note, note
 from halftrek.queries import Query
+from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import linearize
 
 Key = tuple[Redraw, int, int]
@@ -170,7 +170,7 @@ def bootstrap_spread(
 ) -> tuple[Spread, Spread, tuple[Note, ...]]:
     """How values and variances ``found`` vary over replicates, and what to know about it."""
     drawn = replicates_of(fit, kind, replicates, random_state, progress)
-    values, variances = values_of(drawn.batch, query)
+    values, variances = values_of(query, drawn.batch)
     good = np.isfinite(values).all(axis=1) & np.isfinite(variances).all(axis=1)
     values, variances = values[good], variances[good]
     notes = about_failures(replicates - int(good.sum()), replicates, kind)

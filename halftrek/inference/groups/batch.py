@@ -19,10 +19,11 @@ from halftrek.estimation.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.evidence.strength import SHARE, ratios
-from halftrek.inference.groups.batch_gradients import Slopes, answers
 from halftrek.inference.information.information import FLAT, LEAK
 from halftrek.queries import Query
-from halftrek.queries.derivatives import mapped
+from halftrek.queries.derivatives import Gradient, mapped, outer
+from halftrek.queries.evaluate import values_of
+from halftrek.queries.gradients import gradients_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,8 @@ def batch_estimate(
 
     With ``moments``, the covariances and means that the models were fitted to, by the observed one.
     """
-    found = answers(batch, query)
-    slopes = (*found.value_slopes, *found.variance_slopes)
+    (values, variances), gradients = values_of(query, batch), gradients_of(query, batch)
+    slopes = (*gradients.values, *gradients.variances)
     by_intercept = [mapped(batch.B, s.mean) for s in slopes]  # means are those of the errors, m = B'(mu + e)
     used = np.zeros(len(batch.names), dtype=bool)
     for s, h in zip(slopes, by_intercept, strict=True):
@@ -62,10 +63,8 @@ def batch_estimate(
         )
     shares = np.concatenate(spread).T / n[:, None, None]
     errors = np.sqrt(shares.sum(axis=2))
-    k = found.values.shape[1]
-    return BatchEstimate(
-        found.values, errors[:, :k], found.variances, errors[:, k:], tuple(districts), shares[:, :k]
-    )  # fmt: skip
+    k = values.shape[1]
+    return BatchEstimate(values, errors[:, :k], variances, errors[:, k:], tuple(districts), shares[:, :k])
 
 
 def batch_ratios(batch: BatchFit, options: Options, query: Query) -> Floats:
@@ -73,7 +72,7 @@ def batch_ratios(batch: BatchFit, options: Options, query: Query) -> Floats:
 
     1 where no error covariance has a say.
     """
-    slopes = answers(batch, query).value_slopes
+    slopes = gradients_of(query, batch).values
     used = np.any([s.T.any(axis=(0, 1)) for s in slopes], axis=0)
     ratio = np.ones((len(slopes), len(batch)))
     variance: list[Floats] = []
@@ -90,14 +89,14 @@ def batch_ratios(batch: BatchFit, options: Options, query: Query) -> Floats:
     return np.asarray(ratio.T)
 
 
-def _added(batch: BatchFit, options: Options, block: BatchInformation, slope: Slopes, by_intercept: Floats) -> Floats:
+def _added(batch: BatchFit, options: Options, block: BatchInformation, slope: Gradient, by_intercept: Floats) -> Floats:
     """What a district adds to the variance, times n, of a number with this gradient.
 
     Free means add their own variance; with held intercepts they move with the parameters (see ``delta``).
     """
     if options.intercepts:
-        shift = batch.mean[:, :, None] * by_intercept[:, None, :]
-        return block.spread(block.pull(Slopes(slope.T + shift, slope.omega, slope.mean), by_intercept))
+        shift = outer(batch.mean, by_intercept)
+        return block.spread(block.pull(Gradient(slope.T + shift, slope.omega, slope.mean), by_intercept))
     at = np.array(block.task.variables, dtype=np.intp)
     own = by_intercept[:, at]
     means = (own * (batch.omega[:, at[:, None], at] @ own[:, :, None])[:, :, 0]).sum(axis=1)
@@ -114,7 +113,7 @@ class BatchInformation:
     matrix: Floats
     constant: int
 
-    def pull(self, slope: Slopes, intercepts: Floats) -> Floats:
+    def pull(self, slope: Gradient, intercepts: Floats) -> Floats:
         """Gradients in this district's free parameters."""
         task, shape, m = self.task, self.task.shape, self.task.shape.slots
         own, at = self.scale[:, m:], shape.at
@@ -153,7 +152,7 @@ class BatchInformation:
             total = np.where(told, along**2 / values[:, None, :], 0.0).sum(axis=2)
         return np.where(lost, np.nan, total)
 
-    def ratio(self, slope: Slopes) -> tuple[Floats, Floats]:
+    def ratio(self, slope: Gradient) -> tuple[Floats, Floats]:
         """The variance by way of the coefficients, and its ratio to that with error covariances known."""
         pulled = self.pull(slope, np.zeros_like(slope.mean))
         slots, link = self.task.shape.slots, self.state.problem.link

@@ -16,11 +16,11 @@ from halftrek.graphs import Edge, Graph
 from halftrek.inference.evidence.evidence import Support, equation_sizes, two_sided
 from halftrek.inference.evidence.strength import as_strength
 from halftrek.inference.groups.batch import BatchInformation, batch_information
-from halftrek.inference.groups.batch_gradients import Slopes
 from halftrek.inference.how import How
 from halftrek.inference.information.information import FLAT
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.tables.parameters import NO_MEANS, UNDETERMINED, undetermined_parameters
+from halftrek.queries.derivatives import Gradient
 
 Sides = tuple[str, str, str]
 NUMBERS = ("est", "se", "z", "p", "ci_low", "ci_high", "std")
@@ -95,7 +95,7 @@ def edge_strengths(fits: FittedGroups, rows: Ints) -> dict[tuple[str, str], Floa
                 v = block.task.variables[j]
                 slope = np.zeros_like(batch.T)
                 slope[:, slot, v] = 1.0
-                ratio = block.ratio(Slopes(slope, nothing, none))[1]
+                ratio = block.ratio(Gradient(slope, nothing, none))[1]
                 found[names[slot], names[v]] = as_strength(ratio, n)
     return found
 

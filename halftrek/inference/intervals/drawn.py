@@ -13,11 +13,11 @@ from halftrek.choices import Redraw
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.draws.bootstrap import Replicates, about_failures, bootstrap_spread, replicates_of
-from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
 from halftrek.queries import Query
+from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import Gradient, scale_of
 
 
@@ -93,7 +93,7 @@ class Jackknife(_Drawn):
 
     def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
         drawn = self.replicates(fit, how)
-        both = np.concatenate(values_of(drawn.batch, query), axis=1)
+        both = np.concatenate(values_of(query, drawn.batch), axis=1)
         good = np.isfinite(both).all(axis=1)
         spread = Spread(*(np.full(both.shape[1], np.nan) for _ in range(2)))
         if good.sum() > 1:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from halftrek.graphs import quoted
+from halftrek.queries.kinds.variants import Variant
 from halftrek.queries.written.writing import Value, Written, assignment, written
 
 
@@ -33,33 +34,15 @@ class Interventional(Written):
 
 
 @dataclass(frozen=True)
-class Potential(Written):
-    """``y_{x=1}``: a variable in the world where others are held; with nothing held, the variable as it is."""
-
-    variable: str
-    held: Mapping[str, Value] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "held", MappingProxyType(dict(self.held)))
-
-    def __hash__(self) -> int:
-        return hash((self.variable, frozenset(self.held.items())))
-
-    def __str__(self) -> str:
-        held = ", ".join(assignment(v, x) for v, x in self.held.items())
-        return quoted(self.variable) + (f"_{{{held}}}" if held else "")
-
-
-@dataclass(frozen=True)
 class Counterfactual(Written):
-    """``P(y_{x=1}, y_{x=0} | x=0, y=2)``: outcomes and evidence, each in a world of its own.
+    """``P(y_{x=1}, y_{x=0} | x=0, y=2)``: outcomes and evidence, each in a world of its own where others are held.
 
     A value of None was left out and stands for any value: ``P(y_{x}, z_{x} | x)`` holds x at one value in both worlds,
     and saw it at another.
     """
 
-    outcomes: tuple[Potential, ...]
-    given: Mapping[Potential, Value] = field(default_factory=dict)
+    outcomes: tuple[Variant, ...]
+    given: Mapping[Variant, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcomes", tuple(self.outcomes))

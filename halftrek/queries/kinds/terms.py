@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Literal
 
 from halftrek.errors import QueryError
+from halftrek.queries.kinds.distributions import Counterfactual, Interventional
 from halftrek.queries.kinds.effects import DirectEffect, Effect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
-from halftrek.queries.kinds.variants import Case, Event, Sum
+from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
 from halftrek.queries.written.writing import Written, number
 
 Kind = Literal["E", "Var", "SD", "Cov", "Corr"]
@@ -76,6 +77,17 @@ class Distribution(Written):
 
     def __str__(self) -> str:
         return f"P({', '.join(map(str, self.of))}{_behind(self.case)})"
+
+
+def as_distribution(query: Interventional | Counterfactual | Distribution) -> Distribution:
+    """The same question."""
+    match query:
+        case Interventional(outcomes, do, given):
+            seen = {Variant(v): x for v, x in given.items()}
+            return Distribution(tuple(map(single, outcomes)), Case(dict(do.items()), seen))
+        case Counterfactual(potentials, evidence):
+            return Distribution(tuple(map(single, potentials)), Case({}, evidence))
+    return query
 
 
 Term = Statistic | Probability | Quantile | Standardized

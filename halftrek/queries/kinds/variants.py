@@ -16,7 +16,6 @@ from types import MappingProxyType
 from halftrek.errors import QueryError
 from halftrek.graphs import quoted
 from halftrek.portable import Portable
-from halftrek.queries.kinds.distributions import Potential
 from halftrek.queries.written.writing import Value, number, word
 
 DEEPEST = 20  # subscripts within subscripts; ours to choose, so that Python's own limit on calls never decides
@@ -73,15 +72,19 @@ class Variant(Portable):
             return word(self.variable)
         return f"{quoted(self.variable)}_{{{changes_text(self.changes)}}}"
 
-    @property
-    def plain(self) -> Potential | None:
-        """The same as a potential outcome, if every change holds a variable at a value."""
-        held: dict[str, Value] = {}
+    @cached_property
+    def held(self) -> Mapping[str, Value]:
+        """The variables that are held at values in its world."""
+        found: dict[str, Value] = {}
         for target, change in self.changes.items():
-            if not isinstance(target, str) or isinstance(change, Shift | Scale | Draw | Variant):
-                return None
-            held[target] = change
-        return Potential(self.variable, held)
+            if isinstance(target, str) and not isinstance(change, Shift | Scale | Draw | Variant):
+                found[target] = change
+        return MappingProxyType(found)
+
+    @property
+    def plain(self) -> bool:
+        """True for a potential outcome: every change holds a variable at a value."""
+        return len(self.held) == len(self.changes)
 
 
 Change = Value | Shift | Scale | Draw | Variant

@@ -169,17 +169,19 @@ def _measure(box: Box) -> float:
     if size == 0:
         return 1.0
     if size == 1:
-        return interval_probability(float(low[0]), float(high[0]))
+        return float(interval_probability(low[0], high[0]))
     if size == 2:
         return _two(low, high, float(box.correlations[0, 1]))
     return _three(box) if size == 3 else _many(low, high, box.correlations)
 
 
-def interval_probability(low: float, high: float) -> float:
+def interval_probability(low: float | Floats, high: float | Floats) -> Floats:
     """The probability of an interval under the standard normal, exact in both tails."""
     from scipy.special import ndtr
 
-    return float(ndtr(high) - ndtr(low)) if low < 0.0 else float(ndtr(-low) - ndtr(-high))
+    upper = np.asarray(low) > 0.0  # differences of small tails keep their digits
+    first, last = np.where(upper, -np.asarray(high), low), np.where(upper, -np.asarray(low), high)
+    return np.asarray(ndtr(last) - ndtr(first))
 
 
 def _two(low: Floats, high: Floats, r: float) -> float:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from math import inf
 
-from halftrek.queries.kinds.distributions import Counterfactual, Interventional, Potential
+from halftrek.queries.kinds.distributions import Counterfactual, Interventional
 from halftrek.queries.kinds.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
 from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
 from halftrek.queries.kinds.variants import Case, Change, Draw, Event, Scale, Shift, Sum, Target, Variant
@@ -42,11 +42,11 @@ def as_latex(query: Written | float) -> str:
             return _chain((u, v), "\\leftrightarrow")
         case Interventional(outcomes, do, given):
             return _call("P", ", ".join(map(latex_name, outcomes)), _plain_case(do, given))
-        case Potential():
-            return _potential(query)
+        case Variant():
+            return _variant(query)
         case Counterfactual(potentials, evidence):
-            seen = ", ".join(_equal(_potential(v), x) for v, x in evidence.items())
-            return _call("P", ", ".join(map(_potential, potentials)), seen)
+            seen = ", ".join(_equal(_variant(v), x) for v, x in evidence.items())
+            return _call("P", ", ".join(map(_variant, potentials)), seen)
         case Statistic(kind, of, case):
             return _call(_NAMES[kind], ", ".join(map(_sum, of)), _case(case), "[]")
         case Probability(events, case):
@@ -102,11 +102,6 @@ def _do(changes: str) -> str:
 def _plain_case(do: Mapping[str, Value], given: Mapping[str, Value]) -> str:
     held = ", ".join(_equal(latex_name(v), x) for v, x in do.items())
     return ", ".join(([_do(held)] if held else []) + [_equal(latex_name(v), x) for v, x in given.items()])
-
-
-def _potential(v: Potential) -> str:
-    held = ", ".join(_equal(latex_name(w), x) for w, x in v.held.items())
-    return _subscript(v.variable, held)
 
 
 def _subscript(variable: str, text: str) -> str:

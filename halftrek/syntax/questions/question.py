@@ -25,7 +25,6 @@ from halftrek.queries import (
 from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.kinds.terms import DEEPEST, Expression, Kind, leaves
 from halftrek.queries.kinds.variants import Case, Event, Sum, Variant
-from halftrek.queries.types import Value
 from halftrek.syntax.questions.variants import (
     LESS,
     MORE,
@@ -249,25 +248,15 @@ def _probability(cursor: Cursor, opened: Token) -> Found:
 
 def _distribution(sums: tuple[Sum, ...], case: Case) -> Interventional | Counterfactual | Distribution:
     """The simplest type that can say it."""
-    outcomes = [of.alone for of in sums]
-    held = _held(case)
-    if held is None or case.events or any(v is None for v in outcomes):
+    outcomes = tuple(v for of in sums if (v := of.alone) is not None)
+    world = Variant("", case.do)
+    if len(outcomes) < len(sums) or case.events or not all(v.plain for v in (world, *outcomes, *case.given)):
         return Distribution(sums, case)
-    potentials = [v.plain for v in outcomes if v is not None]
-    given = {v.plain: x for v, x in case.given.items()}
-    if None in potentials or None in given:
-        return Distribution(sums, case)
-    known = [p for p in potentials if p is not None]
-    seen = {p: x for p, x in given.items() if p is not None}
-    if any(p.held for p in (*known, *seen)):
-        return Counterfactual(tuple(known), seen)
-    return Interventional(tuple(p.variable for p in known), held, {p.variable: x for p, x in seen.items()})
-
-
-def _held(case: Case) -> dict[str, Value] | None:
-    """What ``do`` holds at values, None if it does anything else."""
-    plain = Variant("", case.do).plain
-    return None if plain is None else dict(plain.held)
+    if any(v.changes for v in (*outcomes, *case.given)):
+        return Counterfactual(outcomes, case.given)
+    return Interventional(
+        tuple(v.variable for v in outcomes), world.held, {v.variable: x for v, x in case.given.items()}
+    )
 
 
 def _standardized(cursor: Cursor, opened: Token) -> Standardized:

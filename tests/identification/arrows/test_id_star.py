@@ -17,7 +17,7 @@ from halftrek.identification.arrows.estimand import as_text
 from halftrek.identification.arrows.id_star import Conflict, CounterfactualFormula, id_star
 from halftrek.identification.arrows.nonparametric import Hedge, id_formula, idc_formula
 from halftrek.identification.local.jacobian import jacobian_test
-from halftrek.queries import Counterfactual, Potential
+from halftrek.queries import Counterfactual, Variant
 from halftrek.syntax import parse_graph, parse_question
 from tests.identification.discrete_worlds import DiscreteWorlds, value_of
 from tests.identification.samples import graphs
@@ -27,11 +27,11 @@ from tests.identification.samples import graphs
 def questions(draw: st.DrawFn, names: tuple[str, ...], most: int = 2) -> Counterfactual:
     """Outcomes and evidence in worlds with values 0 and 1."""
 
-    def potential(least: int) -> Potential:
+    def potential(least: int) -> Variant:
         variable = draw(st.sampled_from(names))
         others = [v for v in names if v != variable]
         held = draw(st.lists(st.sampled_from(others), unique=True, min_size=least, max_size=2))
-        return Potential(variable, {v: float(draw(st.integers(0, 1))) for v in held})
+        return Variant(variable, {v: float(draw(st.integers(0, 1))) for v in held})
 
     outcomes = dict.fromkeys([potential(1), *(potential(0) for _ in range(draw(st.integers(0, most - 1))))])
     seen = [potential(draw(st.sampled_from([0, 0, 1]))) for _ in range(draw(st.integers(0, 2)))]
@@ -132,7 +132,9 @@ def test_one_world_is_an_intervention(graph: Graph, data: st.DataObject) -> None
     held = {v: None for v, r in zip(graph.observed, roles, strict=True) if r == 1}
     seen = [v for v, r in zip(graph.observed, roles, strict=True) if r == 2]
     assume(outcomes)
-    query = Counterfactual(tuple(Potential(v, held) for v in outcomes), {Potential(v, held): None for v in seen})
+    query = Counterfactual(
+        tuple(Variant(v, dict(held.items())) for v in outcomes), {Variant(v, dict(held.items())): None for v in seen}
+    )
     found = id_star(graph, query)
     plain = idc_formula(graph, outcomes, held, seen) if seen else id_formula(graph, outcomes, held)
     assert not isinstance(found, Conflict)

@@ -13,10 +13,10 @@ from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, fit_batch
 from halftrek.inference.draws import bootstrap, resample
 from halftrek.inference.draws.bootstrap import acceleration, replicates_of
-from halftrek.inference.draws.replicates import values_of
 from halftrek.inference.draws.resample import draw_model, draw_rows
 from halftrek.models import Gaussian
 from halftrek.queries import evaluate
+from halftrek.queries.evaluate import values_of
 from halftrek.syntax import parse_question
 from tests.narrow import interval_of, normal, se_of, some, there
 
@@ -135,7 +135,7 @@ QUESTIONS = [
 def test_answers_of_replicates_are_those_of_their_models(question: str) -> None:
     batch = replicates_of(FIT, "parametric", 20, 0).batch
     query = parse_question(question)
-    values, variances = values_of(batch, query)
+    values, variances = values_of(query, batch)
     for i, model in some(enumerate(batch)):
         result = evaluate(query, model)
         if isinstance(result, Gaussian):
@@ -199,7 +199,7 @@ def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula() -> None:
     from scipy.stats import norm
 
     query = parse_question("P(d | do(c=1))")
-    values, variances = values_of(replicates_of(HEAVY, "bootstrap", 2000, 0).batch, query)
+    values, variances = values_of(query, replicates_of(HEAVY, "bootstrap", 2000, 0).batch)
     plain = there(HEAVY.query(query, interval="bootstrap", replicates=2000, level=0.9).estimate)
     np.testing.assert_allclose(plain.intervals[0], np.quantile(values[:, 0], [0.05, 0.95]))
     np.testing.assert_allclose(plain.variance_intervals[0], np.quantile(variances[:, 0], [0.05, 0.95]))
@@ -215,7 +215,7 @@ def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula() -> None:
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_bca_ends_stay_among_the_replicates_where_all_lie_on_one_side(side: float) -> None:
     query = parse_question("c -> d")
-    values, _ = values_of(replicates_of(FIT, "bootstrap", 50, 0).batch, query)
+    values, _ = values_of(query, replicates_of(FIT, "bootstrap", 50, 0).batch)
     found = (np.array([side * 100.0]), np.zeros(0))
     spread, _, _ = bootstrap.bootstrap_spread(
         FIT, query, found, kind="bootstrap", level=0.9, replicates=50, ends="bca", random_state=0

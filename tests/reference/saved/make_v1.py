@@ -20,6 +20,9 @@ def write(folder: Path) -> None:
     fit.save(folder / "fit_v1.json")
     answer.save(folder / "answer_v1.json")
     ht.save(study.model, folder / "model_v1.json")
+    unit = "P(cancer_risk_{smoking=1}, tar_{smoking=0} | smoking=0, cancer_risk=2)"
+    study.model.query(unit).save(folder / "counterfactual_v1.json")
+    study.model.query("P(cancer_risk | do(smoking=1), tar=0.5)").save(folder / "intervention_v1.json")
     numbers = {
         "loglik": fit.loglik,
         "mean": fit.query("P(cancer_risk | do(smoking=1))").mean,
