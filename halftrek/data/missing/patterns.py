@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,12 +13,14 @@ from halftrek.arrays import Codes, Flags, Floats
 from halftrek.data.check import places_of
 from halftrek.data.kinds import Kind
 from halftrek.data.missing.gather import PatternSums
+from halftrek.data.missing.holes import Group, make_groups
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable
 
 if TYPE_CHECKING:
+    from halftrek.data.missing.curvature import Curvature
     from halftrek.data.missing.unrestricted import Unrestricted
 
 
@@ -119,6 +121,22 @@ class Patterns(Portable):
         room = np.sqrt(spread * spread.T)
         enough = ((self.rows[:, None] * seen).T @ seen >= 3) & (room > 0.0)
         return np.where(enough, (product - first * first.T) / np.where(enough, room, 1.0), 0.0)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The patterns by how many columns they lack, for work on many of them at once."""
+        return make_groups(self)
+
+    @cached_property
+    def bends(self) -> dict[Hashable, Curvature]:
+        """Second derivatives of the likelihood at the last points where they were asked for."""
+        return {}
+
+    @cached_property
+    def spread_of_few_holes(self) -> Floats:
+        """Summed covariances about the means of patterns, of those that lack no more columns than they have."""
+        few = 2 * self.observed[: len(self.cov)].sum(axis=1) >= len(self.names)
+        return np.einsum("k,kij->ij", np.where(few, self.n[: len(self.cov)], 0.0), self.cov)
 
     @cached_property
     def unrestricted(self) -> Unrestricted:

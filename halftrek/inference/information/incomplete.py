@@ -19,7 +19,7 @@ from halftrek.data import Moments, Patterns
 from halftrek.data.missing.gather import grouped
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
-from halftrek.estimation.missing.incomplete import evaluate, information
+from halftrek.estimation.missing.incomplete import evaluate, informations
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
@@ -78,8 +78,9 @@ def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) 
     if point is None:  # a variance of zero
         nothing = np.zeros((space.size, 0))
         return PatternInformation(space, theta, np.zeros((space.size, space.size)), nothing, np.eye(space.size))
-    expected = information(space, patterns, point, "expected") / patterns.total
-    matrix = expected if kind == "expected" else information(space, patterns, point) / patterns.total
+    kinds: tuple[Kind, ...] = ("expected",) if kind == "expected" else ("expected", "observed")
+    found = informations(space, patterns, point, kinds)
+    expected, matrix = found[0] / patterns.total, found[-1] / patterns.total
     scale = np.sqrt(np.maximum(np.diag(expected), 1e-300))
     values, vectors = np.linalg.eigh(expected / np.outer(scale, scale))
     informative = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
