@@ -12,7 +12,7 @@ import numpy as np
 from halftrek.arrays import Codes, Flags, Floats
 from halftrek.data.check import places_of
 from halftrek.data.kinds import Kind
-from halftrek.data.missing.gather import PatternSums
+from halftrek.data.missing.gather import Bundle, PatternSums
 from halftrek.data.missing.holes import Group, make_groups
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting
@@ -169,11 +169,11 @@ class Patterns(Portable):
         self, sums: PatternSums, at: Sequence[int], less: Floats | float = 0.0, *, unit: float = 1.0
     ) -> None:
         """Add the rows, with some columns less a constant each, to others; ``unit`` is what one row weighs there."""
-        for k in range(len(self)):
-            observed, weight = self.observed[k, at], unit * float(self.n[k])
-            squares = weight * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
-            mean = np.where(observed, self.mean[k, at] - less, 0.0)
-            sums.merge(observed, int(self.rows[k]), weight, mean, squares)
+        at = np.asarray(at, dtype=np.intp)
+        observed, weight = self.observed[:, at], unit * self.n
+        squares = weight[: len(self.cov), None, None] * self.cov[:, at[:, None], at]
+        mean = np.where(observed, self.mean[:, at] - less, 0.0)
+        sums.merge_all(Bundle(observed, self.rows, weight, mean, squares))
 
     def __repr__(self) -> str:
         return f"Patterns(rows={int(self.rows.sum())}, incomplete={self.incomplete}, patterns={len(self)})"
@@ -187,28 +187,25 @@ def patterns_of(
     weighting: Weighting | None = None,
 ) -> Moments | Patterns:
     """The gathered rows as patterns; as moments if no row that has any value has a hole."""
-    parts = sorted(sums.parts.values(), key=lambda part: (-part.rows, (~part.observed).tolist()))
+    parts = sums.parts
     empty += sums.empty
-    if not parts:
+    if not len(parts):
         raise DataError("the data have no values at all; at least 2 rows are needed for a variance")
-    observed = np.array([part.observed for part in parts])
-    rows = np.array([part.rows for part in parts], dtype=np.int64)
-    n, weighting = _in_rows(np.array([part.n for part in parts]), float(rows.sum()), weighting)
+    order = np.lexsort((*(~parts.observed).T[::-1], -parts.rows))  # those of many rows first
+    parts = parts.take(order)
+    observed, rows = parts.observed, parts.rows
+    n, weighting = _in_rows(parts.n, float(rows.sum()), weighting)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+        cov = parts.squares / (2.0 * parts.n[: len(parts.squares), None, None])
+        cov = cov + cov.transpose(0, 2, 1)
     if observed.all() and rows[0] > 1:
-        cov = parts[0].squares / parts[0].n
-        return Moments(names, n[0], parts[0].mean, (cov + cov.T) / 2.0, empty, kinds=kinds, weighting=weighting)
+        return Moments(names, n[0], parts.mean[0], cov[0], empty, kinds=kinds, weighting=weighting)
     _refuse_thin(names, observed, rows)
-    several = int((rows > 1).sum())
-    cov = np.zeros((several, len(names), len(names)))
-    for k, part in enumerate(parts[:several]):
-        own = part.squares / (2.0 * part.n)
-        cov[k] = own + own.T
     too_large = ~np.isfinite(cov).all(axis=(0, 1))
     if too_large.any():
         culprit = names[int(np.argmax(too_large))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
-    mean = np.array([part.mean for part in parts])
-    found = Patterns(names, observed, rows, n, mean, cov, empty, kinds, weighting)
+    found = Patterns(names, observed, rows, n, parts.mean, cov, empty, kinds, weighting)
     if not np.isfinite(found.available[1]).all():
         culprit = names[int(np.argmax(~np.isfinite(found.available[1])))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
