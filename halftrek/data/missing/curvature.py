@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data.missing.holes import Group, Piece, pieces, suits, whole_precision
 from halftrek.memory import remembered
 
@@ -43,6 +43,10 @@ class Moves:
 
     def __len__(self) -> int:
         return len(self.at)
+
+    def take(self, which: Flags) -> Moves:
+        """Some of them."""
+        return Moves(self.w[which], self.at[which], self.level[which])
 
     @cached_property
     def lines(self) -> Floats:
@@ -184,7 +188,7 @@ def _stacks(
     PA = P @ A.T
     gap = np.where(patterns.observed, patterns.mean - mean, 0.0)
     toward, across = gap @ P, gap @ PA
-    for whole in pieces(patterns, cov, P):
+    for whole in pieces(patterns.groups, cov, P):
         for piece in _portions(whole, len(P)):
             group = piece.group
             at, which = group.at.T, group.which

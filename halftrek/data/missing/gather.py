@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -176,6 +176,20 @@ def grouped(observed: Flags) -> list[tuple[Flags, Ints]]:
     """Each pattern among rows of flags, with the rows that have it."""
     order, starts = _sorted(observed)
     return [(observed[rows[0]], rows) for rows in np.split(order, starts[1:]) if len(rows)]
+
+
+def stacked(observed: Flags, most: int) -> Iterator[tuple[Flags, Ints, Ints]]:
+    """Patterns among rows of flags, so many at a time; their rows, and which of the patterns each of these has."""
+    order, starts = _sorted(observed)
+    ends = np.append(starts, len(order))
+    for first in range(0, len(starts), most):
+        last = min(first + most, len(starts))
+        sizes = np.diff(ends[first : last + 1])
+        yield (
+            observed[order[starts[first:last]]],
+            order[ends[first] : ends[last]],
+            np.repeat(np.arange(last - first), sizes),
+        )
 
 
 def _sorted(observed: Flags) -> tuple[Ints, Ints]:

@@ -13,13 +13,13 @@ What is lost: digits, where a column is almost a function of others. :func:`suit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
@@ -64,11 +64,10 @@ class Sums:
     precision: Floats
 
 
-def make_groups(patterns: Patterns) -> tuple[Group, ...]:
-    """The patterns in groups of bounded size."""
-    p = len(patterns.names)
-    lacking = p - patterns.observed.sum(axis=1)
-    several = len(patterns.cov)
+def make_groups(observed: Flags, n: Floats, several: int) -> tuple[Group, ...]:
+    """Patterns in groups of bounded size."""
+    p = observed.shape[1]
+    lacking = p - observed.sum(axis=1)
     groups = []
     for m in np.unique(lacking):
         members = np.flatnonzero(lacking == m)
@@ -77,17 +76,19 @@ def make_groups(patterns: Patterns) -> tuple[Group, ...]:
         step = max(1, STACK // max(p, side * p))
         for first in range(0, len(members), step):
             which = members[first : first + step]
-            flags = ~patterns.observed[which] if holes else patterns.observed[which]
+            flags = ~observed[which] if holes else observed[which]
             at = np.ascontiguousarray(np.nonzero(flags)[1].reshape(len(which), side).T)
-            groups.append(Group(holes, at, which, patterns.n[which], int(np.searchsorted(which, several))))
+            groups.append(Group(holes, at, which, n[which], int(np.searchsorted(which, several))))
     return tuple(groups)
 
 
 def suits(patterns: Patterns, cov: Floats) -> bool:
     """True if there are so many patterns that this way is quicker, and the covariance is clear of singular ones."""
     p = len(patterns.names)
-    if len(patterns) * p * p < MANY:
-        return False
+    return len(patterns) * p * p >= MANY and _clear(cov)
+
+
+def _clear(cov: Floats) -> bool:
     variance = np.diag(cov)
     if not (np.isfinite(cov).all() and (variance > 0.0).all()):
         return False
@@ -104,11 +105,32 @@ def whole_precision(cov: Floats) -> tuple[Floats, float]:
     return (P + P.T) / 2.0 / (scale * scale[:, None]), logs
 
 
-def pieces(patterns: Patterns, cov: Floats, P: Floats) -> Iterator[Piece]:
+def pieces(groups: Iterable[Group], cov: Floats, P: Floats) -> Iterator[Piece]:
     """The groups with their matrices."""
-    for group in patterns.groups:
+    for group in groups:
         inside = (P if group.holes else cov)[group.at[:, None, :], group.at[None, :, :]]
         yield Piece(group, *inverses(inside))
+
+
+def precisions(observed: Flags, cov: Floats) -> Floats:
+    """Inverse covariances of what each pattern observes, zero elsewhere."""
+    p = len(cov)
+    if not _clear(cov):
+        scale = np.sqrt(np.diag(cov))
+        both = observed[:, :, None] & observed[:, None, :]
+        padded = np.where(both, cov / scale / scale[:, None], np.eye(p))
+        return np.where(both, np.linalg.inv(padded), 0.0) / (scale * scale[:, None])
+    found = np.zeros((len(observed), p, p))
+    P, _ = whole_precision(cov)
+    for piece in pieces(make_groups(observed, np.ones(len(observed)), 0), cov, P):
+        at, which = piece.group.at.T, piece.group.which
+        inverse = piece.inverse.transpose(2, 0, 1)
+        if piece.group.holes:
+            K = P - P[at].transpose(0, 2, 1) @ inverse @ P[at]
+            found[which] = np.where(observed[which][:, :, None] & observed[which][:, None, :], K, 0.0)
+        else:
+            found[which[:, None, None], at[:, :, None], at[:, None, :]] = inverse
+    return found
 
 
 def inverses(stack: Floats) -> tuple[Floats, Floats]:
@@ -142,7 +164,7 @@ def gather_sums(patterns: Patterns, mean: Floats, cov: Floats) -> Sums:
     lost, moved = np.zeros((p, p)), patterns.spread_of_few_holes.copy()
     pull, squares, precision = np.zeros(p), np.zeros((p, p)), np.zeros((p, p))
     value = -0.5 * LOG_2PI * float(patterns.n @ patterns.observed.sum(axis=1))
-    for piece in pieces(patterns, cov, P):
+    for piece in pieces(patterns.groups, cov, P):
         group = piece.group
         at, which, n = group.at, group.which, group.n
         value -= 0.5 * float(n @ piece.logs)

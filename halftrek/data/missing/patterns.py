@@ -125,7 +125,7 @@ class Patterns(Portable):
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The patterns by how many columns they lack, for work on many of them at once."""
-        return make_groups(self)
+        return make_groups(self.observed, self.n, len(self.cov))
 
     @cached_property
     def bends(self) -> dict[Hashable, Curvature]:
@@ -137,6 +137,13 @@ class Patterns(Portable):
         """Summed covariances about the means of patterns, of those that lack no more columns than they have."""
         few = 2 * self.observed[: len(self.cov)].sum(axis=1) >= len(self.names)
         return np.einsum("k,kij->ij", np.where(few, self.n[: len(self.cov)], 0.0), self.cov)
+
+    @cached_property
+    def warm(self) -> Moments:
+        """A few steps towards the best mean and covariance: where every search begins."""
+        from halftrek.data.missing.unrestricted import start_moments
+
+        return start_moments(self)
 
     @cached_property
     def unrestricted(self) -> Unrestricted:

@@ -14,12 +14,13 @@ import numpy as np
 from halftrek.arrays import Flags, Floats
 from halftrek.data import Moments, Patterns
 from halftrek.data.check import flat
+from halftrek.data.missing.curvature import quick
+from halftrek.data.missing.descent import descend
 from halftrek.data.missing.likelihood import completed, loglik
-from halftrek.data.missing.unrestricted import start_moments
 from halftrek.errors import DataError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information
+from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information, informations
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
@@ -55,7 +56,7 @@ class Incomplete:
 def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Options, settings: Settings) -> Incomplete:
     """The model of highest likelihood of the observed values."""
     _refuse_dependent(patterns, graph)
-    first = start_moments(patterns)
+    first = patterns.warm
     if not well_posed(first.cov[None], first.n)[0]:
         refuse_dependent(first, graph)
     if options.intercepts:
@@ -175,8 +176,8 @@ class _Search:
         """Quasi-Newton steps, on the scale of the information that complete rows would have."""
         from scipy.optimize import minimize
 
-        matrix = complete_information(self.space, self.patterns.total, point)
-        scale, n = _scale(matrix), self.patterns.total
+        matrix, n = self._metric(point), self.patterns.total
+        scale = _scale(matrix)
         values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
         told = values > FLAT
         root = vectors[:, told] / np.sqrt(values[told]) / scale[:, None]  # a unit step is one standard error
@@ -184,15 +185,32 @@ class _Search:
         def objective(x: Floats) -> tuple[float, Floats]:
             found = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ x, lower))
             if found is None:
-                return 1e3 * n, np.zeros_like(x)  # so high that the search turns back
-            return point.value - found.value, -(root.T @ found.gradient)
+                return 1e3 * n - point.value, np.zeros_like(x)  # so high that the search turns back
+            return -found.value, -(root.T @ found.gradient)
 
-        gtol = SETTLED / 10.0 * np.sqrt(n)
-        patience = {"maxiter": self.settings.max_iter, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
-        with np.errstate(all="ignore"):
-            end = minimize(objective, np.zeros(int(told.sum())), jac=True, method="L-BFGS-B", options=patience)
-        best = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ end.x, lower))
+        start, gtol = np.zeros(int(told.sum())), SETTLED / 10.0 * np.sqrt(n)
+        x = start
+        if self.at_once(point):
+            x, _ = descend(objective, start, enough=gtol, steps=self.settings.max_iter)
+        else:
+            patience = {"maxiter": self.settings.max_iter, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
+            with np.errstate(all="ignore"):
+                x = minimize(objective, start, jac=True, method="L-BFGS-B", options=patience).x
+        best = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ x, lower))
         return point if best is None or best.value < point.value else best
+
+    def _metric(self, point: Point) -> Floats:
+        """What steps are measured in: the information, if it is at hand and there is some in every direction."""
+        if not self.at_once(point):
+            return complete_information(self.space, self.patterns.total, point)
+        expected, observed = informations(self.space, self.patterns, point, ("expected", "observed"))
+        scale = _scale(expected)
+        floor = 0.1 * expected - observed  # nowhere far below what is expected
+        return observed if np.linalg.eigvalsh(floor / np.outer(scale, scale))[-1] < 0.0 else expected
+
+    def at_once(self, point: Point) -> bool:
+        """True if the information costs little, since all patterns are worked on at once."""
+        return quick(self.patterns, self.space.moments(point.theta)[1])
 
     def _floors(self) -> Floats:
         """Lower bounds: those of noise variances."""
@@ -252,7 +270,7 @@ class _Search:
         if point is not None:
             matrix = self._matrix(point)
             settled = self.left(point, matrix) < (SETTLED_CRAWLING if self.heavy else SETTLED)
-            if not self.heavy:
+            if not self.heavy or self.at_once(point):
                 scale = _scale(matrix)
                 inside = _free(matrix / np.outer(scale, scale), self._at_floor(point))
                 flat = int((np.linalg.eigvalsh(inside) < FLAT).sum())
@@ -260,7 +278,7 @@ class _Search:
 
     def _matrix(self, point: Point) -> Floats:
         """The information; where it is too much work, that of as many complete rows."""
-        if self.heavy:
+        if self.heavy and not self.at_once(point):
             return complete_information(self.space, self.patterns.total, point)
         return information(self.space, self.patterns, point)
 

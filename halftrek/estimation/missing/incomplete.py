@@ -24,6 +24,8 @@ from halftrek.data.missing.likelihood import Slice, Slope, slices, slope
 from halftrek.estimation.space import Space
 from halftrek.models import total_effects
 
+Kind = Literal["expected", "observed", "moments"]
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -68,9 +70,7 @@ def complete_information(space: Space, n: float, point: Point) -> Floats:
     return information(space, rows, point, "expected")
 
 
-def information(
-    space: Space, patterns: Patterns, point: Point, kind: Literal["expected", "observed", "moments"] = "observed"
-) -> Floats:
+def information(space: Space, patterns: Patterns, point: Point, kind: Kind = "observed") -> Floats:
     """Minus the second derivatives of the log-likelihood, or their expectation for these patterns.
 
     "moments": those in mean and covariance, carried over to the parameters as if they moved the moments along lines. It
@@ -79,9 +79,7 @@ def information(
     return informations(space, patterns, point, (kind,))[0]
 
 
-def informations(
-    space: Space, patterns: Patterns, point: Point, kinds: Sequence[Literal["expected", "observed", "moments"]]
-) -> list[Floats]:
+def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence[Kind]) -> list[Floats]:
     """Several kinds of information in one pass over the patterns."""
     mean, cov = space.moments(point.theta)
     if quick(patterns, cov):
@@ -103,6 +101,39 @@ def informations(
             matrix -= _bending(space, point)
         found.append(np.asarray((matrix + matrix.T) / 2.0))
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Information about a model's own parameters, what they share with directions beside them, and about these."""
+
+    own: Floats
+    shared: Floats
+    beside: Floats
+
+
+def meeting(space: Space, wider: Space, patterns: Patterns, point: Point, kinds: Sequence[Kind]) -> list[Meeting]:
+    """The parameters of a wider space that follow those of a space, each alone beside all of these."""
+    size = space.size
+    mean, cov = wider.moments(point.theta)
+    if "observed" in kinds or not quick(patterns, cov):
+        found = informations(wider, patterns, point, kinds)
+        return [Meeting(one[:size, :size], one[:size, size:], np.diag(one)[size:]) for one in found]
+    moves, owner = moves_of(wider, point.theta)
+    A = total_effects(wider.arrays(point.theta)[0])
+    bend = curvature(patterns, mean, cov, A, observed=set(kinds) != {"expected"})
+    inside = owner < size
+    own, others = moves.take(inside), moves.take(~inside)
+    meetings = []
+    for kind in kinds:
+        matrix = bend.expected if kind == "expected" else bend.observed
+        found, shared, beside = np.zeros((size, size)), np.zeros((size, len(others))), np.zeros(len(others))
+        np.add.at(found, (owner[inside][:, None], owner[inside]), bend.between(matrix, own, own))
+        np.add.at(shared, owner[inside], bend.between(matrix, own, others))
+        order = owner[~inside] - size
+        shared[:, order], beside[order] = shared.copy(), bend.alone(matrix, others)
+        meetings.append(Meeting((found + found.T) / 2.0, shared, beside))
+    return meetings
 
 
 def _pattern_by_pattern(
