@@ -201,13 +201,13 @@ def _stacks(
                 step = inverse @ A.T[at]
                 K = A.T[at].transpose(0, 2, 1) @ step
                 q = (gap[which[:, None], at][:, None] @ step)[:, 0]
-            yield group.n, K, q, _own_squares(patterns, group, P, PA, step) if observed else np.zeros((0, *P.shape))
+            yield group.n, K, q, _own_squares(group, P, PA, step) if observed else np.zeros((0, *P.shape))
 
 
-def _own_squares(patterns: Patterns, group: Group, P: Floats, PA: Floats, step: Floats) -> Floats:
+def _own_squares(group: Group, P: Floats, PA: Floats, step: Floats) -> Floats:
     """``A K S K A'`` of the patterns that have a covariance of their own."""
     few = group.several
-    at, S, step = group.at.T[:few], patterns.cov[group.which[:few]], step[:few]
+    at, S, step = group.at.T[:few], group.cov, step[:few]
     if group.holes:
         KA = PA - P[at].transpose(0, 2, 1) @ step
     else:
@@ -234,7 +234,5 @@ def _portions(piece: Piece, p: int) -> Iterator[Piece]:
     group = piece.group
     step = max(1, NUMBERS // (p * p))
     for first in range(0, len(group.which), step):
-        part = slice(first, first + step)
-        several = min(max(group.several - first, 0), len(group.which[part]))
-        own = Group(group.holes, group.at[:, part], group.which[part], group.n[part], several)
-        yield Piece(own, piece.inverse[..., part], piece.logs[part])
+        last = first + step
+        yield Piece(group.part(first, last), piece.inverse[..., first:last], piece.logs[first:last])

@@ -35,14 +35,24 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 class Group:
     """Patterns that lack (``holes``), or else have, equally many columns: ``at[:, k]``.
 
-    ``which`` are their places among all patterns; the first ``several`` have a covariance of their own.
+    ``which`` are their places among all patterns; the first few have a covariance of their own.
     """
 
     holes: bool
     at: Ints
     which: Ints
     n: Floats
-    several: int
+    cov: Floats
+
+    @property
+    def several(self) -> int:
+        """How many have a covariance of their own."""
+        return len(self.cov)
+
+    def part(self, first: int, last: int) -> Group:
+        """Some of them."""
+        here = slice(first, last)
+        return Group(self.holes, self.at[:, here], self.which[here], self.n[here], self.cov[here])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +74,7 @@ class Sums:
     precision: Floats
 
 
-def make_groups(observed: Flags, n: Floats, several: int) -> tuple[Group, ...]:
+def make_groups(observed: Flags, n: Floats, cov: Floats) -> tuple[Group, ...]:
     """Patterns in groups of bounded size."""
     p = observed.shape[1]
     lacking = p - observed.sum(axis=1)
@@ -78,7 +88,7 @@ def make_groups(observed: Flags, n: Floats, several: int) -> tuple[Group, ...]:
             which = members[first : first + step]
             flags = ~observed[which] if holes else observed[which]
             at = np.ascontiguousarray(np.nonzero(flags)[1].reshape(len(which), side).T)
-            groups.append(Group(holes, at, which, n[which], int(np.searchsorted(which, several))))
+            groups.append(Group(holes, at, which, n[which], cov[which[: np.searchsorted(which, len(cov))]]))
     return tuple(groups)
 
 
@@ -122,7 +132,7 @@ def precisions(observed: Flags, cov: Floats) -> Floats:
         return np.where(both, np.linalg.inv(padded), 0.0) / (scale * scale[:, None])
     found = np.zeros((len(observed), p, p))
     P, _ = whole_precision(cov)
-    for piece in pieces(make_groups(observed, np.ones(len(observed)), 0), cov, P):
+    for piece in pieces(make_groups(observed, np.ones(len(observed)), np.zeros((0, p, p))), cov, P):
         at, which = piece.group.at.T, piece.group.which
         inverse = piece.inverse.transpose(2, 0, 1)
         if piece.group.holes:
@@ -174,7 +184,7 @@ def gather_sums(patterns: Patterns, mean: Floats, cov: Floats) -> Sums:
                 filled[which, at] = -_times(piece.inverse, toward[which, at])
                 lost += scattered(at, n * piece.inverse, p)
                 if group.several:
-                    moved += _filled_spread(patterns, piece, P)
+                    moved += _filled_spread(piece, P)
             continue
         weight[which] = 0.0
         K = piece.inverse
@@ -182,7 +192,7 @@ def gather_sums(patterns: Patterns, mean: Floats, cov: Floats) -> Sums:
         Q = n * q[:, None] * q
         value -= 0.5 * float((n * gap[which, at] * q).sum())
         if group.several:
-            S = own_spread(patterns, group)
+            S = own_spread(group)
             half = np.einsum("ijk,jlk->ilk", K[..., : group.several], S)
             value -= 0.5 * float(np.einsum("iik,k->", half, n[: group.several]))
             Q[..., : group.several] += n[: group.several] * np.einsum("ijk,jlk->ilk", half, K[..., : group.several])
@@ -197,10 +207,10 @@ def gather_sums(patterns: Patterns, mean: Floats, cov: Floats) -> Sums:
     return Sums(value, pull, (squares + squares.T) / 2.0, (precision + precision.T) / 2.0)
 
 
-def own_spread(patterns: Patterns, group: Group) -> Floats:
+def own_spread(group: Group) -> Floats:
     """Covariances of the patterns that have one, at the columns of the group."""
-    at, which = group.at[:, : group.several], group.which[: group.several]
-    return patterns.cov[which, at[:, None, :], at[None, :, :]]
+    at = group.at[:, : group.several]
+    return group.cov[np.arange(group.several), at[:, None, :], at[None, :, :]]
 
 
 def scattered(at: Ints, stack: Floats, p: int) -> Floats:
@@ -213,17 +223,17 @@ def _times(stack: Floats, vectors: Floats) -> Floats:
     return np.einsum("ijk,jk->ik", stack, vectors)
 
 
-def _filled_spread(patterns: Patterns, piece: Piece, P: Floats) -> Floats:
+def _filled_spread(piece: Piece, P: Floats) -> Floats:
     """What filling in adds to the covariance of rows about the mean of their pattern, summed over patterns.
 
     A hole moves by ``-C P[m, :]`` times what was observed.
     """
     group, p = piece.group, len(P)
     few = group.several
-    at, which, n = group.at[:, :few], group.which[:few], group.n[:few]
+    at, n = group.at[:, :few], group.n[:few]
     C = np.ascontiguousarray(piece.inverse[..., :few].transpose(2, 0, 1))
     along = P[at.T]
-    step = C @ (along @ patterns.cov[which])  # minus the covariance of what is filled in with what was observed
+    step = C @ (along @ group.cov)  # minus the covariance of what is filled in with what was observed
     own = step @ along.transpose(0, 2, 1) @ C
     total = scattered(at, n * own.transpose(1, 2, 0), p)
     cells = at.T[:, :, None] * p + np.arange(p)

@@ -13,7 +13,7 @@ from halftrek.arrays import Codes, Flags, Floats
 from halftrek.data.check import places_of
 from halftrek.data.kinds import Kind
 from halftrek.data.missing.gather import Bundle, PatternSums
-from halftrek.data.missing.holes import Group, make_groups
+from halftrek.data.missing.holes import Group, Sums, make_groups
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
@@ -125,7 +125,12 @@ class Patterns(Portable):
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The patterns by how many columns they lack, for work on many of them at once."""
-        return make_groups(self.observed, self.n, len(self.cov))
+        return make_groups(self.observed, self.n, self.cov)
+
+    @cached_property
+    def visited(self) -> dict[Hashable, Sums]:
+        """Sums for the likelihood and its slope at the last points where they were asked for."""
+        return {}
 
     @cached_property
     def bends(self) -> dict[Hashable, Curvature]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.data.missing.curvature import quick, summed_up
-from halftrek.data.missing.descent import Objective, descend
+from halftrek.data.missing.curvature import curvature, quick
+from halftrek.data.missing.descent import descend
 from halftrek.data.missing.likelihood import completed, loglik, slices, slope
 from halftrek.data.moments import Moments
 from halftrek.portable import Portable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 WARM_UP = 5  # EM steps before the quasi-Newton finish
 STEPS = 200  # of the finish where the curvature is known at its start
 SINGULAR = 1e-8  # a correlation matrix with a lower eigenvalue is on its way to no maximum
-LEAST_BEND = 1e-3  # root of the curvature per row, in units of standard deviations, that can be a unit of steps
 SETTLED = 1e-7  # derivative per row, in units of standard deviations, that is zero for all purposes
 
 
@@ -54,8 +53,46 @@ def start_moments(patterns: Patterns, steps: int = WARM_UP) -> Moments:
 
 
 def unrestricted(patterns: Patterns) -> Unrestricted:
-    """EM steps, then quasi-Newton in ``cov = L P P' L'`` about the point that EM has reached, where all is near one."""
+    """EM steps, then a quasi-Newton search from there."""
     start = patterns.warm
+    found = None
+    if quick(patterns, start.cov):
+        found = _by_curvature(patterns, start)
+    return _by_roots(patterns, start) if found is None else found
+
+
+def _by_curvature(patterns: Patterns, start: Moments) -> Unrestricted | None:
+    """Steps in mean and covariance, in units of the information at the start; None if that does not arrive."""
+    p, n = len(patterns.names), patterns.total
+    i, j = np.triu_indices(p)
+    matrix = curvature(patterns, start.mean, start.cov, np.eye(p), observed=False).expected
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(matrix / n)).T  # along each column a row's likelihood bends by one
+    except np.linalg.LinAlgError:
+        return None
+
+    def unpacked(y: Floats) -> tuple[Floats, Floats]:
+        x = root @ y
+        move = np.zeros((p, p))
+        move[i, j] = x[p:]
+        return start.mean + x[:p], start.cov + move + move.T
+
+    def objective(y: Floats) -> tuple[float, Floats]:
+        try:
+            found = slope(patterns, *unpacked(y))
+        except np.linalg.LinAlgError:
+            return np.inf, np.zeros_like(y)
+        return -found.value / n, -(np.concatenate([found.mean, 2.0 * found.cov[i, j]]) @ root) / n
+
+    with np.errstate(all="ignore"):
+        y, left = descend(objective, np.zeros(len(matrix)), enough=SETTLED / 1000, steps=STEPS)
+    return _ended(patterns, *unpacked(y), left) if np.abs(left).max() < SETTLED / 100 else None
+
+
+def _by_roots(patterns: Patterns, start: Moments) -> Unrestricted:
+    """Steps in ``cov = L P P' L'`` about the start, where all is near one."""
+    from scipy.optimize import minimize
+
     p, n = len(patterns.names), patterns.total
     try:
         L = np.linalg.cholesky(start.cov)
@@ -63,70 +100,40 @@ def unrestricted(patterns: Patterns) -> Unrestricted:
         return Unrestricted(start, float("nan"), False)
     below = np.tril_indices(p)
     on_diagonal = below[0] == below[1]
-    root = _units(patterns, start, L)
 
     def unpacked(x: Floats) -> tuple[Floats, Floats, Floats]:
         P = np.zeros((p, p))
         P[below] = np.where(on_diagonal, np.exp(np.clip(x[p:], -30.0, 30.0)), x[p:])
-        factor = L @ P
-        return start.mean + L @ x[:p], factor @ factor.T, P
+        root = L @ P
+        return start.mean + L @ x[:p], root @ root.T, P
 
-    def objective(y: Floats) -> tuple[float, Floats]:
-        mean, cov, P = unpacked(y if root is None else root @ y)
+    def objective(x: Floats) -> tuple[float, Floats]:
+        mean, cov, P = unpacked(x)
         try:
             found = slope(patterns, mean, cov)
         except np.linalg.LinAlgError:
-            return np.inf, np.zeros_like(y)
+            return np.inf, np.zeros_like(x)
         inner = (2.0 * L.T @ found.cov @ L @ P)[below]
         inner = np.where(on_diagonal, inner * P[below], inner)
-        gradient = -np.concatenate([L.T @ found.mean, inner]) / n
-        return -found.value / n, gradient if root is None else gradient @ root
+        return -found.value / n, -np.concatenate([L.T @ found.mean, inner]) / n
 
-    y, left = _lowest(objective, np.zeros(p + len(below[0])), known=root is not None)
-    mean, cov, _ = unpacked(y if root is None else root @ y)
-    scale = np.sqrt(np.diag(cov))
-    regular = np.linalg.eigvalsh(cov / np.outer(scale, scale))[0] > SINGULAR
-    converged = bool(regular and np.abs(left).max() < SETTLED)
-    moments = Moments(patterns.names, n, mean, (cov + cov.T) / 2.0)
-    return Unrestricted(moments, loglik(patterns, mean, moments.cov), converged)
-
-
-def _lowest(objective: Objective, x: Floats, *, known: bool) -> tuple[Floats, Floats]:
-    """Where the objective is least, and its derivatives there; ``known``: it bends by about one everywhere."""
-    if known:
-        x, left = descend(objective, x, enough=SETTLED / 1000, steps=STEPS)
-        if np.abs(left).max() < SETTLED / 100:
-            return x, left
-    from scipy.optimize import minimize
-
+    x = np.zeros(p + len(below[0]))
     for _ in range(3):  # begun again: the search stops early where differences of values are rounding
         with np.errstate(all="ignore"):
             end = minimize(objective, x, jac=True, method="L-BFGS-B", options=_PATIENCE)
         x = end.x
         if np.abs(end.jac).max() < SETTLED / 100:
             break
-    return np.asarray(x), np.asarray(end.jac)
+    mean, cov, _ = unpacked(x)
+    return _ended(patterns, mean, cov, end.jac)
 
 
-def _units(patterns: Patterns, start: Moments, L: Floats) -> Floats | None:
-    """Steps, one a column, along each of which the likelihood of a row bends by one at the start; None if not needed.
-
-    In such steps a search that learns the curvature as it goes has little left to learn.
-    """
-    if not quick(patterns, start.cov):
-        return None
-    p = len(L)
-    i, j = np.tril_indices(p)
-    at = np.concatenate([np.arange(p), p + j * p - j * (j - 1) // 2 + i - j])
-    bend = summed_up(patterns, start.mean, start.cov, L.T)
-    for matrix in (bend.observed, bend.expected):
-        try:
-            root = np.linalg.cholesky(matrix[np.ix_(at, at)] / patterns.total)
-        except np.linalg.LinAlgError:
-            continue
-        if np.diag(root).min() > LEAST_BEND:
-            return np.linalg.inv(root).T
-    return None
+def _ended(patterns: Patterns, mean: Floats, cov: Floats, left: Floats) -> Unrestricted:
+    scale = np.sqrt(np.diag(cov))
+    regular = np.linalg.eigvalsh(cov / np.outer(scale, scale))[0] > SINGULAR
+    converged = bool(regular and np.abs(left).max() < SETTLED)
+    moments = Moments(patterns.names, patterns.total, mean, (cov + cov.T) / 2.0)
+    return Unrestricted(moments, loglik(patterns, mean, moments.cov), converged)
 
 
 _PATIENCE = {"maxiter": 2000, "maxfun": 4000, "ftol": 0.0, "gtol": 1e-10, "maxcor": 20}

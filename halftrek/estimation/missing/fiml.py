@@ -20,7 +20,7 @@ from halftrek.data.missing.likelihood import completed, loglik
 from halftrek.errors import DataError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information, informations
+from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information, metric
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
@@ -200,13 +200,10 @@ class _Search:
         return point if best is None or best.value < point.value else best
 
     def _metric(self, point: Point) -> Floats:
-        """What steps are measured in: the information, if it is at hand and there is some in every direction."""
+        """What steps are measured in: about the information."""
         if not self.at_once(point):
             return complete_information(self.space, self.patterns.total, point)
-        expected, observed = informations(self.space, self.patterns, point, ("expected", "observed"))
-        scale = _scale(expected)
-        floor = 0.1 * expected - observed  # nowhere far below what is expected
-        return observed if np.linalg.eigvalsh(floor / np.outer(scale, scale))[-1] < 0.0 else expected
+        return metric(self.space, self.patterns, point)
 
     def at_once(self, point: Point) -> bool:
         """True if the information costs little, since all patterns are worked on at once."""

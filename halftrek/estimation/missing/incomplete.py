@@ -103,6 +103,17 @@ def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence
     return found
 
 
+def metric(space: Space, patterns: Patterns, point: Point) -> Floats:
+    """About the expected information, for little work: what the unrestricted moments have where all searches begin."""
+    start, p = patterns.warm, len(space.names)
+    U, V, M, owner = _directions(space, point.theta)
+    i, j = np.triu_indices(p)
+    pairs = (U[:, i] * V[:, j] + V[:, i] * U[:, j]) * np.where(i == j, 0.5, 1.0)
+    X = np.zeros((space.size, p + len(i)))
+    np.add.at(X, owner, np.concatenate([M, pairs], axis=1))
+    return np.asarray(X @ curvature(patterns, start.mean, start.cov, np.eye(p), observed=False).expected @ X.T)
+
+
 @dataclass(frozen=True, eq=False)
 class Meeting:
     """Information about a model's own parameters, what they share with directions beside them, and about these."""
