@@ -1,14 +1,14 @@
 """How the likelihood of many patterns bends in mean and covariance: information that every model's parameters share.
 
-With K, R, d of a pattern as in :mod:`halftrek.data.missing.likelihood`, ``q = K d`` and ``Q = K R K``, a move of the mean by
-m and of the covariance by D changes the slope of a row's log-likelihood so that minus its second derivative is
+With K, R, d of a pattern as in :mod:`halftrek.data.missing.likelihood`, ``q = K d`` and ``Q = K R K``, minus the second
+derivative of the log-likelihood of a row along moves of the mean by m and of the covariance by D is
 
     tr(D_a K D_b (2 Q - K)) / 2  +  m_a' K m_b  +  m_a' K D_b q  +  m_b' K D_a q
 
 and its expectation is ``tr(D_a K D_b K) / 2 + m_a' K m_b``. It is summed up over patterns as products of matrices whose
-lines are patterns and whose columns are pairs of variables, each pair once. Moves are those of a mean and covariance
-that a matrix A carries over, ``m = A'a`` and ``D = A'E A``: with total effects for A, a and E are moves of intercepts and of
-error covariances, and a coefficient moves one line and column of E.
+lines are patterns and whose columns are pairs of variables, each pair once. Moves are those that a matrix A carries
+over, ``m = A'a`` and ``D = A'E A``: with total effects for A, a and E are moves of intercepts and of error covariances,
+and a coefficient moves one line and column of E.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 WIDEST = 64  # variables up to which matrices over pairs of pairs of them fit
 NUMBERS = 1_500_000  # in one stack of lines
 KEPT = 2  # points whose information is remembered, as they are large
-COLUMNS = 64  # of a matrix over pairs that are put in order at a time, so that their places stay near the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,15 +216,15 @@ def _own_squares(group: Group, P: Floats, PA: Floats, step: Floats) -> Floats:
 
 def _traces(place: Ints, products: Floats) -> Floats:
     """``tr(D_a X D_b Y) / 2`` for all pairs of coordinates from the sum of ``X (x) Y``."""
-    i, j = np.triu_indices(len(place))
-    both, size = (products + products.T).ravel(), len(i)
-    found = np.empty((size, size))
-    for first in range(0, size, COLUMNS):
-        end = min(first + COLUMNS, size)
-        k, m, above, beside = i[first:end], j[first:end], i[:end, None], j[:end, None]
-        part = both[place[above, k] * size + place[beside, m]] + both[place[beside, k] * size + place[above, m]]
-        found[:end, first:end] = 0.5 * part
-        found[first:end, :first] = found[:first, first:end].T
+    both, p = 0.5 * (products + products.T), len(place)
+    found = np.empty_like(both)
+    ends = np.concatenate([[0], np.cumsum(np.arange(p, 0, -1))])
+    blocks = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]  # the pairs that each variable begins
+    for i in range(p):
+        for k in range(i, p):
+            part = both[place[i, k]][place[i:, k:]] + both[place[i:, k][:, None], place[i, k:]]
+            found[blocks[i], blocks[k]] = part
+            found[blocks[k], blocks[i]] = part.T
     return found
 
 

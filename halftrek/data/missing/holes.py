@@ -129,7 +129,7 @@ def precisions(observed: Flags, cov: Floats) -> Floats:
         scale = np.sqrt(np.diag(cov))
         both = observed[:, :, None] & observed[:, None, :]
         padded = np.where(both, cov / scale / scale[:, None], np.eye(p))
-        return np.where(both, np.linalg.inv(padded), 0.0) / (scale * scale[:, None])
+        return np.asarray(np.where(both, np.linalg.inv(padded), 0.0) / (scale * scale[:, None]))
     found = np.zeros((len(observed), p, p))
     P, _ = whole_precision(cov)
     for piece in pieces(make_groups(observed, np.ones(len(observed)), np.zeros((0, p, p))), cov, P):
@@ -220,7 +220,7 @@ def scattered(at: Ints, stack: Floats, p: int) -> Floats:
 
 
 def _times(stack: Floats, vectors: Floats) -> Floats:
-    return np.einsum("ijk,jk->ik", stack, vectors)
+    return np.asarray(np.einsum("ijk,jk->ik", stack, vectors))
 
 
 def _filled_spread(piece: Piece, P: Floats) -> Floats:

@@ -141,7 +141,7 @@ class Patterns(Portable):
     def spread_of_few_holes(self) -> Floats:
         """Summed covariances about the means of patterns, of those that lack no more columns than they have."""
         few = 2 * self.observed[: len(self.cov)].sum(axis=1) >= len(self.names)
-        return np.einsum("k,kij->ij", np.where(few, self.n[: len(self.cov)], 0.0), self.cov)
+        return np.asarray(np.einsum("k,kij->ij", np.where(few, self.n[: len(self.cov)], 0.0), self.cov))
 
     @cached_property
     def warm(self) -> Moments:
@@ -181,10 +181,10 @@ class Patterns(Portable):
         self, sums: PatternSums, at: Sequence[int], less: Floats | float = 0.0, *, unit: float = 1.0
     ) -> None:
         """Add the rows, with some columns less a constant each, to others; ``unit`` is what one row weighs there."""
-        at = np.asarray(at, dtype=np.intp)
-        observed, weight = self.observed[:, at], unit * self.n
-        squares = weight[: len(self.cov), None, None] * self.cov[:, at[:, None], at]
-        mean = np.where(observed, self.mean[:, at] - less, 0.0)
+        where = np.asarray(at, dtype=np.intp)
+        observed, weight = self.observed[:, where], unit * self.n
+        squares = weight[: len(self.cov), None, None] * self.cov[:, where[:, None], where]
+        mean = np.where(observed, self.mean[:, where] - less, 0.0)
         sums.merge_all(Bundle(observed, self.rows, weight, mean, squares))
 
     def __repr__(self) -> str:

@@ -63,16 +63,18 @@ def unrestricted(patterns: Patterns) -> Unrestricted:
 
 def _by_curvature(patterns: Patterns, start: Moments) -> Unrestricted | None:
     """Steps in mean and covariance, in units of the information at the start; None if that does not arrive."""
+    from scipy.linalg import solve_triangular
+
     p, n = len(patterns.names), patterns.total
     i, j = np.triu_indices(p)
     matrix = curvature(patterns, start.mean, start.cov, np.eye(p), observed=False).expected
     try:
-        root = np.linalg.inv(np.linalg.cholesky(matrix / n)).T  # along each column a row's likelihood bends by one
+        root = np.linalg.cholesky(matrix / n)  # in units of its inverse the likelihood of a row bends by one
     except np.linalg.LinAlgError:
         return None
 
     def unpacked(y: Floats) -> tuple[Floats, Floats]:
-        x = root @ y
+        x = solve_triangular(root, y, lower=True, trans=1, check_finite=False)
         move = np.zeros((p, p))
         move[i, j] = x[p:]
         return start.mean + x[:p], start.cov + move + move.T
@@ -82,7 +84,8 @@ def _by_curvature(patterns: Patterns, start: Moments) -> Unrestricted | None:
             found = slope(patterns, *unpacked(y))
         except np.linalg.LinAlgError:
             return np.inf, np.zeros_like(y)
-        return -found.value / n, -(np.concatenate([found.mean, 2.0 * found.cov[i, j]]) @ root) / n
+        gradient = -np.concatenate([found.mean, 2.0 * found.cov[i, j]]) / n
+        return -found.value / n, solve_triangular(root, gradient, lower=True, check_finite=False)
 
     with np.errstate(all="ignore"):
         y, left = descend(objective, np.zeros(len(matrix)), enough=SETTLED / 1000, steps=STEPS)

@@ -95,8 +95,7 @@ def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence
         expected, observed = _pattern_by_pattern(U, V, M, patterns, mean, cov, kinds)
     found = []
     for kind in kinds:
-        matrix = np.zeros((space.size, space.size))
-        np.add.at(matrix, (owner[:, None], owner[None, :]), expected if kind == "expected" else observed)
+        matrix = _by_parameter(expected if kind == "expected" else observed, owner, space.size)
         if kind == "observed":
             matrix -= _bending(space, point)
         found.append(np.asarray((matrix + matrix.T) / 2.0))
@@ -135,16 +134,26 @@ def meeting(space: Space, wider: Space, patterns: Patterns, point: Point, kinds:
     bend = curvature(patterns, mean, cov, A, observed=set(kinds) != {"expected"})
     inside = owner < size
     own, others = moves.take(inside), moves.take(~inside)
+    order = owner[~inside] - size
     meetings = []
     for kind in kinds:
         matrix = bend.expected if kind == "expected" else bend.observed
-        found, shared, beside = np.zeros((size, size)), np.zeros((size, len(others))), np.zeros(len(others))
-        np.add.at(found, (owner[inside][:, None], owner[inside]), bend.between(matrix, own, own))
-        np.add.at(shared, owner[inside], bend.between(matrix, own, others))
-        order = owner[~inside] - size
-        shared[:, order], beside[order] = shared.copy(), bend.alone(matrix, others)
-        meetings.append(Meeting((found + found.T) / 2.0, shared, beside))
+        inner = _by_parameter(bend.between(matrix, own, own), owner[inside], size)
+        shared, beside = np.zeros((size, len(others))), np.zeros(len(others))
+        np.add.at(shared, (owner[inside][:, None], order), bend.between(matrix, own, others))
+        beside[order] = bend.alone(matrix, others)
+        meetings.append(Meeting((inner + inner.T) / 2.0, shared, beside))
     return meetings
+
+
+def _by_parameter(entries: Floats, owner: Ints, size: int) -> Floats:
+    """A matrix over entries summed up by the parameters that they belong to."""
+    matrix = np.zeros((size, size))
+    if len(owner) == size:  # none is shared
+        matrix[np.ix_(owner, owner)] = entries
+    else:
+        np.add.at(matrix, (owner[:, None], owner), entries)
+    return matrix
 
 
 def _pattern_by_pattern(

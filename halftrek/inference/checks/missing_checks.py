@@ -108,8 +108,8 @@ def freed(fit: Fitted, kind: Kind | None, edges: Edges, gradients: Sequence[Grad
     nothing = np.full(size, np.nan)
     if point is None:  # a variance of zero
         shift, empty = fit.model.mean - fit.moments.mean, np.zeros((size, 0, 0))
-        rows = RowScores(patterns, shift, fit.model.cov, empty[:, 0], empty)
-        return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), rows)
+        none = RowScores(patterns, shift, fit.model.cov, empty[:, 0], empty)
+        return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), none)
     asked: tuple[Literal["expected", "observed", "moments"], ...] = ("expected", kind or "moments")
     expected, *others = meeting(own.space, space, patterns, point, asked[: 1 if kind == "expected" else 2])
     full = expected.beside / patterns.total

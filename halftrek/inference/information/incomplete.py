@@ -238,10 +238,8 @@ def scores_of(fit: Fitted, known: PatternInformation, pulled: Iterable[Floats]) 
 
 def scores_along(fit: Fitted, space: Space, theta: Floats, along: Floats) -> RowScores:
     """Derivatives of a row's log-likelihood along directions of a space, one a line."""
-    dmean, dcov = space.jacobian(theta)
     mean, cov = space.moments(theta)
-    moved = np.tensordot(along, dcov, axes=1)
-    return RowScores(patterns_behind(fit), mean - fit.moments.mean, cov, along @ dmean, moved)
+    return RowScores(patterns_behind(fit), mean - fit.moments.mean, cov, *space.moved(theta, along))
 
 
 def parameter_errors(fit: Fitted, kind: Kind = "observed") -> Floats:

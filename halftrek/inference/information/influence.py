@@ -60,7 +60,7 @@ class Forms:
         yield 1.0, self
 
     def normal_spread(self, other: Forms, mean: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as above)
-        """Mean squares of the first form, and of the first less that of others, over normal rows with this covariance."""
+        """Mean squares of the first form, and of it less that of others, over normal rows with this covariance."""
         V = forms_covariance([self, other], cov)
         return np.array([V[0, 0], V[0, 0] + V[len(self), len(self)] - 2.0 * V[0, len(self)]])
 
