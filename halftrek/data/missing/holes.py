@@ -143,10 +143,13 @@ def precisions(observed: Flags, cov: Floats) -> Floats:
     return found
 
 
-def inverses(stack: Floats) -> tuple[Floats, Floats]:
-    """Inverses and log-determinants of positive definite matrices, the last axis counts them."""
+def inverses(stack: Floats, *, strict: bool = True) -> tuple[Floats, Floats]:
+    """Inverses and log-determinants of positive definite matrices, the last axis counts them.
+
+    ``LinAlgError`` if one is not; unless ``strict`` its log-determinant is nan.
+    """
     side = len(stack)
-    if side > SMALL:
+    if side > SMALL and strict:
         matrices = np.ascontiguousarray(stack.transpose(2, 0, 1))
         roots = np.linalg.cholesky(matrices)
         logs = 2.0 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
@@ -158,7 +161,7 @@ def inverses(stack: Floats) -> tuple[Floats, Floats]:
         found -= column[:, None] * line
         found[j], found[:, j] = line, -column / pivots[j]
         found[j, j] = 1.0 / pivots[j]
-    if not (pivots > 0.0).all():
+    if strict and not (pivots > 0.0).all():
         raise np.linalg.LinAlgError("a covariance is not positive definite")
     return found, np.log(pivots).sum(axis=0)
 
