@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -219,7 +220,7 @@ def _traces(place: Ints, products: Floats) -> Floats:
     both, p = 0.5 * (products + products.T), len(place)
     found = np.empty_like(both)
     ends = np.concatenate([[0], np.cumsum(np.arange(p, 0, -1))])
-    blocks = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]  # the pairs that each variable begins
+    blocks = [slice(a, b) for a, b in pairwise(ends)]  # the pairs that each variable begins
     for i in range(p):
         for k in range(i, p):
             part = both[place[i, k]][place[i:, k:]] + both[place[i:, k][:, None], place[i, k:]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Stack:
     def __len__(self) -> int:
         return len(self.n)
 
-    def take(self, which: Ints) -> Stack:
+    def take(self, which: Ints | Flags) -> Stack:
         """Some of the data sets."""
         return Stack(self.names, self.observed, self.n[which], self.mean[which], self.cov[which])
 
@@ -40,6 +41,31 @@ class Stack:
             rows = np.maximum(np.rint(n[which]), 1.0).astype(np.int64)
             yield Patterns(self.names, self.observed[which], rows, n[which], mean[which], cov[which])
 
+    @cached_property
+    def filled_rows(self) -> Floats:
+        """Numbers of rows of patterns that lack no more than they have, whose holes are filled; zero for others."""
+        return np.where(2 * self.observed.sum(axis=1) >= len(self.names), self.n, 0.0)
+
+    @cached_property
+    def filled_spread(self) -> Floats:
+        """Summed covariances about the means of these patterns."""
+        return np.asarray(np.einsum("bk,bkij->bij", self.filled_rows, self.cov))
+
+    @cached_property
+    def parts(self) -> list[_Part]:
+        """The patterns by how many columns they lack; none for those that lack nothing."""
+        p, found = len(self.names), []
+        for group in make_groups(self.observed, np.ones(len(self.observed)), np.zeros((0, p, p))):
+            if group.holes and not len(group.at):
+                continue
+            at, which = group.at.T, group.which
+            if group.holes:
+                cov = self.cov[:, which]
+            else:
+                cov = self.cov[:, which[:, None, None], at[:, :, None], at[:, None, :]]
+            found.append(_Part(group, self.n[:, which], cov, *_places(at, p)))
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
@@ -50,49 +76,58 @@ class Slopes:
     cov: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A group of patterns in all data sets: rows and covariances, and what adds up by column and by pair of columns."""
+
+    group: Group
+    n: Floats
+    cov: Floats
+    once: Floats
+    twice: Floats
+
+
 def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
     """At a mean ``(b, p)`` and a covariance ``(b, p, p)`` each; nan where that is not positive definite.
 
     As :func:`halftrek.data.missing.holes.gather_sums` has it for one data set.
     """
-    b, k, p = stack.mean.shape
+    b, _, p = stack.mean.shape
     P = np.linalg.inv(cov)
     sign, logs = np.linalg.slogdet(cov)
     gap = np.where(stack.observed, stack.mean - mean[:, None], 0.0)
-    spread = stack.cov + gap[..., :, None] * gap[..., None, :]
-    few = 2 * stack.observed.sum(axis=1) >= p
-    n = np.where(few, stack.n, 0.0)
+    n = stack.filled_rows
     rows = n.sum(axis=1)
-    moved = np.einsum("bk,bkij->bij", n, spread)
-    pull = np.einsum("bk,bki->bi", n, gap)
+    weighted = n[:, :, None] * gap
+    moved = stack.filled_spread + weighted.transpose(0, 2, 1) @ gap
+    pull = weighted.sum(axis=1)
     lost, squares, precision, away = (np.zeros((b, p, p)) for _ in range(4))
     seen_pull = np.zeros((b, p))
     value = -0.5 * (LOG_2PI * stack.n @ stack.observed.sum(axis=1) + rows * logs)
-    for group in make_groups(stack.observed, np.ones(k), np.zeros((0, p, p))):
+    for part in stack.parts:
+        group = part.group
         at, which = group.at.T, group.which
-        if group.holes and not len(group.at):
-            continue
         inverse, own_logs = _inverses(P if group.holes else cov, group)
-        weight = stack.n[:, which]
-        value -= 0.5 * (weight * own_logs).sum(axis=1)
-        once, twice = _places(at, p)
+        value -= 0.5 * (part.n * own_logs).sum(axis=1)
+        apart = gap[:, which]
         if group.holes:
             along = P[:, at]  # (b, g, m, p)
-            step = inverse @ (along @ spread[:, which])
+            toward = (along @ apart[..., None])[..., 0]
+            step = inverse @ (along @ part.cov + toward[..., None] * apart[:, :, None])
             own = step @ along.transpose(0, 1, 3, 2) @ inverse
-            lost += _onto(weight, inverse, twice, p)
-            away += once @ (weight[..., None, None] * step).reshape(b, -1, p)
-            moved += _onto(weight, own, twice, p)
-            fill = (inverse @ (along @ gap[:, which][..., None]))[..., 0]
-            pull -= (weight[..., None] * fill).reshape(b, -1) @ once.T
+            lost += _onto(part, inverse, p)
+            away += part.once @ (part.n[..., None, None] * step).reshape(b, -1, p)
+            moved += _onto(part, own, p)
+            fill = (inverse @ toward[..., None])[..., 0]
+            pull -= (part.n[..., None] * fill).reshape(b, -1) @ part.once.T
         else:
-            R = spread[:, which[:, None, None], at[:, :, None], at[:, None, :]]
-            half = inverse @ R
-            value -= 0.5 * (weight * np.einsum("bgii->bg", half)).sum(axis=1)
-            squares += _onto(weight, half @ inverse, twice, p)
-            precision += _onto(weight, inverse, twice, p)
-            q = (inverse @ gap[:, which[:, None], at][..., None])[..., 0]
-            seen_pull += (weight[..., None] * q).reshape(b, -1) @ once.T
+            seen = np.take_along_axis(apart, np.broadcast_to(at, (b, *at.shape)), axis=2)
+            half = inverse @ (part.cov + seen[..., :, None] * seen[..., None, :])
+            value -= 0.5 * (part.n * np.einsum("bgii->bg", half)).sum(axis=1)
+            squares += _onto(part, half @ inverse, p)
+            precision += _onto(part, inverse, p)
+            q = (inverse @ seen[..., None])[..., 0]
+            seen_pull += (part.n[..., None] * q).reshape(b, -1) @ part.once.T
     moved -= away + away.transpose(0, 2, 1)
     value -= 0.5 * (P * moved).sum(axis=(1, 2))
     squares += P @ moved @ P
@@ -118,5 +153,5 @@ def _places(at: Ints, p: int) -> tuple[Floats, Floats]:
     return once, (np.arange(p * p)[:, None] == pairs).astype(float)
 
 
-def _onto(weight: Floats, matrices: Floats, twice: Floats, p: int) -> Floats:
-    return ((weight[..., None, None] * matrices).reshape(len(weight), -1) @ twice.T).reshape(-1, p, p)
+def _onto(part: _Part, matrices: Floats, p: int) -> Floats:
+    return ((part.n[..., None, None] * matrices).reshape(len(part.n), -1) @ part.twice.T).reshape(-1, p, p)

@@ -80,13 +80,18 @@ def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Option
 
 
 def refit_incomplete(
-    graph: Graph, plan: Plan, patterns: Patterns, options: Options, start: CGLSCM
+    graph: Graph, plan: Plan, patterns: Patterns, options: Options, start: CGLSCM, bend: Floats | None = None
 ) -> tuple[CGLSCM, float] | None:
-    """The maximum next to a known model, for rows like those that it was fitted to, and its log-likelihood."""
+    """The maximum next to a known model, for rows like those that it was fitted to, and its log-likelihood.
+
+    ``bend``: the information of a row there, if it is known, spares that of these rows where they have many patterns.
+    """
     if not patterns.observed.any(axis=0).all():
         return None
     settings = Settings(starts=1, start=start.T)
-    search = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings, enough=1e-16)
+    space = make_space(graph, plan.names, options)
+    known = None if bend is None else patterns.total * bend
+    search = _Search(graph, plan, patterns, space, settings, enough=1e-16, known=known)
     try:
         _refuse_dependent(patterns, graph)
         top = search.climb(start)
@@ -108,6 +113,7 @@ class _Search:
     settings: Settings
     last: bool = False
     enough: float = 1e-19  # rise of the likelihood per row that a step must promise
+    known: Floats | None = None  # about the information, where it need not be worked out
 
     def run(self, first: Moments) -> Incomplete | None:
         """None if the maximum lies where the model of the plan, but not that of the space, has a boundary."""
@@ -201,6 +207,8 @@ class _Search:
 
     def _metric(self, point: Point) -> Floats:
         """What steps are measured in: about the information."""
+        if self.known is not None:
+            return self.known
         if not self.at_once(point):
             return complete_information(self.space, self.patterns.total, point)
         return metric(self.space, self.patterns, point)
@@ -275,6 +283,8 @@ class _Search:
 
     def _matrix(self, point: Point) -> Floats:
         """The information; where it is too much work, that of as many complete rows."""
+        if self.known is not None and self.heavy:
+            return self.known
         if self.heavy and not self.at_once(point):
             return complete_information(self.space, self.patterns.total, point)
         return information(self.space, self.patterns, point)

@@ -19,7 +19,7 @@ from halftrek.estimation.space import Space
 from halftrek.models import CGLSCM, total_effects
 
 STEPS = 60
-ENOUGH = 1e-9  # derivative per row, in units of each parameter's information
+ENOUGH = 1e-8  # derivative per row, in units of each parameter's information
 SHORTEST = 1e-6  # share of a step below which none is tried
 
 
@@ -51,23 +51,25 @@ def refit_together(space: Space, plan: Plan, stack: Stack, start: CGLSCM, inform
     inverse = np.repeat((unit.T @ unit / np.outer(scale, scale))[None], b, axis=0) / n[:, None, None]
     value, gradient = _evaluated(space, stack, theta)
     share, live = np.ones(b), np.isfinite(value)
+    some, inside = stack, np.arange(b)  # those that are worked on; fewer when half have arrived
     for _ in range(STEPS):
-        live &= np.abs(gradient / scale).max(axis=1) / n > ENOUGH
-        which = np.flatnonzero(live & (share > SHORTEST))
-        if not len(which):
+        live &= (np.abs(gradient / scale).max(axis=1) / n > ENOUGH) & (share > SHORTEST)
+        if not live.any():
             break
-        move = share[which, None] * (inverse[which] @ gradient[which][:, :, None])[:, :, 0]
-        trial = theta[which] + move
-        found, slope = _evaluated(space, stack.take(which) if len(which) < b else stack, trial)
-        rise = 1e-4 * (move * gradient[which]).sum(axis=1) - 1e-13 * np.abs(value[which])
-        good = (found - value[which] >= rise) & (trial > lower[which]).all(axis=1)
-        share[which] = np.where(good, 1.0, share[which] / 3.0)
-        taken = which[good]
+        if 2 * live[inside].sum() < len(inside):
+            some, inside = some.take(live[inside]), inside[live[inside]]
+        move = share[inside, None] * (inverse[inside] @ gradient[inside][:, :, None])[:, :, 0]
+        trial = theta[inside] + move
+        found, slope = _evaluated(space, some, trial)
+        rise = 1e-4 * (move * gradient[inside]).sum(axis=1) - 1e-13 * np.abs(value[inside])
+        good = (found - value[inside] >= rise) & (trial > lower[inside]).all(axis=1) & live[inside]
+        share[inside] = np.where(good, 1.0, share[inside] / 3.0)
+        taken = inside[good]
         _learn(inverse, taken, move[good], gradient[taken] - slope[good])
         theta[taken], value[taken], gradient[taken] = trial[good], found[good], slope[good]
     left = np.abs(gradient / scale).max(axis=1) / n
     T, W, C, mu = _arrays(space, theta)
-    arrived = np.isfinite(value) & (left < 100.0 * ENOUGH)
+    arrived = np.isfinite(value) & (left < 10.0 * ENOUGH)
     B = total_effects(T)
     cov = B.transpose(0, 2, 1) @ (W + C.transpose(0, 2, 1) @ C) @ B
     arrived &= well_posed(np.where(arrived[:, None, None], cov, np.eye(cov.shape[1])), n)

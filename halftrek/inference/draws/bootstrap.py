@@ -156,8 +156,8 @@ def incomplete_replicates(
 def _refitted(fit: Fitted, plan: Plan, stack: Stack) -> tuple[Floats, ...]:
     """T, C, W, mu and log-likelihoods of the replicates that have a maximum: together, and else one by one."""
     known = pattern_information(fit, "observed")
-    found = None
-    if len(stack) > 1 and not known.flat.shape[1]:
+    found, vague = None, known.flat.shape[1] > 0
+    if len(stack) > 1 and not vague:
         found = refit_together(known.space, plan, stack, fit.model, known.matrix)
     p, q = len(plan.names), len(plan.latents)
     if found is None:
@@ -169,7 +169,7 @@ def _refitted(fit: Fitted, plan: Plan, stack: Stack) -> tuple[Floats, ...]:
     kept = found.arrived.copy()
     alone = np.flatnonzero(~found.arrived)
     for at, patterns in zip(alone, stack.take(alone).patterns(), strict=True):
-        one = refit_incomplete(fit.graph, plan, patterns, fit.options, fit.model)
+        one = refit_incomplete(fit.graph, plan, patterns, fit.options, fit.model, None if vague else known.matrix)
         if one is not None:
             model, found.loglik[at] = one
             found.T[at], found.C[at], found.W[at], found.mu[at] = model.T, model.C, model.W, model.mu
