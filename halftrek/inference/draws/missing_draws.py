@@ -23,6 +23,7 @@ from halftrek.inference.information.robust import cluster_correction, clusters_w
 
 HELD = 20_000_000  # numbers in the sums of one portion of replicates
 STACKED = 1_000_000  # numbers in the matrices of replicates that are refitted together
+MANY = 500  # patterns in a chunk of rows from which on they are added up all at once
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
 
 Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
@@ -71,12 +72,20 @@ def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) ->
     for chunk in _seen_rows(fit, like, products.width):
         values = products.of(RowBlock(chunk.values))
         parts = grouped(~np.isnan(chunk.values))
+        found = [place.get(observed.tobytes(), -1) for observed, _ in parts]
+        if -1 in found:
+            raise DataError("the rows are no longer those that the model was fitted to; fit again")
         np.nan_to_num(values, copy=False)
+        if len(parts) > MANY:
+            order = np.concatenate([rows for _, rows in parts])
+            starts = np.cumsum([0, *(len(rows) for _, rows in parts[:-1])])
+            values = values[order]
         for first, count in counts(chunk):
-            for observed, rows in parts:
-                k = place.get(observed.tobytes())
-                if k is None:
-                    raise DataError("the rows are no longer those that the model was fitted to; fit again")
+            if len(parts) > MANY:  # a product for each would cost more than to add up all
+                for b, times in enumerate(count[:, order]):
+                    sums[first + b, found] += np.add.reduceat(values * times[:, None], starts)
+                continue
+            for k, (_, rows) in zip(found, parts, strict=True):
                 sums[first : first + len(count), k] += product(count[:, rows], values[rows])
     both = like.observed[:, :, None] & like.observed[:, None, :]
     step = _together(like)
