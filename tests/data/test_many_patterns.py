@@ -238,6 +238,38 @@ def test_a_bundle_takes_those_with_squares_first() -> None:
     assert (found.squares == squares[1:]).all()
 
 
+def test_the_number_of_patterns_is_bounded_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    p = 8
+    root = rng.normal(size=(p, p)) / np.sqrt(p) + np.eye(p)
+    table = rng.normal(size=(4000, p)) @ root
+    table[rng.random(table.shape) < 0.15] = np.nan
+    columns = {f"v{i}": table[:, i] for i in range(p)}
+    whole = read_patterns(columns, list(columns))
+    assert isinstance(whole, Patterns)
+    assert whole.left_out == 0
+    assert "too many" not in whole.sentence
+    monkeypatch.setattr(gather, "MOST", 60 * (p + p * p))
+    monkeypatch.setattr(gather, "BUFFER", 800)
+    found = read_patterns(columns, list(columns))
+    assert isinstance(found, Patterns)
+    assert found.rows.sum() == whole.rows.sum()
+    assert len(found) < 90 < len(whole)
+    assert found.left_out == whole.used - found.used > 0
+    assert found.used > 0.9 * whole.used
+    assert f"{found.left_out:,} values of rows with rare ones were left out" in found.sentence
+    chosen = found.select(["v0", "v3"])
+    assert isinstance(chosen, Patterns)
+    assert chosen.left_out == found.left_out
+    # values are left out completely at random here, so that what is found stays near
+    close = np.abs(found.unrestricted.moments.cov - whole.unrestricted.moments.cov)
+    assert close.max() < 0.1 * np.diag(whole.unrestricted.moments.cov).max()
+    for k, flags in enumerate(found.observed):
+        assert (found.mean[k, ~flags] == 0.0).all()
+    for flags, own in zip(found.observed, found.cov, strict=False):
+        assert np.count_nonzero(own[~flags]) == np.count_nonzero(own[:, ~flags]) == 0
+
+
 # -- the search ------------------------------------------------------------------------------------
 
 

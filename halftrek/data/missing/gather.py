@@ -10,6 +10,8 @@ import numpy as np
 from halftrek.arrays import Codes, Flags, Floats, Ints
 
 BUFFER = 4_000_000  # numbers kept before they are grouped: a group of many rows costs no more than one of few
+MOST = 100_000_000  # numbers in the means and squares of patterns that are kept: most of a gigabyte
+OFTEN = 256  # patterns that rare ones may be brought down to
 FEW = 16  # members of a pattern up to which patterns with as many are summed up together
 
 
@@ -43,6 +45,7 @@ class PatternSums:
     def __init__(self, p: int) -> None:
         self.p = p
         self.empty = 0
+        self.left_out = 0  # values of rare patterns, where there were too many patterns
         self._parts = _nothing(p)
         self._found: list[Bundle] = []  # patterns that have not met the others yet
         self._waiting: list[tuple[Floats, Floats | None]] = []
@@ -95,6 +98,10 @@ class PatternSums:
         if self._found:
             self._parts = _alike(_joined([self._parts, *self._found] if len(self._parts) else self._found))
             self._found = []
+            if _numbers(self._parts).sum() > MOST:
+                kept, rare, lost = _bounded(self._parts)
+                self._parts = _alike(_joined([kept, rare]))
+                self.left_out += lost
 
 
 def _nothing(p: int) -> Bundle:
@@ -115,6 +122,36 @@ def _joined(bundles: Sequence[Bundle]) -> Bundle:
         np.concatenate([getattr(one, name)[part] for one, part in order]) for name in ("observed", "rows", "n", "mean")
     )
     return Bundle(observed, rows, n, mean, np.concatenate([one.squares for one in bundles]))
+
+
+def _numbers(bundle: Bundle) -> Ints:
+    """How many numbers are kept for each pattern."""
+    p = bundle.observed.shape[1]
+    return np.where(np.arange(len(bundle)) < len(bundle.squares), p + p * p, p)
+
+
+def _bounded(bundle: Bundle) -> tuple[Bundle, Bundle, int]:
+    """Frequent patterns, half of what may be kept; the others with fewer values; and how many values they lost.
+
+    A rare pattern is brought down to the frequent one that has most of its columns and no other; to one of its columns
+    if there is none. Which values are left out depends on what was observed alone.
+    """
+    p = bundle.observed.shape[1]
+    order = np.argsort(-bundle.rows, kind="stable")
+    frequent = np.cumsum(_numbers(bundle)[order]) <= MOST // 2
+    kept, rare = bundle.take(np.sort(order[frequent])), bundle.take(np.sort(order[~frequent]))
+    targets = np.concatenate([bundle.observed[order[: min(OFTEN, int(frequent.sum()))]], np.eye(p, dtype=bool)])
+    size = targets.sum(axis=1)
+    observed = np.empty_like(rare.observed)
+    for first in range(0, len(rare), step := max(1, BUFFER // len(targets))):
+        some = rare.observed[first : first + step]
+        inside = (~some).astype(np.float32) @ targets.T.astype(np.float32) == 0.0
+        observed[first : first + step] = targets[np.argmax(np.where(inside, size, 0), axis=1)]
+    lost = int(rare.rows @ (rare.observed.sum(axis=1) - observed.sum(axis=1)))
+    several = len(rare.squares)
+    both = observed[:several, :, None] & observed[:several, None, :]
+    mean, squares = np.where(observed, rare.mean, 0.0), np.where(both, rare.squares, 0.0)
+    return kept, Bundle(observed, rare.rows, rare.n, mean, squares), lost
 
 
 def _alike(bundle: Bundle) -> Bundle:

@@ -32,7 +32,8 @@ class Patterns(Portable):
     and ``n[k]`` count its rows (``n`` is the sum of their weights; sampling weights are scaled to sum to the number of
     all rows), ``mean[k]`` and ``cov[k]`` (divisor ``n[k]``) are the moments of what was observed, zero elsewhere.
     Patterns of many rows come first; those of a single row have no covariance, so ``cov`` stops before them. ``empty``
-    counts rows without any value, which are left out. ``kinds`` and ``weighting`` are as in ``Moments``.
+    counts rows without any value, which are left out; ``left_out`` values of rare patterns, where there were too many
+    patterns to keep. ``kinds`` and ``weighting`` are as in ``Moments``.
     """
 
     names: tuple[str, ...]
@@ -44,6 +45,7 @@ class Patterns(Portable):
     empty: int = 0
     kinds: tuple[Kind, ...] | None = None
     weighting: Weighting | None = None
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         for array in (self.observed, self.rows, self.n, self.mean, self.cov):
@@ -77,9 +79,15 @@ class Patterns(Portable):
         """How much of the data is used, and under which assumption."""
         rows, values = int(self.rows.sum()), int(self.rows.sum()) * len(self.names)
         left_out = f"; {self.empty:,} more without any value were left out" if self.empty else ""
+        too_many = ""
+        if self.left_out:
+            too_many = (
+                f"; too many patterns of missing values to keep them all: {self.left_out:,} values of rows with rare "
+                f"ones were left out (assumes that which values are missing does not depend on these)"
+            )
         return (
             f"{rows:,} rows, {self.incomplete:,} of them incomplete: {self.used:,} of {values:,} values used, by "
-            f"full-information maximum likelihood (assumes missing at random){left_out}"
+            f"full-information maximum likelihood (assumes missing at random){left_out}{too_many}"
         )
 
     @cached_property
@@ -175,6 +183,7 @@ class Patterns(Portable):
             left = float(self.rows @ self.observed[:, at].any(axis=1)) / float(self.rows.sum())
             weighting = replace(weighting, worth=weighting.worth * left)
         kinds = None if self.kinds is None else tuple(self.kinds[i] for i in at)
+        sums.left_out = self.left_out
         return patterns_of(tuple(names), sums, self.empty, kinds, weighting)
 
     def merge_into(
@@ -217,7 +226,7 @@ def patterns_of(
     if too_large.any():
         culprit = names[int(np.argmax(too_large))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
-    found = Patterns(names, observed, rows, n, parts.mean, cov, empty, kinds, weighting)
+    found = Patterns(names, observed, rows, n, parts.mean, cov, empty, kinds, weighting, sums.left_out)
     if not np.isfinite(found.available[1]).all():
         culprit = names[int(np.argmax(~np.isfinite(found.available[1])))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")

@@ -65,6 +65,11 @@ def _together(like: Patterns) -> int:
 
 
 def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) -> Iterator[Stack]:
+    if like.left_out:
+        raise DataError(
+            "there are too many patterns of missing values to keep them all, so that rows cannot be drawn again; ask "
+            'for interval="delta", or leave out columns with many missing values'
+        )
     mean, variance = like.available
     products = Products(mean, np.sqrt(variance))
     place = {observed.tobytes(): k for k, observed in enumerate(like.observed)}
