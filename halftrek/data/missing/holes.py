@@ -24,7 +24,7 @@ from halftrek.arrays import Flags, Floats, Ints
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
 
-MANY = 400_000  # numbers in all matrices of patterns from which on this pays
+MANY = 8_000  # numbers in all matrices of patterns from which on this pays
 STACK = 400_000  # numbers in one stack, so that it stays near the processor
 CLEAR = 1e-5  # least eigenvalue of a correlation matrix whose inverse has digits to spare
 SMALL = 10  # columns up to which inverses are found for all patterns of a group at once
