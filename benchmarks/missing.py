@@ -28,8 +28,8 @@ Processor seconds, one thread, each line in a process of its own: reading the ta
 then one effect with its interval and all the checks that an answer brings along. `python -m benchmarks.missing` makes
 this page again. lavaan: `lavaan(..., missing = "fiml")` with its standard errors and its test of fit, without reading
 the table; neither has the time to load its libraries. Random graphs with 1.5 parents a variable and 0.3 arcs, values
-missing at random places. *Difference*: of the two effects, in standard errors. A dash: not tried. The machine was
-{busy}.
+missing at random places. *Difference*: of the two effects, in standard errors. A dash: not tried; `>`: stopped there.
+The machine was {busy}.
 
 | variables | rows | missing | patterns | fit | effect | lavaan | times | difference |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|
