@@ -150,6 +150,7 @@ def test_precisions_of_clear_and_of_almost_singular_covariances() -> None:
         cov[0] = cov[:, 0] = cov[1]
         cov[0, 0], cov[0, 1], cov[1, 0] = cov[1, 1] + tilt, cov[1, 1], cov[1, 1]
         found = precisions(observed, cov)
+        assert len(found) == len(observed) > 0
         for flags, K in zip(observed, found, strict=True):
             at = np.flatnonzero(flags)
             right = np.linalg.inv(cov[np.ix_(at, at)]) if len(at) else np.zeros((0, 0))

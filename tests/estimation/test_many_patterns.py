@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import halftrek as ht
 from halftrek.data import Patterns
 from halftrek.data.missing import holes
+from halftrek.data.missing.unrestricted import Unrestricted
 from halftrek.estimation import Fitted, fit
 from halftrek.estimation.missing import fiml
 from halftrek.estimation.missing.incomplete import evaluate, information, meeting
@@ -25,8 +27,10 @@ from halftrek.inference.checks.missing_checks import _wider
 from halftrek.inference.checks.modification import modifications
 from halftrek.inference.checks.scores import Edges
 from halftrek.inference.information.incomplete import parameter_errors
+from halftrek.results.fit import Fit
 from tests.estimation.strategies import models
 from tests.estimation.test_fiml import patterns_of, rows_of
+from tests.narrow import se_of
 
 SETTINGS = settings(max_examples=15, deadline=None, derandomize=True)
 TIED = Graph(
@@ -124,34 +128,54 @@ def test_shared_labels_and_loadings_are_counted_once(share: float, at_once: Call
 )
 def test_fits_answers_and_checks_are_the_same(graph: Graph, share: float, at_once: Callable[[bool], None]) -> None:
     data = named(tied_rows(500, share, 1))
-    found = {}
-    for on in (False, True):
-        at_once(on)
-        one = ht.fit(graph, data)
-        effects = [one.effect("a", "c", interval=kind) for kind in ("delta", "robust")]
-        assert one.patterns is not None
-        found[on] = (
-            one,
-            [(e.value, e.se) for e in effects],
-            measures(one).to_dict(),
-            np.sort([row.mi for row in modifications(one)]),
-            one.patterns.unrestricted,
-            parameter_errors(one),
-        )
-    (one, *usual), (other, *quick) = found[False], found[True]
-    assert one.status.converged
-    assert other.status.converged
-    assert other.loglik == pytest.approx(one.loglik, rel=1e-12)
-    np.testing.assert_allclose(other.model.T, one.model.T, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(other.model.omega, one.model.omega, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(quick[0], usual[0], rtol=1e-6)
-    for name, value in usual[1].items():
-        assert quick[1][name] == pytest.approx(value, rel=1e-6, abs=1e-6, nan_ok=True), name
-    np.testing.assert_allclose(quick[2], usual[2], rtol=1e-5, atol=1e-7)
-    assert quick[3].converged
-    assert quick[3].loglik == pytest.approx(usual[3].loglik, rel=1e-12)
-    np.testing.assert_allclose(quick[3].moments.cov, usual[3].moments.cov, rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(quick[4], usual[4], rtol=1e-6)
+    at_once(False)
+    one = looked_at(graph, data)
+    at_once(True)
+    other = looked_at(graph, data)
+    assert one.fit.status.converged
+    assert other.fit.status.converged
+    assert other.fit.loglik == pytest.approx(one.fit.loglik, rel=1e-12)
+    np.testing.assert_allclose(other.fit.model.T, one.fit.model.T, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(other.fit.model.omega, one.fit.model.omega, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(other.answers, one.answers, rtol=1e-6)
+    for name, value in one.measures.items():
+        assert other.measures[name] == pytest.approx(value, rel=1e-6, abs=1e-6, nan_ok=True), name
+    np.testing.assert_allclose(other.indices, one.indices, rtol=1e-5, atol=1e-7)
+    assert other.best.converged
+    assert other.best.loglik == pytest.approx(one.best.loglik, rel=1e-12)
+    np.testing.assert_allclose(other.best.moments.cov, one.best.moments.cov, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(other.errors, one.errors, rtol=1e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """A fit and what may be asked of it."""
+
+    fit: Fit
+    answers: np.ndarray
+    measures: dict[str, float]
+    indices: np.ndarray
+    best: Unrestricted
+    errors: np.ndarray
+
+
+def looked_at(graph: Graph, data: dict[str, np.ndarray]) -> Looked:
+    """Fit and ask."""
+    found = ht.fit(graph, data)
+    assert isinstance(found, Fit)
+    assert found.patterns is not None
+    effects = [found.effect("a", "c", interval=kind) for kind in INTERVALS]
+    return Looked(
+        found,
+        np.array([(effect.value, se_of(effect)) for effect in effects]),
+        measures(found).to_dict(),
+        np.sort([row.mi for row in modifications(found)]),
+        found.patterns.unrestricted,
+        parameter_errors(found),
+    )
+
+
+INTERVALS: tuple[Literal["delta", "robust"], ...] = ("delta", "robust")
 
 
 def test_edges_beside_a_model_meet_its_parameters_alike(at_once: Callable[[bool], None]) -> None:

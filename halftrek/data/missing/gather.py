@@ -127,7 +127,7 @@ def _joined(bundles: Sequence[Bundle]) -> Bundle:
 def _numbers(bundle: Bundle) -> Ints:
     """How many numbers are kept for each pattern."""
     p = bundle.observed.shape[1]
-    return np.where(np.arange(len(bundle)) < len(bundle.squares), p + p * p, p)
+    return np.asarray(np.where(np.arange(len(bundle)) < len(bundle.squares), p + p * p, p), dtype=np.intp)
 
 
 def _bounded(bundle: Bundle) -> tuple[Bundle, Bundle, int]:
