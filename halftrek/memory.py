@@ -9,13 +9,13 @@ R = TypeVar("R")
 MOST = 32  # gradients of many variables are large
 
 
-def remembered(memory: dict[Hashable, Any], key: Hashable, make: Callable[[], R]) -> R:
+def remembered(memory: dict[Hashable, Any], key: Hashable, make: Callable[[], R], most: int = MOST) -> R:
     """What the memory holds for the key, else what ``make`` gives; the oldest results make room for new ones."""
     if key in memory:
         known: R = memory[key]
         return known
     found = make()
-    while len(memory) >= MOST:
+    while len(memory) >= most:
         memory.pop(next(iter(memory)), None)  # another thread may have been faster
     memory[key] = found
     return found

@@ -280,9 +280,9 @@ def _completed(
             squares = state.squares[code] if state.lines[code] > 1 else None
             mean = state.origin[code] + state.mean[code]
             sums.merge(np.ones(len(mean), dtype=bool), int(state.lines[code]), float(state.n[code]), mean, squares)
-        total, lines = (sum(getattr(part, name) for part in sums.parts.values()) for name in ("n", "rows"))
+        total, lines = float(sums.parts.n.sum()), int(sums.parts.rows.sum())
         n[i], dropped[i] = total if reader.sampling is None else lines, sums.empty
-        if all(part.observed.all() for part in sums.parts.values()):
+        if sums.parts.observed.all():
             continue  # only rows without any value
         weighting: Weighting | None = None if reader.weights is None else Counted(float(lines))
         if reader.sampling is not None:

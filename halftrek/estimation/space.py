@@ -103,6 +103,21 @@ class Space:
         np.add.at(dmean, a, B[j])
         return dmean, half + half.transpose(0, 2, 1)
 
+    def moved(self, theta: Floats, along: Floats) -> tuple[Floats, Floats]:
+        """How the implied mean and covariance move along directions of the parameters, one a line."""
+        T, W, C, mu = self.arrays(theta)
+        B = total_effects(T)
+        cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
+        k, p = len(along), len(self.names)
+        dT, dW, dC, dmu = np.zeros((k, p, p)), np.zeros((k, p, p)), np.zeros((k, *C.shape)), np.zeros((k, p))
+        dT[:, self.T_at[:, 0], self.T_at[:, 1]] = along[:, self.T_at[:, 2]]
+        share = np.where(self.W_at[:, 0] == self.W_at[:, 1], 0.5, 1.0)
+        dW[:, self.W_at[:, 0], self.W_at[:, 1]] = share * along[:, self.W_at[:, 2]]
+        dC[:, self.C_at[:, 0], self.C_at[:, 1]] = along[:, self.C_at[:, 2]]
+        dmu[:, self.mu_at[:, 0]] = along[:, self.mu_at[:, 2]]
+        half = (B.T @ (dW + C.T @ dC) + cov @ dT) @ B
+        return (mean @ dT + dmu) @ B, half + half.transpose(0, 2, 1)
+
 
 @lru_cache(maxsize=32)
 def make_space(graph: Graph, names: tuple[str, ...], options: Options) -> Space:

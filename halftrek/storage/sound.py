@@ -88,6 +88,7 @@ def _patterns(patterns: Patterns) -> None:
     must(patterns.observed.any(axis=0).all(), "no row has a value of some column")
     must(patterns.observed.any(axis=1).all(), "a pattern has no values")
     must(patterns.empty >= 0, f"the number of empty rows cannot be {patterns.empty}")
+    must(patterns.left_out >= 0, f"the number of values left out cannot be {patterns.left_out}")
     must(patterns.kinds is None or len(patterns.kinds) == p, "kinds are not one for each name")
     covariance(patterns.cov, "cov")
 

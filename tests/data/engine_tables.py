@@ -31,6 +31,7 @@ def the_table() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "x": x,
+            "age": x - 1e8,
             "y": pl.Series(np.where(lost[:, 0], np.nan, y)).fill_nan(None),
             "z z": pl.Series(np.where(lost[:, 1], np.nan, z)).fill_nan(None),
             "smokes": np.where(smokes, "Yes", "no").tolist(),
@@ -75,23 +76,23 @@ def ibis_on_sqlite() -> Any:
     with sqlite3.connect(path) as connection:
         connection.execute("drop table if exists people")
         connection.execute(
-            'create table people (x real, y real, "z z" real, smokes text, site text, clinic integer, times integer,'
+            'create table people (x real, age real, y real, "z z" real, smokes text, site text, clinic integer, times integer,'
             " share real)"
         )
-        connection.executemany("insert into people values (?, ?, ?, ?, ?, ?, ?, ?)", the_table().rows())
+        connection.executemany("insert into people values (?, ?, ?, ?, ?, ?, ?, ?, ?)", the_table().rows())
     return ibis.sqlite.connect(path).table("people")
 
 
 @cache
 def postgres_address() -> str:
     """A server of this process, with the table in it."""
-    import pgserver
     import psycopg
+    from pgserver.postgres_server import get_server
 
-    address = str(pgserver.get_server(folder() / "postgres").get_uri())
+    address = str(get_server(folder() / "postgres").get_uri())
     with psycopg.connect(address) as connection:
         connection.execute(
-            'create table people (x float8, y float8, "z z" float8, smokes text, site text, clinic integer,'
+            'create table people (x float8, age float8, y float8, "z z" float8, smokes text, site text, clinic integer,'
             " times integer, share float8)"
         )
         with connection.cursor().copy("copy people from stdin") as copy:
@@ -109,7 +110,8 @@ def ibis_on_postgres() -> Any:
 def dask_frame() -> Any:
     import dask.dataframe as dd
 
-    return dd.from_pandas(the_table().to_pandas(), npartitions=3)
+    make: Any = dd.from_pandas
+    return make(the_table().to_pandas(), npartitions=3)
 
 
 @cache

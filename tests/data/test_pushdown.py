@@ -13,7 +13,7 @@ from tests.data.engine_tables import ENGINES, table_in, the_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of engines; ours are tested elsewhere
 
-GRAPH = 'x -> y; x -> smokes; smokes -> y; y -> "z z"; smokes <-> "z z"'
+GRAPH = 'age -> y; age -> smokes; smokes -> y; y -> "z z"; smokes <-> "z z"'
 NAMES = ("x", "y", "z z", "smokes")
 WEIGHTS: list[dict[str, str]] = [{}, {"weights": "times"}, {"sampling_weights": "share"}]
 
@@ -64,8 +64,8 @@ def test_patterns(engine: str, weights: dict[str, Any]) -> None:
     ids=["plain", "robust", "clusters", "weighted clusters", "missing values"],
 )
 def test_answers(engine: str, given: dict[str, Any], asked: dict[str, Any]) -> None:
-    found = ht.fit(GRAPH, table_in(engine), **given).query("x ~> y", **asked)
-    wanted = ht.fit(GRAPH, the_table(), **given).query("x ~> y", **asked)
+    found = ht.fit(GRAPH, table_in(engine), **given).query("age ~> y", **asked)
+    wanted = ht.fit(GRAPH, the_table(), **given).query("age ~> y", **asked)
     numbers = np.array([found.value, *found.interval])
     assert np.abs(numbers - [wanted.value, *wanted.interval]).max() < (1e-10 if "missing" in given else 1e-8)
     assert [note.code for note in found.notes] == [note.code for note in wanted.notes]
@@ -75,11 +75,11 @@ def test_answers(engine: str, given: dict[str, Any], asked: dict[str, Any]) -> N
 @pytest.mark.parametrize("missing", ["fiml", "drop"])
 def test_groups(engine: str, missing: Any) -> None:
     by = ["site", "smokes"]
-    graph = 'x -> y; y -> "z z"; x <-> "z z"'
+    graph = 'age -> y; y -> "z z"; age <-> "z z"'
     found = ht.fit(graph, table_in(engine), by=by, missing=missing, weights="times")
     wanted = ht.fit(graph, the_table(), by=by, missing=missing, weights="times")
     assert found.keys == wanted.keys
-    ours, theirs = found.query("x ~> y"), wanted.query("x ~> y")
+    ours, theirs = found.query("age ~> y"), wanted.query("age ~> y")
     for name in ("estimate", "se", "low", "high", "n", "dropped"):
         assert np.asarray(ours[name]) == pytest.approx(np.asarray(theirs[name]), rel=1e-7)
     assert list(ours["note"]) == list(theirs["note"])

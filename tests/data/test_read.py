@@ -50,22 +50,6 @@ class OnlyStream:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-class LikeIbis:
-    """The part of an Ibis table that is used."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self.table = table
-
-    def schema(self) -> LikeIbis:
-        return self
-
-    def to_pyarrow(self) -> pa.Schema:
-        return self.table.schema
-
-    def to_pyarrow_batches(self) -> pa.RecordBatchReader:
-        return self.table.to_reader(max_chunksize=700)
-
-
 def source(kind: str, columns: dict[str, np.ndarray], folder: Path) -> Any:
     table = pa.table(columns)
     frame = pd.DataFrame(columns)
@@ -124,13 +108,12 @@ def source(kind: str, columns: dict[str, np.ndarray], folder: Path) -> Any:
         "arrow reader": table.to_reader(max_chunksize=1000),
         "arrow batch": table.to_batches()[0],
         "arrow stream": OnlyStream(table),
-        "ibis": LikeIbis(table),
     }
     return simple[kind]
 
 
 KINDS = """array,fortran,list,dict,dict of lists,records,pandas,pandas nullable,pandas arrow,polars,polars chunks,
-polars lazy,arrow,arrow reader,arrow batch,arrow stream,ibis,csv,csv.gz,txt,tsv,excel csv,csv file object,
+polars lazy,arrow,arrow reader,arrow batch,arrow stream,csv,csv.gz,txt,tsv,excel csv,csv file object,
 text file object,parquet file object,parquet,feather,arrow stream file,glob,duckdb,duckdb sql""".replace(
     "\n", ""
 ).split(",")

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.data.missing.holes import LOG_2PI, Sums, gather_sums, suits
 from halftrek.data.moments import Moments
+from halftrek.memory import remembered
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
 
 
+VISITED = 4  # points whose sums are remembered
 CHUNK = 1_000_000  # numbers in one stack of matrices
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +66,25 @@ def loglik(patterns: Patterns, mean: Floats, cov: Floats) -> float:
     """Log-likelihood of the observed values; minus infinity where the covariance is not positive definite."""
     try:
         with np.errstate(invalid="ignore", divide="ignore"):
+            if suits(patterns, cov):
+                return _sums(patterns, mean, cov).value
             value = sum(float(part.n @ part.value) for part in slices(patterns, mean, cov))
     except np.linalg.LinAlgError:
         return -np.inf
     return value if np.isfinite(value) else -np.inf
 
 
+def _sums(patterns: Patterns, mean: Floats, cov: Floats) -> Sums:
+    """Sums over many patterns; those of the last points are remembered, since searches come back to where they were."""
+    key = (mean.tobytes(), cov.tobytes())
+    return remembered(patterns.visited, key, lambda: gather_sums(patterns, mean, cov), most=VISITED)
+
+
 def slope(patterns: Patterns, mean: Floats, cov: Floats) -> Slope:
     """Log-likelihood and its derivatives; ``LinAlgError`` where there are none."""
+    if suits(patterns, cov):
+        sums = _sums(patterns, mean, cov)
+        return Slope(sums.value, sums.pull, 0.5 * (sums.squares - sums.precision))
     value, first, second = 0.0, np.zeros_like(mean), np.zeros_like(cov)
     for part in slices(patterns, mean, cov):
         value += float(part.n @ part.value)
@@ -85,6 +98,9 @@ def best_mean(patterns: Patterns, cov: Floats) -> Floats:
     start = patterns.available[0]
     scale = np.sqrt(np.diag(cov))
     weight, pull = np.zeros_like(cov), np.zeros_like(start)
+    if suits(patterns, cov):
+        sums = _sums(patterns, start, cov)
+        return np.asarray(start + scale * np.linalg.solve(sums.precision * np.outer(scale, scale), sums.pull * scale))
     for part in slices(patterns, start, cov):
         weight += np.einsum("k,kij->ij", part.n, part.K) * np.outer(scale, scale)
         pull += np.einsum("k,kij,kj->i", part.n, part.K, part.gap) * scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,13 +12,15 @@ import numpy as np
 from halftrek.arrays import Codes, Flags, Floats
 from halftrek.data.check import places_of
 from halftrek.data.kinds import Kind
-from halftrek.data.missing.gather import PatternSums
+from halftrek.data.missing.gather import Bundle, PatternSums
+from halftrek.data.missing.holes import Group, Sums, make_groups
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable
 
 if TYPE_CHECKING:
+    from halftrek.data.missing.curvature import Curvature
     from halftrek.data.missing.unrestricted import Unrestricted
 
 
@@ -30,7 +32,8 @@ class Patterns(Portable):
     and ``n[k]`` count its rows (``n`` is the sum of their weights; sampling weights are scaled to sum to the number of
     all rows), ``mean[k]`` and ``cov[k]`` (divisor ``n[k]``) are the moments of what was observed, zero elsewhere.
     Patterns of many rows come first; those of a single row have no covariance, so ``cov`` stops before them. ``empty``
-    counts rows without any value, which are left out. ``kinds`` and ``weighting`` are as in ``Moments``.
+    counts rows without any value, which are left out; ``left_out`` values of rare patterns, where there were too many
+    patterns to keep. ``kinds`` and ``weighting`` are as in ``Moments``.
     """
 
     names: tuple[str, ...]
@@ -42,6 +45,7 @@ class Patterns(Portable):
     empty: int = 0
     kinds: tuple[Kind, ...] | None = None
     weighting: Weighting | None = None
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         for array in (self.observed, self.rows, self.n, self.mean, self.cov):
@@ -75,9 +79,15 @@ class Patterns(Portable):
         """How much of the data is used, and under which assumption."""
         rows, values = int(self.rows.sum()), int(self.rows.sum()) * len(self.names)
         left_out = f"; {self.empty:,} more without any value were left out" if self.empty else ""
+        too_many = ""
+        if self.left_out:
+            too_many = (
+                f"; too many patterns of missing values to keep them all: {self.left_out:,} values of rows with rare "
+                f"ones were left out (assumes that which values are missing does not depend on these)"
+            )
         return (
             f"{rows:,} rows, {self.incomplete:,} of them incomplete: {self.used:,} of {values:,} values used, by "
-            f"full-information maximum likelihood (assumes missing at random){left_out}"
+            f"full-information maximum likelihood (assumes missing at random){left_out}{too_many}"
         )
 
     @cached_property
@@ -121,6 +131,34 @@ class Patterns(Portable):
         return np.where(enough, (product - first * first.T) / np.where(enough, room, 1.0), 0.0)
 
     @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The patterns by how many columns they lack, for work on many of them at once."""
+        return make_groups(self.observed, self.n, self.cov)
+
+    @cached_property
+    def visited(self) -> dict[Hashable, Sums]:
+        """Sums for the likelihood and its slope at the last points where they were asked for."""
+        return {}
+
+    @cached_property
+    def bends(self) -> dict[Hashable, Curvature]:
+        """Second derivatives of the likelihood at the last points where they were asked for."""
+        return {}
+
+    @cached_property
+    def spread_of_few_holes(self) -> Floats:
+        """Summed covariances about the means of patterns, of those that lack no more columns than they have."""
+        few = 2 * self.observed[: len(self.cov)].sum(axis=1) >= len(self.names)
+        return np.asarray(np.einsum("k,kij->ij", np.where(few, self.n[: len(self.cov)], 0.0), self.cov))
+
+    @cached_property
+    def warm(self) -> Moments:
+        """A few steps towards the best mean and covariance: where every search begins."""
+        from halftrek.data.missing.unrestricted import start_moments
+
+        return start_moments(self)
+
+    @cached_property
     def unrestricted(self) -> Unrestricted:
         """The best mean and covariance that no model restricts."""
         from halftrek.data.missing.unrestricted import unrestricted
@@ -145,17 +183,22 @@ class Patterns(Portable):
             left = float(self.rows @ self.observed[:, at].any(axis=1)) / float(self.rows.sum())
             weighting = replace(weighting, worth=weighting.worth * left)
         kinds = None if self.kinds is None else tuple(self.kinds[i] for i in at)
+        sums.left_out = self.left_out
         return patterns_of(tuple(names), sums, self.empty, kinds, weighting)
+
+    def less(self, constant: Floats) -> Patterns:
+        """The same rows with a constant less in each column."""
+        return replace(self, mean=np.where(self.observed, self.mean - constant, 0.0), kinds=None)
 
     def merge_into(
         self, sums: PatternSums, at: Sequence[int], less: Floats | float = 0.0, *, unit: float = 1.0
     ) -> None:
         """Add the rows, with some columns less a constant each, to others; ``unit`` is what one row weighs there."""
-        for k in range(len(self)):
-            observed, weight = self.observed[k, at], unit * float(self.n[k])
-            squares = weight * self.cov[k][np.ix_(at, at)] if k < len(self.cov) else None
-            mean = np.where(observed, self.mean[k, at] - less, 0.0)
-            sums.merge(observed, int(self.rows[k]), weight, mean, squares)
+        where = np.asarray(at, dtype=np.intp)
+        observed, weight = self.observed[:, where], unit * self.n
+        squares = weight[: len(self.cov), None, None] * self.cov[:, where[:, None], where]
+        mean = np.where(observed, self.mean[:, where] - less, 0.0)
+        sums.merge_all(Bundle(observed, self.rows, weight, mean, squares))
 
     def __repr__(self) -> str:
         return f"Patterns(rows={int(self.rows.sum())}, incomplete={self.incomplete}, patterns={len(self)})"
@@ -169,28 +212,25 @@ def patterns_of(
     weighting: Weighting | None = None,
 ) -> Moments | Patterns:
     """The gathered rows as patterns; as moments if no row that has any value has a hole."""
-    parts = sorted(sums.parts.values(), key=lambda part: (-part.rows, (~part.observed).tolist()))
+    parts = sums.parts
     empty += sums.empty
-    if not parts:
+    if not len(parts):
         raise DataError("the data have no values at all; at least 2 rows are needed for a variance")
-    observed = np.array([part.observed for part in parts])
-    rows = np.array([part.rows for part in parts], dtype=np.int64)
-    n, weighting = _in_rows(np.array([part.n for part in parts]), float(rows.sum()), weighting)
+    order = np.lexsort((*(~parts.observed).T[::-1], -parts.rows))  # those of many rows first
+    parts = parts.take(order)
+    observed, rows = parts.observed, parts.rows
+    n, weighting = _in_rows(parts.n, float(rows.sum()), weighting)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+        cov = parts.squares / (2.0 * parts.n[: len(parts.squares), None, None])
+        cov = cov + cov.transpose(0, 2, 1)
     if observed.all() and rows[0] > 1:
-        cov = parts[0].squares / parts[0].n
-        return Moments(names, n[0], parts[0].mean, (cov + cov.T) / 2.0, empty, kinds=kinds, weighting=weighting)
+        return Moments(names, n[0], parts.mean[0], cov[0], empty, kinds=kinds, weighting=weighting)
     _refuse_thin(names, observed, rows)
-    several = int((rows > 1).sum())
-    cov = np.zeros((several, len(names), len(names)))
-    for k, part in enumerate(parts[:several]):
-        own = part.squares / (2.0 * part.n)
-        cov[k] = own + own.T
     too_large = ~np.isfinite(cov).all(axis=(0, 1))
     if too_large.any():
         culprit = names[int(np.argmax(too_large))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
-    mean = np.array([part.mean for part in parts])
-    found = Patterns(names, observed, rows, n, mean, cov, empty, kinds, weighting)
+    found = Patterns(names, observed, rows, n, parts.mean, cov, empty, kinds, weighting, sums.left_out)
     if not np.isfinite(found.available[1]).all():
         culprit = names[int(np.argmax(~np.isfinite(found.available[1])))]
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")

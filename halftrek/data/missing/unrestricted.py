@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.data.missing.curvature import curvature, quick
+from halftrek.data.missing.descent import descend
 from halftrek.data.missing.likelihood import completed, loglik, slices, slope
 from halftrek.data.moments import Moments
 from halftrek.portable import Portable
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 
 WARM_UP = 5  # EM steps before the quasi-Newton finish
+STEPS = 200  # of the finish where the curvature is known at its start
 SINGULAR = 1e-8  # a correlation matrix with a lower eigenvalue is on its way to no maximum
 SETTLED = 1e-7  # derivative per row, in units of standard deviations, that is zero for all purposes
 
@@ -50,10 +53,49 @@ def start_moments(patterns: Patterns, steps: int = WARM_UP) -> Moments:
 
 
 def unrestricted(patterns: Patterns) -> Unrestricted:
-    """EM steps, then quasi-Newton in ``cov = L P P' L'`` about the point that EM has reached, where all is near one."""
+    """EM steps, then a quasi-Newton search from there."""
+    start = patterns.warm
+    found = None
+    if quick(patterns, start.cov):
+        found = _by_curvature(patterns, start)
+    return _by_roots(patterns, start) if found is None else found
+
+
+def _by_curvature(patterns: Patterns, start: Moments) -> Unrestricted | None:
+    """Steps in mean and covariance, in units of the information at the start; None if that does not arrive."""
+    from scipy.linalg import solve_triangular
+
+    p, n = len(patterns.names), patterns.total
+    i, j = np.triu_indices(p)
+    matrix = curvature(patterns, start.mean, start.cov, np.eye(p), observed=False).expected
+    try:
+        root = np.linalg.cholesky(matrix / n)  # in units of its inverse the likelihood of a row bends by one
+    except np.linalg.LinAlgError:
+        return None
+
+    def unpacked(y: Floats) -> tuple[Floats, Floats]:
+        x = solve_triangular(root, y, lower=True, trans=1, check_finite=False)
+        move = np.zeros((p, p))
+        move[i, j] = x[p:]
+        return start.mean + x[:p], start.cov + move + move.T
+
+    def objective(y: Floats) -> tuple[float, Floats]:
+        try:
+            found = slope(patterns, *unpacked(y))
+        except np.linalg.LinAlgError:
+            return np.inf, np.zeros_like(y)
+        gradient = -np.concatenate([found.mean, 2.0 * found.cov[i, j]]) / n
+        return -found.value / n, solve_triangular(root, gradient, lower=True, check_finite=False)
+
+    with np.errstate(all="ignore"):
+        y, left = descend(objective, np.zeros(len(matrix)), enough=SETTLED / 1000, steps=STEPS)
+    return _ended(patterns, *unpacked(y), left) if np.abs(left).max() < SETTLED / 100 else None
+
+
+def _by_roots(patterns: Patterns, start: Moments) -> Unrestricted:
+    """Steps in ``cov = L P P' L'`` about the start, where all is near one."""
     from scipy.optimize import minimize
 
-    start = start_moments(patterns)
     p, n = len(patterns.names), patterns.total
     try:
         L = np.linalg.cholesky(start.cov)
@@ -86,10 +128,14 @@ def unrestricted(patterns: Patterns) -> Unrestricted:
         if np.abs(end.jac).max() < SETTLED / 100:
             break
     mean, cov, _ = unpacked(x)
+    return _ended(patterns, mean, cov, end.jac)
+
+
+def _ended(patterns: Patterns, mean: Floats, cov: Floats, left: Floats) -> Unrestricted:
     scale = np.sqrt(np.diag(cov))
     regular = np.linalg.eigvalsh(cov / np.outer(scale, scale))[0] > SINGULAR
-    converged = bool(regular and np.abs(end.jac).max() < SETTLED)
-    moments = Moments(patterns.names, n, mean, (cov + cov.T) / 2.0)
+    converged = bool(regular and np.abs(left).max() < SETTLED)
+    moments = Moments(patterns.names, patterns.total, mean, (cov + cov.T) / 2.0)
     return Unrestricted(moments, loglik(patterns, mean, moments.cov), converged)
 
 

@@ -14,12 +14,13 @@ import numpy as np
 from halftrek.arrays import Flags, Floats
 from halftrek.data import Moments, Patterns
 from halftrek.data.check import flat
+from halftrek.data.missing.curvature import quick
+from halftrek.data.missing.descent import descend
 from halftrek.data.missing.likelihood import completed, loglik
-from halftrek.data.missing.unrestricted import start_moments
 from halftrek.errors import DataError
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information
+from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information, metric
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
@@ -35,6 +36,7 @@ SETTLED = 1e-8  # derivative per row, in units of each parameter's information
 SETTLED_CRAWLING = 1e-6  # the same where there is no Hessian: a step that shows in no digit of a likelihood
 FLAT = 1e-9  # eigenvalue of the scaled information that counts as none
 HEAVY = 5e8  # patterns x entries squared x variables from which on a Hessian costs more than many gradients
+FAR = 1e3  # standard deviations from zero of a mean from which on it is taken off before the search
 COPY = 1e-11  # distance of a correlation from one that is rounding
 FLOOR = 1e-10  # of a noise variance, as a share of the variable's variance
 
@@ -54,8 +56,31 @@ class Incomplete:
 
 def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Options, settings: Settings) -> Incomplete:
     """The model of highest likelihood of the observed values."""
+    less = _far_off(patterns, options)
+    if less is None:
+        return _fit_incomplete(graph, plan, patterns, options, settings)
+    found = _fit_incomplete(graph, plan, patterns.less(less), options, settings)
+    mu = found.solution.mu + less - less @ found.solution.T
+    moments = replace(found.moments, mean=found.moments.mean + less)
+    return replace(found, solution=replace(found.solution, mu=mu), model=_moved(found.model, less), moments=moments)
+
+
+def _far_off(patterns: Patterns, options: Options) -> Floats | None:
+    """What to take off columns whose mean is so large that its own rounding would show in the likelihood."""
+    mean, variance = patterns.available
+    far = np.abs(mean) > FAR * np.sqrt(variance)
+    return np.where(far, mean, 0.0) if far.any() and not options.intercepts else None
+
+
+def _moved(model: CGLSCM, more: Floats) -> CGLSCM:
+    """The model of variables that are larger by a constant each."""
+    mu = model.mu + more - more @ model.T
+    return CGLSCM(model.names, model.T, model.C, mu, model.W, model.latents, model.graph)
+
+
+def _fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Options, settings: Settings) -> Incomplete:
     _refuse_dependent(patterns, graph)
-    first = start_moments(patterns)
+    first = patterns.warm
     if not well_posed(first.cov[None], first.n)[0]:
         refuse_dependent(first, graph)
     if options.intercepts:
@@ -79,23 +104,32 @@ def fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Option
 
 
 def refit_incomplete(
-    graph: Graph, plan: Plan, patterns: Patterns, options: Options, start: CGLSCM
+    graph: Graph, plan: Plan, patterns: Patterns, options: Options, start: CGLSCM, bend: Floats | None = None
 ) -> tuple[CGLSCM, float] | None:
-    """The maximum next to a known model, for rows like those that it was fitted to, and its log-likelihood."""
+    """The maximum next to a known model, for rows like those that it was fitted to, and its log-likelihood.
+
+    ``bend``: the information of a row there, if it is known, spares that of these rows where they have many patterns.
+    """
     if not patterns.observed.any(axis=0).all():
         return None
+    less = _far_off(patterns, options)
+    if less is not None:
+        found = refit_incomplete(graph, plan, patterns.less(less), options, _moved(start, -less), bend)
+        return None if found is None else (_moved(found[0], less), found[1])
     settings = Settings(starts=1, start=start.T)
-    search = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings, enough=1e-16)
+    space = make_space(graph, plan.names, options)
+    known = None if bend is None else patterns.total * bend
+    search = _Search(graph, plan, patterns, space, settings, enough=1e-16, known=known)
     try:
         _refuse_dependent(patterns, graph)
         top = search.climb(start)
         model = None if top is None else search.arrived(top)
         if top is not None and model is not None:
             return (model, top.value) if well_posed(model.cov[None], patterns.total)[0] else None
-        found = fit_incomplete(graph, plan, patterns, options, settings)
+        ended = fit_incomplete(graph, plan, patterns, options, settings)
     except (DataError, np.linalg.LinAlgError):
         return None
-    return (found.model, found.loglik) if found.converged else None
+    return (ended.model, ended.loglik) if ended.converged else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +141,7 @@ class _Search:
     settings: Settings
     last: bool = False
     enough: float = 1e-19  # rise of the likelihood per row that a step must promise
+    known: Floats | None = None  # about the information, where it need not be worked out
 
     def run(self, first: Moments) -> Incomplete | None:
         """None if the maximum lies where the model of the plan, but not that of the space, has a boundary."""
@@ -175,8 +210,8 @@ class _Search:
         """Quasi-Newton steps, on the scale of the information that complete rows would have."""
         from scipy.optimize import minimize
 
-        matrix = complete_information(self.space, self.patterns.total, point)
-        scale, n = _scale(matrix), self.patterns.total
+        matrix, n = self._metric(point), self.patterns.total
+        scale = _scale(matrix)
         values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
         told = values > FLAT
         root = vectors[:, told] / np.sqrt(values[told]) / scale[:, None]  # a unit step is one standard error
@@ -184,15 +219,31 @@ class _Search:
         def objective(x: Floats) -> tuple[float, Floats]:
             found = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ x, lower))
             if found is None:
-                return 1e3 * n, np.zeros_like(x)  # so high that the search turns back
-            return point.value - found.value, -(root.T @ found.gradient)
+                return 1e3 * n - point.value, np.zeros_like(x)  # so high that the search turns back
+            return -found.value, -(root.T @ found.gradient)
 
-        gtol = SETTLED / 10.0 * np.sqrt(n)
-        patience = {"maxiter": self.settings.max_iter, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
-        with np.errstate(all="ignore"):
-            end = minimize(objective, np.zeros(int(told.sum())), jac=True, method="L-BFGS-B", options=patience)
-        best = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ end.x, lower))
+        start, gtol = np.zeros(int(told.sum())), SETTLED / 10.0 * np.sqrt(n)
+        x = start
+        if self.at_once(point):
+            x, _ = descend(objective, start, enough=gtol, steps=self.settings.max_iter)
+        else:
+            patience = {"maxiter": self.settings.max_iter, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
+            with np.errstate(all="ignore"):
+                x = minimize(objective, start, jac=True, method="L-BFGS-B", options=patience).x
+        best = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ x, lower))
         return point if best is None or best.value < point.value else best
+
+    def _metric(self, point: Point) -> Floats:
+        """What steps are measured in: about the information."""
+        if self.known is not None:
+            return self.known
+        if not self.at_once(point):
+            return complete_information(self.space, self.patterns.total, point)
+        return metric(self.space, self.patterns, point)
+
+    def at_once(self, point: Point) -> bool:
+        """True if the information costs little, since all patterns are worked on at once."""
+        return quick(self.patterns, self.space.moments(point.theta)[1])
 
     def _floors(self) -> Floats:
         """Lower bounds: those of noise variances."""
@@ -252,7 +303,7 @@ class _Search:
         if point is not None:
             matrix = self._matrix(point)
             settled = self.left(point, matrix) < (SETTLED_CRAWLING if self.heavy else SETTLED)
-            if not self.heavy:
+            if not self.heavy or self.at_once(point):
                 scale = _scale(matrix)
                 inside = _free(matrix / np.outer(scale, scale), self._at_floor(point))
                 flat = int((np.linalg.eigvalsh(inside) < FLAT).sum())
@@ -260,7 +311,9 @@ class _Search:
 
     def _matrix(self, point: Point) -> Floats:
         """The information; where it is too much work, that of as many complete rows."""
-        if self.heavy:
+        if self.known is not None and self.heavy:
+            return self.known
+        if self.heavy and not self.at_once(point):
             return complete_information(self.space, self.patterns.total, point)
         return information(self.space, self.patterns, point)
 

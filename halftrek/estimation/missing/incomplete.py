@@ -11,6 +11,7 @@ less what the curvature of the moments themselves adds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,9 +19,12 @@ import numpy as np
 
 from halftrek.arrays import Floats, Ints
 from halftrek.data import Patterns
+from halftrek.data.missing.curvature import Moves, curvature, quick
 from halftrek.data.missing.likelihood import Slice, Slope, slices, slope
 from halftrek.estimation.space import Space
 from halftrek.models import total_effects
+
+Kind = Literal["expected", "observed", "moments"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,29 +70,108 @@ def complete_information(space: Space, n: float, point: Point) -> Floats:
     return information(space, rows, point, "expected")
 
 
-def information(
-    space: Space, patterns: Patterns, point: Point, kind: Literal["expected", "observed", "moments"] = "observed"
-) -> Floats:
+def information(space: Space, patterns: Patterns, point: Point, kind: Kind = "observed") -> Floats:
     """Minus the second derivatives of the log-likelihood, or their expectation for these patterns.
 
     "moments": those in mean and covariance, carried over to the parameters as if they moved the moments along lines. It
     is the same where the model is true, and does not depend on how the model is written.
     """
-    U, V, M, owner = _directions(space, point.theta)
+    return informations(space, patterns, point, (kind,))[0]
+
+
+def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence[Kind]) -> list[Floats]:
+    """Several kinds of information in one pass over the patterns."""
     mean, cov = space.moments(point.theta)
-    size, p = len(U), len(space.names)
+    if quick(patterns, cov):
+        moves, owner = moves_of(space, point.theta)
+        bend = curvature(
+            patterns, mean, cov, total_effects(space.arrays(point.theta)[0]), observed=set(kinds) != {"expected"}
+        )
+        expected, observed = (
+            bend.between(matrix, moves, moves) if len(matrix) else matrix for matrix in (bend.expected, bend.observed)
+        )
+    else:
+        U, V, M, owner = _directions(space, point.theta)
+        expected, observed = _pattern_by_pattern(U, V, M, patterns, mean, cov, kinds)
+    found = []
+    for kind in kinds:
+        matrix = _by_parameter(expected if kind == "expected" else observed, owner, space.size)
+        if kind == "observed":
+            matrix -= _bending(space, point)
+        found.append(np.asarray((matrix + matrix.T) / 2.0))
+    return found
+
+
+def metric(space: Space, patterns: Patterns, point: Point) -> Floats:
+    """About the expected information, for little work: what the unrestricted moments have where all searches begin."""
+    start, p = patterns.warm, len(space.names)
+    U, V, M, owner = _directions(space, point.theta)
+    i, j = np.triu_indices(p)
+    pairs = (U[:, i] * V[:, j] + V[:, i] * U[:, j]) * np.where(i == j, 0.5, 1.0)
+    X = np.zeros((space.size, p + len(i)))
+    np.add.at(X, owner, np.concatenate([M, pairs], axis=1))
+    return np.asarray(X @ curvature(patterns, start.mean, start.cov, np.eye(p), observed=False).expected @ X.T)
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Information about a model's own parameters, what they share with directions beside them, and about these."""
+
+    own: Floats
+    shared: Floats
+    beside: Floats
+
+
+def meeting(space: Space, wider: Space, patterns: Patterns, point: Point, kinds: Sequence[Kind]) -> list[Meeting]:
+    """The parameters of a wider space that follow those of a space, each alone beside all of these."""
+    size = space.size
+    mean, cov = wider.moments(point.theta)
+    if "observed" in kinds or not quick(patterns, cov):
+        found = informations(wider, patterns, point, kinds)
+        return [Meeting(one[:size, :size], one[:size, size:], np.diag(one)[size:]) for one in found]
+    moves, owner = moves_of(wider, point.theta)
+    A = total_effects(wider.arrays(point.theta)[0])
+    bend = curvature(patterns, mean, cov, A, observed=set(kinds) != {"expected"})
+    inside = owner < size
+    own, others = moves.take(inside), moves.take(~inside)
+    order = owner[~inside] - size
+    meetings = []
+    for kind in kinds:
+        matrix = bend.expected if kind == "expected" else bend.observed
+        inner = _by_parameter(bend.between(matrix, own, own), owner[inside], size)
+        shared, beside = np.zeros((size, len(others))), np.zeros(len(others))
+        np.add.at(shared, (owner[inside][:, None], order), bend.between(matrix, own, others))
+        beside[order] = bend.alone(matrix, others)
+        meetings.append(Meeting((inner + inner.T) / 2.0, shared, beside))
+    return meetings
+
+
+def _by_parameter(entries: Floats, owner: Ints, size: int) -> Floats:
+    """A matrix over entries summed up by the parameters that they belong to."""
+    matrix = np.zeros((size, size))
+    if len(owner) == size:  # none is shared
+        matrix[np.ix_(owner, owner)] = entries
+    else:
+        np.add.at(matrix, (owner[:, None], owner), entries)
+    return matrix
+
+
+def _pattern_by_pattern(
+    U: Floats, V: Floats, M: Floats, patterns: Patterns, mean: Floats, cov: Floats, kinds: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """Expected and observed information along directions, as far as they are asked for."""
+    size, p = len(U), len(mean)
     small = p**4 < 16 * size * size
-    total = np.zeros((size, size))
+    expected, observed = np.zeros((size, size)), np.zeros((size, size))
+    summed = _by_moments if small else _by_entries
     for part in slices(patterns, mean, cov, None if small else 2 * size * size):
         # second derivatives along D_a and D_b: tr(D_a K D_b H) / 2, with H = K where it is the expectation
-        H = part.K if kind == "expected" else 2.0 * part.K @ part.spread @ part.K - part.K
-        pull = None if kind == "expected" else (part.K @ part.gap[:, :, None])[:, :, 0]
-        total += (_by_moments if small else _by_entries)(U, V, M, part, H, pull)
-    matrix = np.zeros((space.size, space.size))
-    np.add.at(matrix, (owner[:, None], owner[None, :]), total)
-    if kind == "observed":
-        matrix -= _bending(space, point)
-    return np.asarray((matrix + matrix.T) / 2.0)
+        if "expected" in kinds:
+            expected += summed(U, V, M, part, part.K, None)
+        if any(kind != "expected" for kind in kinds):
+            H = 2.0 * part.K @ part.spread @ part.K - part.K
+            observed += summed(U, V, M, part, H, (part.K @ part.gap[:, :, None])[:, :, 0])
+    return expected, observed
 
 
 def _by_moments(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: Floats | None) -> Floats:
@@ -138,6 +221,21 @@ def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, In
     V = np.concatenate([B[v], B[j], B[child], none])
     M = np.concatenate([mean[u, None] * B[v], np.zeros((len(i) + len(k), p)), B[own]])
     return U, V, M, np.concatenate([a, b, c, d])
+
+
+def moves_of(space: Space, theta: Floats) -> tuple[Moves, Ints]:
+    """For each entry of T, W, C and mu how it moves error covariances and intercepts, and its parameter."""
+    T, W, C, mu = space.arrays(theta)
+    p = len(space.names)
+    B = total_effects(T)
+    u, v, a = space.T_at.T
+    i, j, b = space.W_at.T
+    k, child, c = space.C_at.T
+    own, _, d = space.mu_at.T
+    share = np.where(i == j, 0.5, 1.0)[:, None]
+    w = np.concatenate([((W + C.T @ C) @ B).T[u], share * np.eye(p)[i], C[k], np.zeros((len(own), p))])
+    level = np.concatenate([(mu @ B)[u], np.zeros(len(i) + len(k)), np.ones(len(own))])
+    return Moves(w, np.concatenate([v, j, child, own]), level), np.concatenate([a, b, c, d])
 
 
 def _bending(space: Space, point: Point) -> Floats:

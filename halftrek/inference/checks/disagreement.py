@@ -17,7 +17,7 @@ from halftrek.estimation import Fitted
 from halftrek.identification.recipes.recipe import Recipe, arrow_of
 from halftrek.identification.recipes.slopes import solve_with_slope
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.influence import Forms, Scores, forms_covariance
+from halftrek.inference.information.influence import Scores
 from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, ErrorCovariance, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
@@ -136,11 +136,4 @@ class _Moves:
 
     def normal_spread(self, mean: Floats, cov: Floats) -> Floats:
         """Mean squares over normal rows with this covariance, and with this mean beside that of the fit's moments."""
-        both = zip(self.formula.parts(mean), self.model.parts(mean), strict=True)
-        return np.asarray(np.sum([share * _pair(formula, model, cov) for (share, formula), (_, model) in both], axis=0))
-
-
-def _pair(formula: Forms, model: Forms, cov: Floats) -> Floats:
-    """Variances of the first form, and of the first less the second, for normal rows."""
-    V = forms_covariance([formula, model], cov)
-    return np.array([V[0, 0], V[0, 0] + V[1, 1] - 2.0 * V[0, 1]])
+        return self.formula.normal_spread(self.model, mean, cov)

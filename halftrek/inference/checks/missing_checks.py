@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -17,10 +18,10 @@ from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind, refit
-from halftrek.estimation.missing.incomplete import evaluate, information
+from halftrek.estimation.missing.incomplete import Meeting, evaluate, meeting
 from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
-from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Relaxation
+from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Postponed, Relaxation
 from halftrek.inference.information.incomplete import (
     PatternInformation,
     RowScores,
@@ -107,36 +108,34 @@ def freed(fit: Fitted, kind: Kind | None, edges: Edges, gradients: Sequence[Grad
     nothing = np.full(size, np.nan)
     if point is None:  # a variance of zero
         shift, empty = fit.model.mean - fit.moments.mean, np.zeros((size, 0, 0))
-        rows = RowScores(patterns, shift, fit.model.cov, empty[:, 0], empty)
-        return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), rows)
-    expected = information(space, patterns, point, "expected") / patterns.total
-    full = np.diag(expected)[own.space.size :]
-    reply, left = _efficient(expected, own)
+        none = RowScores(patterns, shift, fit.model.cov, empty[:, 0], empty)
+        return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), none)
+    asked: tuple[Literal["expected", "observed", "moments"], ...] = ("expected", kind or "moments")
+    expected, *others = meeting(own.space, space, patterns, point, asked[: 1 if kind == "expected" else 2])
+    full = expected.beside / patterns.total
+    reply, left = _efficient(expected, own, patterns.total)
     clear = left > LEAST_LEFT * full
-    if kind != "expected":
-        asked = information(space, patterns, point, kind or "moments") / patterns.total
-        other_reply, other = _efficient(asked, own)
-        known = other > LEAST_LEFT * full
-        reply, left = np.where(known, other_reply, reply), np.where(known, other, left)
+    for other in others:
+        other_reply, other_left = _efficient(other, own, patterns.total)
+        known = other_left > LEAST_LEFT * full
+        reply, left = np.where(known, other_reply, reply), np.where(known, other_left, left)
     along = np.concatenate([-reply, np.eye(size)]).T
     slopes = np.array([along @ space.pull(g, theta) for g in gradients]).reshape(len(gradients), size)
     score = point.gradient[own.space.size :] / patterns.total
-    rows = scores_along(fit, space, theta, along)
+    rows = Postponed(lambda: scores_along(fit, space, theta, along), size, np.arange(len(fit.model.names)))
     return Relaxation(edges, np.where(clear, score, np.nan), np.where(clear, left, np.nan), slopes, rows)
 
 
-def _efficient(matrix: Floats, own: PatternInformation) -> tuple[Floats, Floats]:
-    """How the fit's own parameters answer each of the last ones, and the information that is left on those.
+def _efficient(found: Meeting, own: PatternInformation, n: float) -> tuple[Floats, Floats]:
+    """How the fit's own parameters answer each of the others, and the information of a row that is left on those.
 
     nan if its own are at no maximum.
     """
-    size = own.space.size
-    inner = own.determined.T @ matrix[:size, :size] @ own.determined
-    if size and np.linalg.eigvalsh(inner)[0] <= 0.0:
-        return np.full((size, len(matrix) - size), np.nan), np.full(len(matrix) - size, np.nan)
-    cross = matrix[:size, size:]
-    reply = own.determined @ np.linalg.solve(inner, own.determined.T @ cross)
-    return reply, np.asarray(np.diag(matrix)[size:] - (cross * reply).sum(axis=0))
+    inner = own.determined.T @ found.own @ own.determined
+    if len(inner) and np.linalg.eigvalsh(inner)[0] <= 0.0:
+        return np.full(found.shared.shape, np.nan), np.full(len(found.beside), np.nan)
+    reply = own.determined @ np.linalg.solve(inner, own.determined.T @ found.shared)
+    return reply, np.asarray(found.beside - (found.shared * reply).sum(axis=0)) / n
 
 
 def _wider(space: Space, edges: Edges) -> Space:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -110,3 +111,24 @@ class Chosen:
     def values(self, centred: Floats, cov: Floats) -> Floats:
         """One column for each form."""
         return self.forms.values(centred, cov)[:, self.which]
+
+
+@dataclass(frozen=True, eq=False)
+class Postponed:
+    """Several forms that are worked out when rows ask for them: few do, and forms of many edges are large."""
+
+    make: Callable[[], RowForms]
+    size: int
+    at: Ints
+
+    def __len__(self) -> int:
+        return self.size
+
+    @cached_property
+    def forms(self) -> RowForms:
+        """The forms themselves."""
+        return self.make()
+
+    def values(self, centred: Floats, cov: Floats) -> Floats:
+        """One column for each form."""
+        return self.forms.values(centred, cov)

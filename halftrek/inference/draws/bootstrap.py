@@ -13,16 +13,19 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.choices import Ends, Redraw
+from halftrek.data.missing.stack import Stack
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fitted, fit_batch
 from halftrek.estimation.many.batch import joined
 from halftrek.estimation.missing.fiml import refit_incomplete
-from halftrek.estimation.plan import make_plan
-from halftrek.inference.draws.missing_draws import draw_patterns
+from halftrek.estimation.missing.together import Refits, refit_together
+from halftrek.estimation.plan import Plan, make_plan
+from halftrek.inference.draws.missing_draws import draw_stacks
 from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
 from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.robust import count_clusters, over_units
 from halftrek.notes import Note, note
 from halftrek.queries import Query
@@ -133,27 +136,46 @@ def _drawn(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progre
             return leave_clusters_out(fit)
 
 
-def one_by_one(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
-    """Replicates of rows with missing values, each from where the fit of all data ended."""
+def incomplete_replicates(
+    fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None
+) -> Replicates:
+    """Replicates of rows with missing values, from where the fit of all data ended; some at a time."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
-    models, values = [], []
     if kind == "jackknife":
         replicates = count_clusters(fit)
-    for done, patterns in enumerate(draw_patterns(fit, kind, replicates, random_state), start=1):
-        found = refit_incomplete(fit.graph, plan, patterns, fit.options, fit.model)
-        if found is not None:
-            models.append(found[0])
-            values.append(found[1])
+    parts, done = [], 0
+    for stack in draw_stacks(fit, kind, replicates, random_state):
+        parts.append(_refitted(fit, plan, stack))
+        done += len(stack)
         if progress is not None:
             progress(done, replicates)
+    T, C, W, mu, loglik = (np.concatenate(part) for part in zip(*parts, strict=True))
+    code = np.full(len(T), "converged", dtype="<U17")
+    return Replicates(BatchFit(fit.graph, plan.names, plan.latents, T, C, W, mu, loglik, code), replicates, kind)
+
+
+def _refitted(fit: Fitted, plan: Plan, stack: Stack) -> tuple[Floats, ...]:
+    """T, C, W, mu and log-likelihoods of the replicates that have a maximum: together, and else one by one."""
+    known = pattern_information(fit, "observed")
+    found, vague = None, known.flat.shape[1] > 0
+    if len(stack) > 1 and not vague:
+        found = refit_together(known.space, plan, stack, fit.model, known.matrix)
     p, q = len(plan.names), len(plan.latents)
-    arrays = {
-        name: np.array([getattr(m, name) for m in models]).reshape(len(models), *shape)
-        for name, shape in (("T", (p, p)), ("C", (q, p)), ("W", (p, p)), ("mu", (p,)))
-    }
-    code = np.full(len(models), "converged", dtype="<U17")
-    batch = BatchFit(fit.graph, plan.names, plan.latents, **arrays, loglik=np.array(values), code=code)
-    return Replicates(batch, replicates, kind)
+    if found is None:
+        b = len(stack)
+        found = Refits(
+            np.zeros((b, p, p)), np.zeros((b, q, p)), np.zeros((b, p, p)), np.zeros((b, p)), np.zeros(b),
+            np.zeros(b, dtype=bool),
+        )  # fmt: skip
+    kept = found.arrived.copy()
+    alone = np.flatnonzero(~found.arrived)
+    for at, patterns in zip(alone, stack.take(alone).patterns(), strict=True):
+        one = refit_incomplete(fit.graph, plan, patterns, fit.options, fit.model, None if vague else known.matrix)
+        if one is not None:
+            model, found.loglik[at] = one
+            found.T[at], found.C[at], found.W[at], found.mu[at] = model.T, model.C, model.W, model.mu
+            kept[at] = True
+    return found.T[kept], found.C[kept], found.W[kept], found.mu[kept], found.loglik[kept]
 
 
 def bootstrap_spread(

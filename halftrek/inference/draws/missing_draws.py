@@ -14,6 +14,7 @@ from halftrek.arrays import Floats
 from halftrek.choices import Redraw
 from halftrek.data import Patterns, RowBlock
 from halftrek.data.missing.gather import grouped
+from halftrek.data.missing.stack import Stack
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
@@ -21,6 +22,8 @@ from halftrek.inference.draws.resample import NUMBERS, Products, draw_counts, in
 from halftrek.inference.information.robust import cluster_correction, clusters_with_rows, is_clustered, rows_needed
 
 HELD = 20_000_000  # numbers in the sums of one portion of replicates
+STACKED = 1_000_000  # numbers in the matrices of replicates that are refitted together
+MANY = 500  # patterns in a chunk of rows from which on they are added up all at once
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
 
 Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
@@ -28,6 +31,12 @@ Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
 
 def draw_patterns(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> Iterator[Patterns]:
     """Replicates of a fit whose rows lack values, one after the other."""
+    for stack in draw_stacks(fit, kind, replicates, random_state):
+        yield from stack.patterns()
+
+
+def draw_stacks(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> Iterator[Stack]:
+    """Replicates of a fit whose rows lack values, some at a time."""
     patterns = patterns_behind(fit)
     if kind != "parametric":
         rows_needed(fit, f'interval="{kind}"')
@@ -47,18 +56,20 @@ def draw_patterns(fit: Fitted, kind: Redraw, replicates: int, random_state: int)
             yield from _from_rows(fit, patterns, size, counts)
 
 
-def _data_set(like: Patterns, n: Floats, mean: Floats, cov: Floats) -> Patterns:
-    """Patterns that have rows, those of many first."""
-    which = np.argsort(-n, kind="stable")
-    which = which[n[which] > 0.0]
-    rows = np.maximum(np.rint(n[which]), 1.0).astype(np.int64)
-    return Patterns(like.names, like.observed[which], rows, n[which], mean[which], cov[which])
+def _together(like: Patterns) -> int:
+    """Replicates whose matrices are held at a time."""
+    return max(1, STACKED // (len(like) * len(like.names) ** 2))
 
 
 # -- rows drawn again ------------------------------------------------------------------------------
 
 
-def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) -> Iterator[Patterns]:
+def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) -> Iterator[Stack]:
+    if like.left_out:
+        raise DataError(
+            "there are too many patterns of missing values to keep them all, so that rows cannot be drawn again; ask "
+            'for interval="delta", or leave out columns with many missing values'
+        )
     mean, variance = like.available
     products = Products(mean, np.sqrt(variance))
     place = {observed.tobytes(): k for k, observed in enumerate(like.observed)}
@@ -66,18 +77,31 @@ def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) ->
     for chunk in _seen_rows(fit, like, products.width):
         values = products.of(RowBlock(chunk.values))
         parts = grouped(~np.isnan(chunk.values))
+        found = [place.get(observed.tobytes(), -1) for observed, _ in parts]
+        if -1 in found:
+            raise DataError("the rows are no longer those that the model was fitted to; fit again")
         np.nan_to_num(values, copy=False)
+        if len(parts) > MANY:
+            order = np.concatenate([rows for _, rows in parts])
+            starts = np.cumsum([0, *(len(rows) for _, rows in parts[:-1])])
+            values = values[order]
         for first, count in counts(chunk):
-            for observed, rows in parts:
-                k = place.get(observed.tobytes())
-                if k is None:
-                    raise DataError("the rows are no longer those that the model was fitted to; fit again")
+            if len(parts) > MANY:  # a product for each would cost more than to add up all
+                for b, times in enumerate(count[:, order]):
+                    sums[first + b, found] += np.add.reduceat(values * times[:, None], starts)
+                continue
+            for k, (_, rows) in zip(found, parts, strict=True):
                 sums[first : first + len(count), k] += product(count[:, rows], values[rows])
-    for one in sums:
-        n = one[:, 0]
-        drawn = products.moments(np.where(n[:, None] > 0.0, one, 1.0))
-        both = like.observed[:, :, None] & like.observed[:, None, :]
-        yield _data_set(like, n, np.where(like.observed, drawn.mean, 0.0), np.where(both, drawn.cov, 0.0))
+    both = like.observed[:, :, None] & like.observed[:, None, :]
+    step = _together(like)
+    for first in range(0, replicates, step):
+        some = sums[first : first + step]
+        n, flat = some[:, :, 0], some.reshape(-1, products.width)
+        drawn = products.moments(np.where(flat[:, :1] > 0.0, flat, 1.0))
+        mean = np.where(like.observed, drawn.mean.reshape(*n.shape, -1), 0.0)
+        yield Stack(
+            like.names, like.observed, n, mean, np.where(both, drawn.cov.reshape(*n.shape, *both.shape[1:]), 0.0)
+        )
 
 
 def _seen_rows(fit: Fitted, like: Patterns, width: int) -> Iterator[RowBlock]:
@@ -158,7 +182,7 @@ def _whole_clusters(clusters: Sequence[int], times: Floats) -> Counter:
 # -- rows drawn from the model -----------------------------------------------------------------------
 
 
-def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Iterator[Patterns]:
+def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Iterator[Stack]:
     """Normal rows that lack the same values, by their moments: Wishart covariances, or rows where these are few."""
     p, K = len(like.names), len(like)
     root = np.linalg.cholesky(fit.model.cov)
@@ -178,5 +202,8 @@ def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Gen
             centred = rows - mean[:, k, None]
             cov[:, k] = centred.transpose(0, 2, 1) @ centred / rows.shape[1]
     both = like.observed[:, :, None] & like.observed[:, None, :]
-    for means, covs in zip(mean + fit.model.mean, cov, strict=True):
-        yield _data_set(like, like.n.copy(), np.where(like.observed, means, 0.0), np.where(both, covs, 0.0))
+    step = _together(like)
+    for first in range(0, replicates, step):
+        part = slice(first, first + step)
+        means, covs = np.where(like.observed, mean[part] + fit.model.mean, 0.0), np.where(both, cov[part], 0.0)
+        yield Stack(like.names, like.observed, np.repeat(like.n[None], len(means), axis=0), means, covs)

@@ -120,6 +120,9 @@ class Products:
         self._mean, self._scale, self._p = mean, scale, len(mean)
         self._i, self._j = np.triu_indices(self._p)
         self.width = 1 + self._p + len(self._i)
+        place = np.zeros((self._p, self._p), dtype=np.intp)
+        place[self._i, self._j] = place[self._j, self._i] = np.arange(len(self._i))
+        self._place = place.ravel()
 
     def of(self, block: RowBlock) -> Floats:
         Z = (block.values - self._mean) / self._scale
@@ -132,9 +135,9 @@ class Products:
     def moments(self, sums: Floats) -> Drawn:
         n = sums[:, 0]
         first = sums[:, 1 : self._p + 1] / n[:, None]
-        cov = np.empty((len(n), self._p, self._p))
         second = sums[:, self._p + 1 :] / n[:, None] - first[:, self._i] * first[:, self._j]
-        cov[:, self._i, self._j] = cov[:, self._j, self._i] = second * self._scale[self._i] * self._scale[self._j]
+        second = second * self._scale[self._i] * self._scale[self._j]
+        cov = np.take(second, self._place, axis=1).reshape(len(n), self._p, self._p)
         return Drawn(cov, self._mean + first * self._scale, n)
 
 

@@ -9,25 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
-from halftrek.data.missing.gather import grouped
+from halftrek.data.missing.gather import stacked
+from halftrek.data.missing.holes import precisions
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
-from halftrek.estimation.missing.incomplete import evaluate, information
+from halftrek.estimation.missing.incomplete import evaluate, informations
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
 from halftrek.inference.information.influence import Forms
-from halftrek.inference.information.information import FLAT, Kind, solved
+from halftrek.inference.information.information import FLAT, LEAK, Kind
 from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
 
+STACK = 500_000  # numbers in the matrices of patterns that are held at a time
+MANY_ROWS = 8  # to a pattern, from which on each pattern is worked on alone
 LARGE = 2500  # means and covariances whose information would be too much work
 
 _kept: WeakKeyDictionary[Patterns, PatternInformation] = WeakKeyDictionary()
@@ -53,11 +57,32 @@ class PatternInformation:
 
     def direction(self, pulled: Floats) -> Floats:
         """``I^+ g``; nan if g needs what data do not determine."""
-        return solved(self.matrix, self.determined, self.flat, pulled) if pulled.any() else np.zeros_like(pulled)
+        if not pulled.any():
+            return np.zeros_like(pulled)
+        along, lost = self.determined.T @ pulled, self.flat.T @ pulled
+        largest = max(np.abs(along).max(initial=0.0), np.abs(lost).max(initial=0.0))
+        if self._root is None or np.abs(lost).max(initial=0.0) > LEAK * largest:
+            return np.full_like(pulled, np.nan)
+        from scipy.linalg import cho_solve
+
+        return np.asarray(self.determined @ cho_solve((self._root, True), along))
 
     def spread(self, pulled: Floats) -> float:
         """Asymptotic variance, times the number of rows, of a number with this gradient in the parameters."""
         return float(pulled @ self.direction(pulled))
+
+    @cached_property
+    def _root(self) -> Floats | None:
+        """Root of the information along the determined directions; None if they are at no maximum."""
+        scale = np.diag(self.determined)
+        if self.flat.shape[1] == 0 and np.count_nonzero(self.determined) == len(scale):
+            inner = self.matrix * scale * scale[:, None]
+        else:
+            inner = self.determined.T @ self.matrix @ self.determined
+        try:
+            return np.linalg.cholesky(inner)
+        except np.linalg.LinAlgError:
+            return None
 
     @property
     def rank(self) -> int:
@@ -78,14 +103,28 @@ def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) 
     if point is None:  # a variance of zero
         nothing = np.zeros((space.size, 0))
         return PatternInformation(space, theta, np.zeros((space.size, space.size)), nothing, np.eye(space.size))
-    expected = information(space, patterns, point, "expected") / patterns.total
-    matrix = expected if kind == "expected" else information(space, patterns, point) / patterns.total
+    kinds: tuple[Kind, ...] = ("expected",) if kind == "expected" else ("expected", "observed")
+    found = informations(space, patterns, point, kinds)
+    expected, matrix = found[0] / patterns.total, found[-1] / patterns.total
     scale = np.sqrt(np.maximum(np.diag(expected), 1e-300))
-    values, vectors = np.linalg.eigh(expected / np.outer(scale, scale))
+    whole = expected / np.outer(scale, scale)
+    if _all_determined(whole):
+        return PatternInformation(space, theta, matrix, np.diag(1.0 / scale), np.zeros((space.size, 0)))
+    values, vectors = np.linalg.eigh(whole)
     informative = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
     return PatternInformation(
         space, theta, matrix, vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
     )
+
+
+def _all_determined(matrix: Floats) -> bool:
+    """True if no eigenvalue can be so small that its direction counts as without information; cheaper than all."""
+    largest = float(np.abs(matrix).sum(axis=1).max(initial=0.0))  # no eigenvalue is larger
+    try:
+        np.linalg.cholesky(matrix - FLAT * largest * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +152,15 @@ class RowScores:
     def values(self, centred: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as all of its kind are called)
         """One column for each number; rows less the fit's mean, nan for a missing value. No value moves nothing."""
         found = np.zeros((len(centred), len(self)))
-        for observed, which in grouped(~np.isnan(centred)):
-            at = np.flatnonzero(observed)
-            if not len(at):
-                continue
-            K = np.linalg.inv(self.cov[np.ix_(at, at)])
-            scaled = (centred[np.ix_(which, at)] - self.shift[at]) @ K
-            moved = self.covs[:, at[:, None], at]
-            bent = np.einsum("ri,kij,rj->rk", scaled, moved, scaled) - np.einsum("kij,ij->k", moved, K)
-            found[which] = scaled @ self.means[:, at].T + 0.5 * bent
+        observed = ~np.isnan(centred)
+        apart = np.where(observed, centred - self.shift, 0.0)
+        for flags, rows, which in stacked(observed, _stack(centred.shape[1])):
+            K = precisions(flags, self.cov)
+            scaled = _by_row(K, which, apart[rows])
+            bent = -np.tensordot(K, self.covs, axes=((1, 2), (1, 2)))[which]
+            for k, moved in enumerate(self.covs):
+                bent[:, k] += ((scaled @ moved) * scaled).sum(axis=1)
+            found[rows] = scaled @ self.means.T + 0.5 * bent
         return found
 
     def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:
@@ -132,6 +171,43 @@ class RowScores:
             square = 0.5 * K @ self.covs[:, at[:, None], at] @ K
             linear = self.means[:, at] @ K + 2.0 * square @ (mean - self.shift)[at]
             yield float(n) / self.patterns.total, Forms(at, linear, square)
+
+    def normal_spread(self, other: RowScores, mean: Floats, cov: Floats) -> Floats:
+        """Mean squares of the first number's scores, and of these less another's, over normal rows with these moments.
+
+        Rows have the holes of the patterns; the mean is beside that of the fit's moments.
+        """
+        patterns, total = self.patterns, np.zeros(2)
+        step = _stack(len(mean))
+        for first in range(0, len(patterns), step):
+            part = slice(first, first + step)
+            share = patterns.n[part] / patterns.total
+            (linear, square), model = (_forms(scores, patterns.observed[part], mean) for scores in (self, other))
+            for k, (slope, bend) in enumerate(((linear, square), (linear - model[0], square - model[1]))):
+                bent = bend @ cov
+                twice = (bent * bent.transpose(0, 2, 1)).sum(axis=(1, 2))
+                total[k] += float(share @ (((slope @ cov) * slope).sum(axis=1) + 2.0 * twice))
+        return total
+
+
+def _by_row(K: Floats, which: Ints, rows: Floats) -> Floats:
+    """Rows times the matrices of their patterns; rows of the same pattern stand together."""
+    if len(rows) <= MANY_ROWS * len(K):
+        return np.asarray((K[which] @ rows[:, :, None])[:, :, 0])
+    ends = np.searchsorted(which, np.arange(len(K) + 1))
+    return np.concatenate([rows[a:b] @ one for one, a, b in zip(K, ends[:-1], ends[1:], strict=True)])
+
+
+def _forms(scores: RowScores, observed: Flags, mean: Floats) -> tuple[Floats, Floats]:
+    """The first number's scores in rows of some patterns: ``l'x + x'Qx`` less a constant, x less its mean."""
+    K = precisions(observed, scores.cov)
+    square = 0.5 * K @ scores.covs[0] @ K
+    return scores.means[0] @ K + 2.0 * square @ (mean - scores.shift), square
+
+
+def _stack(p: int) -> int:
+    """Patterns whose matrices are held at a time."""
+    return max(1, STACK // p**2)
 
 
 def row_scores(fit: Fitted, gradients: tuple[Gradient, ...]) -> RowScores:
@@ -162,10 +238,8 @@ def scores_of(fit: Fitted, known: PatternInformation, pulled: Iterable[Floats]) 
 
 def scores_along(fit: Fitted, space: Space, theta: Floats, along: Floats) -> RowScores:
     """Derivatives of a row's log-likelihood along directions of a space, one a line."""
-    dmean, dcov = space.jacobian(theta)
     mean, cov = space.moments(theta)
-    moved = np.tensordot(along, dcov, axes=1)
-    return RowScores(patterns_behind(fit), mean - fit.moments.mean, cov, along @ dmean, moved)
+    return RowScores(patterns_behind(fit), mean - fit.moments.mean, cov, *space.moved(theta, along))
 
 
 def parameter_errors(fit: Fitted, kind: Kind = "observed") -> Floats:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class Scores(RowForms, Protocol):
 
     def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:
         """Shares of the rows, and the forms of each, for rows with this mean, less that of the fit's moments."""
+
+    def normal_spread(self, other: Self, mean: Floats, cov: Floats) -> Floats:
+        """Mean squares of the first form, and of the first less another's, over normal rows with these moments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,11 @@ class Forms:
     def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:  # noqa: ARG002 (complete rows are about their own)
         """All rows are alike."""
         yield 1.0, self
+
+    def normal_spread(self, other: Forms, mean: Floats, cov: Floats) -> Floats:  # noqa: ARG002 (as above)
+        """Mean squares of the first form, and of it less that of others, over normal rows with this covariance."""
+        V = forms_covariance([self, other], cov)
+        return np.array([V[0, 0], V[0, 0] + V[len(self), len(self)] - 2.0 * V[0, len(self)]])
 
     def normal_moments(self, cov: Floats) -> tuple[Floats, Floats]:
         """Variance and third moment of each form under normal rows with this covariance."""

@@ -14,7 +14,7 @@ from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.inference.checks import constraints, missing_checks, mixture
-from halftrek.inference.draws.bootstrap import one_by_one
+from halftrek.inference.draws.bootstrap import incomplete_replicates
 from halftrek.inference.evidence.evidence import Support, seen_support
 from halftrek.inference.evidence.strength import whole_strengths
 from halftrek.inference.factor import whole_columns
@@ -116,5 +116,5 @@ MISSING = DataKind(
     coordinates=mixture.Observed.of,
     scaling=missing_checks.missing_scaling,
     as_complete=lambda fit, _ratio, _mean: missing_checks.complete_ratio(fit),
-    replicates=one_by_one,
+    replicates=incomplete_replicates,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,14 @@ def test_rows_must_be_there_and_the_same() -> None:
     with pytest.raises(InputError, match="needs the rows"):
         from_patterns.effect("x", "y", interval="bootstrap", replicates=5)
     assert se_of(from_patterns.effect("x", "y", interval="parametric", replicates=5)) > 0.0
+
+
+def test_rows_of_too_many_patterns_are_not_drawn_again() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    data = {"x": x, "y": np.where(rng.random(200) < 0.2, np.nan, x + rng.normal(size=200))}
+    found = ht.fit("x -> y", data)
+    assert found.patterns is not None
+    bounded = replace(found, patterns=replace(found.patterns, left_out=5))
+    with pytest.raises(DataError, match="too many patterns of missing values"):
+        list(draw_patterns(bounded, "bootstrap", 2, 0))

@@ -1,0 +1,152 @@
+"""Data sets like one that is fitted, with the same holes, refitted all at once from where that fit ended.
+
+Each has its own parameters and its own idea of the curvature, which begins as the information of the fit; steps are
+those of a quasi-Newton search (Broyden, Fletcher, Goldfarb, Shanno). What does not arrive is left for a closer look.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from halftrek.arrays import Flags, Floats, Ints
+from halftrek.data.missing.stack import Stack, slopes
+from halftrek.estimation.checks import well_posed
+from halftrek.estimation.missing.fiml import FLOOR
+from halftrek.estimation.plan import Plan
+from halftrek.estimation.space import Space
+from halftrek.models import CGLSCM, total_effects
+
+STEPS = 60
+ENOUGH = 1e-8  # derivative per row, in units of each parameter's information
+SHORTEST = 1e-6  # share of a step below which none is tried
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Models of the data sets, one a line, their log-likelihoods, and which of them are at a maximum."""
+
+    T: Floats
+    C: Floats
+    W: Floats
+    mu: Floats
+    loglik: Floats
+    arrived: Flags
+
+
+def refit_together(space: Space, plan: Plan, stack: Stack, start: CGLSCM, information: Floats) -> Refits | None:
+    """The maxima next to a known model, whose information per row is given; None where that is no help."""
+    theta0 = space.vector(start)
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    try:
+        unit = np.linalg.inv(np.linalg.cholesky(information / np.outer(scale, scale)))
+    except np.linalg.LinAlgError:
+        return None
+    if any(task.pair_latents for task in plan.tasks) or np.abs(unit).max(initial=0.0) > 1e4:
+        return None
+    b, n = len(stack), stack.n.sum(axis=1)
+    lower = _floors(space, stack, b)
+    theta = np.repeat(theta0[None], b, axis=0)
+    inverse = np.repeat((unit.T @ unit / np.outer(scale, scale))[None], b, axis=0) / n[:, None, None]
+    value, gradient = _evaluated(space, stack, theta)
+    share, live = np.ones(b), np.isfinite(value)
+    some, inside = stack, np.arange(b)  # those that are worked on; fewer when half have arrived
+    for _ in range(STEPS):
+        live &= (np.abs(gradient / scale).max(axis=1) / n > ENOUGH) & (share > SHORTEST)
+        if not live.any():
+            break
+        if 2 * live[inside].sum() < len(inside):
+            some, inside = some.take(live[inside]), inside[live[inside]]
+        move = share[inside, None] * (inverse[inside] @ gradient[inside][:, :, None])[:, :, 0]
+        trial = theta[inside] + move
+        found, slope = _evaluated(space, some, trial)
+        rise = 1e-4 * (move * gradient[inside]).sum(axis=1) - 1e-13 * np.abs(value[inside])
+        good = (found - value[inside] >= rise) & (trial > lower[inside]).all(axis=1) & live[inside]
+        share[inside] = np.where(good, 1.0, share[inside] / 3.0)
+        taken = inside[good]
+        _learn(inverse, taken, move[good], gradient[taken] - slope[good])
+        theta[taken], value[taken], gradient[taken] = trial[good], found[good], slope[good]
+    left = np.abs(gradient / scale).max(axis=1) / n
+    T, W, C, mu = _arrays(space, theta)
+    arrived = np.isfinite(value) & (left < 10.0 * ENOUGH)
+    B = total_effects(T)
+    cov = B.transpose(0, 2, 1) @ (W + C.transpose(0, 2, 1) @ C) @ B
+    arrived &= well_posed(np.where(arrived[:, None, None], cov, np.eye(cov.shape[1])), n)
+    loadings = np.zeros((b, len(plan.latents), len(plan.names)))
+    loadings[:, list(space.latents)] = C
+    return Refits(T, loadings, W, mu, value, arrived)
+
+
+def _floors(space: Space, stack: Stack, b: int) -> Floats:
+    """Lower bounds: those of noise variances."""
+    lower = np.full((b, space.size), -np.inf)
+    weight = stack.n[:, :, None] * stack.observed
+    rows = np.maximum(weight.sum(axis=1), 1e-300)
+    centre = (weight * stack.mean).sum(axis=1) / rows
+    within = np.diagonal(stack.cov, axis1=2, axis2=3)
+    variance = (weight * (within + (stack.mean - centre[:, None]) ** 2)).sum(axis=1) / rows
+    for i, j, a in space.W_at:
+        if i == j:
+            lower[:, a] = FLOOR * variance[:, i]
+    return lower
+
+
+def _evaluated(space: Space, stack: Stack, theta: Floats) -> tuple[Floats, Floats]:
+    """Log-likelihoods, minus infinity outside of the model, and their gradients."""
+    T, W, C, mu = _arrays(space, theta)
+    outside = ~(np.linalg.eigvalsh(W)[:, 0] > 0.0)
+    W[outside] = np.eye(W.shape[1])
+    B = total_effects(T)
+    cov, mean = B.transpose(0, 2, 1) @ (W + C.transpose(0, 2, 1) @ C) @ B, (mu[:, None] @ B)[:, 0]
+    try:
+        with np.errstate(all="ignore"):
+            found = slopes(stack, mean, cov)
+    except np.linalg.LinAlgError:  # some covariance is singular: all try shorter steps
+        return np.full(len(theta), -np.inf), np.zeros_like(theta)
+    shift = (B @ found.mean[:, :, None])[:, :, 0]
+    inside = found.cov @ B.transpose(0, 2, 1)
+    gradient = _collected(space, 2.0 * cov @ inside + mean[:, :, None] * shift[:, None], B @ inside, shift, C)
+    bad = outside | ~np.isfinite(found.value) | ~np.isfinite(gradient).all(axis=1)
+    gradient[bad] = 0.0
+    return np.where(bad, -np.inf, found.value), gradient
+
+
+def _arrays(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """T, W, C and mu of each data set."""
+    T, W, C, mu = (np.repeat(x[None], len(theta), axis=0) for x in (space.T0, space.W0, space.C0, space.mu0))
+    T[:, space.T_at[:, 0], space.T_at[:, 1]] = theta[:, space.T_at[:, 2]]
+    W[:, space.W_at[:, 0], space.W_at[:, 1]] = theta[:, space.W_at[:, 2]]
+    W[:, space.W_at[:, 1], space.W_at[:, 0]] = theta[:, space.W_at[:, 2]]
+    C[:, space.C_at[:, 0], space.C_at[:, 1]] = theta[:, space.C_at[:, 2]]
+    mu[:, space.mu_at[:, 0]] = theta[:, space.mu_at[:, 2]]
+    return T, W, C, mu
+
+
+def _collected(space: Space, T: Floats, omega: Floats, mu: Floats, C: Floats) -> Floats:
+    """Derivatives in the entries of T, Omega and mu of each data set, summed up by parameter."""
+    entries = np.concatenate([space.T_at, space.W_at, space.C_at, space.mu_at])[:, 2]
+    owner = (entries[:, None] == np.arange(space.size)).astype(float)
+    twice = np.where(space.W_at[:, 0] == space.W_at[:, 1], 1.0, 2.0)
+    parts = [
+        T[:, space.T_at[:, 0], space.T_at[:, 1]],
+        twice * omega[:, space.W_at[:, 0], space.W_at[:, 1]],
+        2.0 * (C @ omega)[:, space.C_at[:, 0], space.C_at[:, 1]],
+        mu[:, space.mu_at[:, 0]],
+    ]
+    return np.asarray(np.concatenate(parts, axis=1) @ owner)
+
+
+def _learn(inverse: Floats, which: Ints, step: Floats, change: Floats) -> None:
+    """Bring the inverse curvature of some data sets up to date with a step and how it changed the gradient."""
+    bend = (step * change).sum(axis=1)
+    clear = bend > 1e-10 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
+    which, step, change, bend = which[clear], step[clear], change[clear], bend[clear]
+    if not len(which):
+        return
+    old = inverse[which]
+    turned = (old @ change[:, :, None])[:, :, 0]
+    grown = (1.0 + (change * turned).sum(axis=1) / bend) / bend
+    mixed = turned[:, :, None] * step[:, None]
+    new = old + grown[:, None, None] * step[:, :, None] * step[:, None]
+    inverse[which] = new - (mixed + mixed.transpose(0, 2, 1)) / bend[:, None, None]
