@@ -214,8 +214,11 @@ def _streamed(
 
 
 def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader]:
-    """The rows of each group on their own, by one pass that takes them into memory."""
-    codes: dict[tuple[Any, ...], int] = {}
+    """The rows of each group on their own: where an engine has them, or by one pass that takes them into memory."""
+    there = _left_there(reader, groups)
+    if there is not None:
+        return there
+    codes: dict[tuple[Hashable, ...], int] = {}
     blocks = list(reader.blocks(groups=codes))
     values = np.concatenate([b.values for b in blocks])
     code = np.concatenate([b.group for b in blocks if b.group is not None])
@@ -238,6 +241,27 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, Row
             missing="fiml" if place[key] in groups.patterns else "drop",
             columns=(),
             categories=(),
+            sampling=one.mean if isinstance(one, Sampled) else None,
+        )
+    return found
+
+
+def _left_there(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader] | None:
+    """The rows of each group as a query of the engine that holds them; None where no engine does."""
+    columns = [v for v in reader.by if isinstance(v, str)]
+    with opened_source(reader.source, reader.names, reader.categories) as source:
+        where = source.where
+    if where is None or len(columns) < len(reader.by):
+        return None
+    found = {}
+    for i, key in enumerate(groups.keys):
+        labels = dict(zip(columns, key if groups.by else (key,), strict=True))
+        one = groups.weighting_of(i)
+        found[key] = replace(
+            reader,
+            source=where(labels),
+            by=(),
+            missing="fiml" if i in groups.patterns else "drop",
             sampling=one.mean if isinstance(one, Sampled) else None,
         )
     return found

@@ -76,8 +76,8 @@ def ibis_on_sqlite() -> Any:
     with sqlite3.connect(path) as connection:
         connection.execute("drop table if exists people")
         connection.execute(
-            'create table people (x real, age real, y real, "z z" real, smokes text, site text, clinic integer, times integer,'
-            " share real)"
+            'create table people (x real, age real, y real, "z z" real, smokes text, site text, clinic integer,'
+            " times integer, share real)"
         )
         connection.executemany("insert into people values (?, ?, ?, ?, ?, ?, ?, ?, ?)", the_table().rows())
     return ibis.sqlite.connect(path).table("people")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,20 +57,22 @@ def _from_lazy(frame: nw.LazyFrame[Any]) -> Source:
     truths = {v: truth(v) for v, kind in schema.items() if kind == nw.Boolean}
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        chosen = frame.select(*wanted)
-        schema, batches = batches_of(chosen)
+        schema, batches = batches_of(frame.select(*wanted))
         yield from from_batches(schema, batches).blocks(wanted)
 
     def labels(name: str) -> Iterator[Array]:
         for batch in batches_of(frame.select(name))[1]:
             yield objects(batch.column(0).to_pylist())
 
+    def chosen(labels: Mapping[str, object]) -> object:
+        return frame.filter(*(nw.col(v) == label for v, label in labels.items())).to_native()
+
     def values(name: str, most: int) -> list[Any]:
         return list(collected(frame.select(name).unique(name).head(most)).column(0).to_pylist())
 
     return Source(
         tuple(schema.names()), blocks, refused, labels=labels, texts=texts, codings=truths, values=values,
-        sums=lambda request: pushed_sums(frame, request), widest=WIDEST,
+        sums=lambda request: pushed_sums(frame, request), widest=WIDEST, where=chosen,
     )  # fmt: skip
 
 

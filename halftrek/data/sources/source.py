@@ -43,6 +43,7 @@ class Source:
     Columns in ``identifiers`` hold whole numbers longer than a float, which blocks round; their labels are exact.
     An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns; ``values(name, most)`` are
     some of a column's distinct entries. An engine whose workers run Python lets them work on ``parts`` of the rows.
+    ``where(labels)`` is a table of the rows that have these entries, still with the engine.
     """
 
     columns: tuple[str, ...]
@@ -57,6 +58,7 @@ class Source:
     values: Callable[[str, int], list[Any]] | None = None
     widest: int = 0
     parts: Spread | None = None
+    where: Callable[[Mapping[str, object]], object] | None = None
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:
         """The columns to read: the given ones, each known, unique and numeric; or all (``besides`` is not counted)."""
