@@ -22,11 +22,12 @@ from halftrek.graphs.checks import (
     observed_names,
     pair_of,
     refuse_impossible,
+    refuse_unknown,
     unordered,
 )
 from halftrek.graphs.edges import Edge, check_name
 from halftrek.graphs.order import find_cycle, neighbours, reachable, topological_sort
-from halftrek.words import did_you_mean
+from halftrek.graphs.reach import Reach
 
 if TYPE_CHECKING:
     import networkx
@@ -174,6 +175,10 @@ class Graph:
             return self.siblings(variable)
         shared = (c for u in self.latent_parents(variable) for c in self.latents[u])
         return tuple(v for v in dict.fromkeys((*self.siblings(variable), *shared)) if v != variable)
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(self.topological_order, self.directed)
 
     def ancestors(self, variables: str | Iterable[str]) -> frozenset[str]:
         """The variables and everything observed that causes them."""
@@ -385,14 +390,9 @@ class Graph:
         return table[self._known(variable)]
 
     def _known(self, variable: str) -> str:
-        if not isinstance(variable, str):
-            raise GraphError(f"a variable's name is needed here, not {variable!r}")
-        if variable not in self._parents:
-            if variable in self.latents:
-                raise GraphError(f"{variable!r} is hidden; only observed variables can be asked for here")
-            hint = did_you_mean(variable, self.observed)
-            raise GraphError(f"the graph has no observed variable {variable!r}.{hint}")
-        return variable
+        if isinstance(variable, str) and variable in self._parents:
+            return variable
+        return refuse_unknown(variable, self.observed, self.latents)
 
     def _several(self, variables: str | Iterable[str]) -> tuple[str, ...]:
         chosen = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))

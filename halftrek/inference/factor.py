@@ -14,6 +14,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
@@ -33,11 +34,6 @@ class Slopes:
     @staticmethod
     def of(gradients: Sequence[Gradient]) -> Slopes:
         return Slopes(*(np.stack([getattr(g, part) for g in gradients]) for part in ("T", "omega", "mean")))
-
-    @staticmethod
-    def in_coefficients(T: Floats) -> Slopes:
-        """Of answers that depend on the direct effects alone."""
-        return Slopes(T, np.zeros((len(T), 1, 1)), np.zeros(T.shape[:2]))
 
     def single(self, size: int) -> Iterator[Gradient]:
         """One by one."""
@@ -116,7 +112,8 @@ def _weighted(weights: Floats, lines: Floats) -> Floats:
     return np.where(endless, np.inf, finite)
 
 
-Pieces = Slopes | Iterable[Slopes]  # gradients may come in pieces, so that many need little memory
+Piece = Slopes | EdgeSlopes
+Pieces = Piece | Iterable[Piece]  # gradients may come in pieces, so that many need little memory
 
 
 def expected_factor(fit: Fitted, slopes: Pieces, how: How) -> Factor:
@@ -171,14 +168,33 @@ def joint_factor(fit: Fitted, slopes: Pieces, how: How, *, together: bool = True
     if how.interval is None:
         return suited_factor(fit, slopes, how, together=together)
     if not kind_of(how).in_tables:
-        raise InputError(
-            f"interval={how.interval!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
-        )
+        raise _refused(how)
     return kind_of(how).factor(fit, slopes, how)
 
 
-def _pieces(slopes: Pieces) -> Iterable[Slopes]:
-    return [slopes] if isinstance(slopes, Slopes) else slopes
+def _refused(how: How) -> InputError:
+    return InputError(
+        f"interval={how.interval!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
+    )
+
+
+def separate_lengths(fit: Fitted, pieces: Iterable[Piece], how: How) -> tuple[Floats, Floats]:
+    """Standard errors of answers and how far their intervals reach, a piece at a time: not how they vary together."""
+    from halftrek.inference.intervals import kind_of
+
+    if how.interval is None:
+        factors = (suited_factor(fit, piece, how, together=False) for piece in pieces)
+        parts = [(factor.errors(), factor.reaches()) for factor in factors]
+    elif not kind_of(how).in_tables:
+        raise _refused(how)
+    else:
+        parts = list(kind_of(how).lengths(fit, pieces, how))
+    errors, reaches = zip(*parts, strict=True)
+    return np.concatenate(errors), np.concatenate(reaches)
+
+
+def _pieces(slopes: Pieces) -> Iterable[Piece]:
+    return [slopes] if isinstance(slopes, Slopes | EdgeSlopes) else slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +207,7 @@ class Columns:
     open: tuple[tuple[Floats, Floats], ...]
 
 
-def district_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+def district_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: float) -> Columns:
     """How numbers with these gradients vary, where moments are complete: district by district."""
     blocks = list(district_information(fit, information))
     parts = [_pulled(fit, piece, blocks) for piece in pieces]
@@ -221,7 +237,7 @@ def _times(lines: Floats, factors: Floats) -> Floats:
         return np.where(lines == 0.0, 0.0, lines * factors)
 
 
-def whole_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+def whole_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: float) -> Columns:
     """With missing values districts are not separate: all parameters at once."""
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
@@ -270,8 +286,10 @@ def _leaks(unknown: Floats, whole: Floats) -> Floats:
     return np.asarray(np.abs(unknown).max(axis=1, initial=0.0) > LEAK * size)
 
 
-def _pulled(fit: Fitted, slopes: Slopes, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
+def _pulled(fit: Fitted, slopes: Piece, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
     """What is left to the errors' means, and the gradients in each district's free parameters."""
+    if isinstance(slopes, EdgeSlopes):
+        return np.zeros((len(slopes), slopes.size)), [slopes.pulled(block) for block in blocks]
     T, errors = slopes.T, slopes.mean @ fit.model.B.T
     intercepts = np.zeros_like(errors)
     if fit.options.intercepts:  # means are no longer free: they move with the intercepts, and T moves them too

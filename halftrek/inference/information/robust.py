@@ -99,7 +99,7 @@ def contributions(fit: Fitted, forms: Sequence[RowForms]) -> Iterator[tuple[Floa
     """
     rows = rows_needed(fit, "this")
     mean, cov = fit.moments.mean, fit.moments.cov
-    size = max(64, NUMBERS // max([1, *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
+    size = max(64, NUMBERS // max([1, sum(map(len, forms)), *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
     sums = np.zeros((0, 1 + sum(map(len, forms))))
     for block in kind_of_data(fit).blocks(fit, rows):
         for start in range(0, len(block), size):
