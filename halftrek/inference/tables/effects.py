@@ -113,7 +113,7 @@ def measure(
     ``together``: sums and ratios of the effects will be made, so that all have to have one kind of interval.
     """
     known, until = knowledge(fit.graph), time.monotonic() + budget
-    with late_bar("effects", shown=how.progress) as advance:
+    with late_bar("effects") as advance:
         settled = _settled(known, effects, until, advance)
     weights = Weights(fit.model)
     open_ = np.array([not s.identified for s in settled], dtype=bool)

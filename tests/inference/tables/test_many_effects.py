@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,14 +11,15 @@ import pytest
 import halftrek as ht
 from halftrek.arrays import Floats
 from halftrek.choices import Interval
+from halftrek.data import RowReader
 from halftrek.graphs import Graph
 from halftrek.graphs.order import reachable
 from halftrek.graphs.reach import reach_of
-from halftrek.inference.tables import effects as effects_module
-from halftrek.inference.tables import known as known_module
 from halftrek.inference.evidence.strength import strengths
 from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
+from halftrek.inference.tables import effects as effects_module
+from halftrek.inference.tables import known as known_module
 from halftrek.inference.tables import legs
 from halftrek.inference.tables.effects import effect_rows, gradients_of
 from halftrek.inference.tables.known import Knowledge
@@ -26,13 +28,13 @@ from halftrek.queries.gradients import Gradient, linearize
 from halftrek.simulation import random_graph, random_model
 
 
-def fitted(seed: int, *, size: int = 9, n: int = 60, **options: object) -> ht.Fit:
+def fitted(seed: int, *, size: int = 9, n: int = 60, **options: Any) -> ht.Fit:
     graph = random_graph(size, n_edges=2 * size - 4, n_bidirected=3, random_state=seed)
     rows = np.asarray(random_model(graph, random_state=seed).sample(n, random_state=seed))
     columns = dict(zip(graph.observed, rows.T, strict=True))
     if "cluster" in options:
         columns["home"] = np.arange(n) // 4
-    return ht.fit(graph, columns, **options)  # type: ignore[arg-type]
+    return ht.fit(graph, columns, **options)
 
 
 def dense(fit: ht.Fit, cause: str, effect: str, kind: str) -> Gradient:
@@ -49,9 +51,7 @@ def dense(fit: ht.Fit, cause: str, effect: str, kind: str) -> Gradient:
     ("seed", "options"),
     [(0, {}), (1, {}), (2, {"intercepts": "zero"}), (3, {"cluster": "home"}), (4, {"noise": {"x1": 1.0}})],
 )
-def test_errors_equal_those_of_dense_gradients(
-    interval: Interval | None, seed: int, options: dict[str, object]
-) -> None:
+def test_errors_equal_those_of_dense_gradients(interval: Interval | None, seed: int, options: dict[str, Any]) -> None:
     fit = fitted(seed, **options)
     how = How(interval=interval)
     rows = [row for row in effect_rows(fit, how) if not np.isnan(row.est)]
@@ -88,7 +88,7 @@ def test_reach_equals_searches(seed: int) -> None:
 def test_work_grows_with_edges_and_not_with_effects(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain of 40: 780 pairs. One verdict an edge, no form but the first, one number an edge in a gradient."""
     names = [f"v{i}" for i in range(40)]
-    graph = Graph(list(zip(names, names[1:], strict=False)))
+    graph = Graph(list(pairwise(names)))
     rows = np.asarray(random_model(graph, random_state=1).sample(200, random_state=1))
     fit = ht.fit(graph, dict(zip(names, rows.T, strict=True)))
     asked: list[object] = []
@@ -121,7 +121,7 @@ def test_work_grows_with_edges_and_not_with_effects(monkeypatch: pytest.MonkeyPa
 
 def test_robust_errors_of_a_table_read_the_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = fitted(1, size=12)
-    reader = type(fit.rows)
+    reader = RowReader
     passes = []
     blocks = reader.blocks
 
