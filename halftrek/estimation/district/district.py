@@ -18,6 +18,7 @@ from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.estimation.district.starts import side_by_side, solving_starts, starting_values
 from halftrek.estimation.district.steps import SOLID, STEPS
 from halftrek.estimation.fast.alone import fits_alone, layout_of, newton_alone
+from halftrek.estimation.fast.one_factor import fit_one_factor, is_one_factor
 from halftrek.estimation.plan import Task
 from halftrek.models.kernels import shares_left
 
@@ -140,6 +141,11 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
             and not measure.doubtful(np.array([found.value]))
         ):
             return piece_of(task, found, measure.deviance(np.array([found.value])), measure.spare)
+    if settings.plain and settings.starts is None and settings.max_iter >= STEPS and is_one_factor(problem):
+        quick = fit_one_factor(problem)
+        if quick is not None:
+            both = np.full(len(problem.G), 2)  # starts, which agree
+            return _described(task, problem, Choice(quick, both, both.copy(), both > 2), measure)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1
     if settings.finish or not has_em_step(problem):
