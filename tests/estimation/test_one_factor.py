@@ -1,4 +1,4 @@
-"""One hidden cause of many variables: the profiled likelihood against Newton steps in all parameters from many starts."""
+"""One hidden cause of many variables: the profiled likelihood against Newton steps in all parameters."""
 
 from __future__ import annotations
 
