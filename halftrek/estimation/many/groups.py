@@ -21,7 +21,8 @@ from halftrek.estimation.options import Options, resolve_options, with_coefficie
 from halftrek.graphs import Graph
 from halftrek.portable import Portable
 
-PIECE = 10_000  # groups that are fitted at a time, to bound memory
+PIECE = 10_000  # groups that are fitted at a time, to bound memory; more ...
+NUMBERS = 1_000_000  # ... as long as their moments are not more numbers than this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,12 +138,13 @@ def fit_groups(
     unusable = np.asarray(constant_columns(groups).any(axis=1))
     unusable[[*groups.patterns, *groups.troubles]] = True  # not in one program with the others
     cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
+    size = max(PIECE, NUMBERS // len(graph) ** 2)  # the slowest group of a piece takes as long however many there are
     parts = [
         fit_batch(
-            graph, cov=cov[k : k + PIECE], mean=groups.mean[k : k + PIECE], n=groups.n[k : k + PIECE],
+            graph, cov=cov[k : k + size], mean=groups.mean[k : k + size], n=groups.n[k : k + size],
             noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter,
         )
-        for k in range(0, len(groups), PIECE)
+        for k in range(0, len(groups), size)
     ]  # fmt: skip
     holed: dict[int, Fitted] = {}
     failed = dict(groups.troubles)
