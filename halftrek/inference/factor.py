@@ -77,7 +77,7 @@ class Factor:
         lengths = np.sqrt(np.einsum("ij,ij->i", chosen, chosen))
         for unknown, whole in self.open:
             leak, size = (unknown, whole) if weights is None else (weights @ unknown, weights @ whole)
-            lengths[_leaks(leak, size)] = np.nan
+            lengths[leaks(leak, size)] = np.nan
         return np.asarray(lengths)
 
     def covariance(self, weights: Floats | None = None) -> Floats:
@@ -168,29 +168,15 @@ def joint_factor(fit: Fitted, slopes: Pieces, how: How, *, together: bool = True
     if how.interval is None:
         return suited_factor(fit, slopes, how, together=together)
     if not kind_of(how).in_tables:
-        raise _refused(how)
+        raise refused(how)
     return kind_of(how).factor(fit, slopes, how)
 
 
-def _refused(how: How) -> InputError:
+def refused(how: How) -> InputError:
+    """What to say of an interval that tables cannot have."""
     return InputError(
         f"interval={how.interval!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
     )
-
-
-def separate_lengths(fit: Fitted, pieces: Iterable[Piece], how: How) -> tuple[Floats, Floats]:
-    """Standard errors of answers and how far their intervals reach, a piece at a time: not how they vary together."""
-    from halftrek.inference.intervals import kind_of
-
-    if how.interval is None:
-        factors = (suited_factor(fit, piece, how, together=False) for piece in pieces)
-        parts = [(factor.errors(), factor.reaches()) for factor in factors]
-    elif not kind_of(how).in_tables:
-        raise _refused(how)
-    else:
-        parts = list(kind_of(how).lengths(fit, pieces, how))
-    errors, reaches = zip(*parts, strict=True)
-    return np.concatenate(errors), np.concatenate(reaches)
 
 
 def _pieces(slopes: Pieces) -> Iterable[Piece]:
@@ -218,9 +204,9 @@ def district_columns(fit: Fitted, pieces: list[Piece], information: Kind, level:
         pulled, own = np.concatenate([part[1][k] for part in parts]), list(block.task.variables)
         spread = means[:, own] @ covariance_root(fit.model.omega[np.ix_(own, own)]).T
         if pulled.any():
-            inside, unknown, whole = _resolved(block, pulled)
+            inside, unknown, whole = resolved(block, pulled)
             spread = np.concatenate([spread, inside], axis=1)
-            if _leaks(unknown, whole).any():
+            if leaks(unknown, whole).any():
                 open_parts.append((unknown, whole))
         if spread.any():
             spread_parts.append(spread)
@@ -247,7 +233,7 @@ def whole_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: fl
         nothing = np.full((len(pulled), 1), np.nan)
         return Columns(nothing, nothing, nothing, ())
     whole = np.concatenate([along, lost], axis=1)
-    open_parts = ((lost, whole),) if _leaks(lost, whole).any() else ()
+    open_parts = ((lost, whole),) if leaks(lost, whole).any() else ()
     spread, rests = along @ vectors / np.sqrt(values * fit.n), seen_support(fit, pulled)
     return Columns(spread, _times(spread, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
 
@@ -280,7 +266,7 @@ def moment_factor(fit: Fitted, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floa
     return spread, ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
 
 
-def _leaks(unknown: Floats, whole: Floats) -> Floats:
+def leaks(unknown: Floats, whole: Floats) -> Floats:
     """Which answers need what data do not determine."""
     size = np.abs(whole).max(axis=1, initial=0.0)
     return np.asarray(np.abs(unknown).max(axis=1, initial=0.0) > LEAK * size)
@@ -298,7 +284,7 @@ def _pulled(fit: Fitted, slopes: Piece, blocks: list[DistrictInformation]) -> tu
     return errors, [block.pull_all(T, slopes.omega, intercepts) for block in blocks]
 
 
-def _resolved(block: DistrictInformation, pulled: Floats) -> tuple[Floats, Floats, Floats]:
+def resolved(block: DistrictInformation, pulled: Floats) -> tuple[Floats, Floats, Floats]:
     """The factor that a district adds, the parts of the gradients without information, and all parts."""
     values, vectors, scale = block.spectrum
     along = (pulled / scale) @ vectors

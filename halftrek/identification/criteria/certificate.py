@@ -12,6 +12,7 @@ from halftrek.identification.arrows.named import effect_label
 from halftrek.identification.criteria.closure import Closure, Cut, Map, parent_cuts, small_cuts
 from halftrek.identification.criteria.determinants import determinant_steps
 from halftrek.identification.criteria.first_round import FirstRound
+from halftrek.identification.criteria.half_trek import step_alone
 from halftrek.identification.criteria.registry import CRITERIA, STEPWISE
 from halftrek.identification.recipes.describe import method_name
 from halftrek.identification.recipes.recipe import (
@@ -189,8 +190,14 @@ def _constants(closure: Closure) -> list[Step]:
 
 def _edge_steps(study: Study, name: str, wanted: list[str]) -> tuple[LinearStep, ...] | None:
     """The first steps of a criterion for edges, found once for a study; None if not all that is wanted comes."""
-    if not all(map(arrow_of, wanted)):
+    arrows = [arrow_of(q) for q in wanted]
+    if None in arrows:
         return None
+    targets = {arrow.second for arrow in arrows if arrow is not None}
+    if name == "half-trek" and name not in study.memory and len(targets) == 1:
+        alone = step_alone(study.bench, *targets)
+        if alone is not None:  # no need to solve all that come before it
+            return (alone,)
     if name not in study.memory:
         study.memory[name] = (STEPWISE[name](study.bench), list[LinearStep](), set[str]())
     coming, steps, found = study.memory[name]
