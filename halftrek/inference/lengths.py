@@ -59,7 +59,7 @@ class _Districts:
             own = (inside**2).sum(axis=1) / n
             some, own = some[own > 0.0], own[own > 0.0]  # nothing of what is infinite is nothing
             found[:, some] += np.stack([own, own * growth, own * growth * quantile])
-        return _Squares(*found, lost)
+        return _Squares(found[0], found[1], found[2], lost)
 
 
 def separate_lengths(fit: Fitted, pieces: Iterable[Piece], how: How) -> tuple[Floats, Floats]:

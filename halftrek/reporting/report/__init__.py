@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from halftrek.files import whole_file
 from halftrek.inference import How
 from halftrek.inference.how import asked
 from halftrek.inference.information.information import Kind
+from halftrek.progress import Advance, late_bar
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.document import Bullets, Chapter, Notice, Paragraph, Piece
 from halftrek.reporting.html import question_ends
@@ -73,6 +75,11 @@ def report_html(
 ) -> str:
     """The report as text; a question that is not identified is shown as refused, with the reason."""
     environment()  # before the work: what is not installed is told at once
+    with late_bar("report") as advance:
+        return _report(fit, questions, title, how, name, advance)
+
+
+def _report(fit: Fit, questions: Any, title: str | None, how: How | None, name: str, advance: Advance) -> str:
     how = How(interval=None) if how is None else how
     queries = read_questions(questions, fit.graph)
     asked = [ask(fit, query, how) for query in queries]
@@ -80,16 +87,21 @@ def report_html(
     focus = _focus(queries)
     checks, found = checks_chapter(fit)
     head = title or _title(queries, fit)
-    chapters = [
-        graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),
-        Chapter("assumptions", "What the numbers rest on", [Bullets(assumption_sentences(fit, how, focus))]),
-        *(question_chapter(fit, one, k, how, common) for k, one in enumerate(asked, 1)),
-        effects_chapter(fit, how, focus),
-        parameters_chapter(fit, how),
-        checks,
-        data_chapter(fit),
-        reproduce_chapter(fit, [str(q) for q in queries], head, name, how),
+    makers: list[Callable[[], Chapter]] = [
+        lambda: graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),
+        lambda: Chapter("assumptions", "What the numbers rest on", [Bullets(assumption_sentences(fit, how, focus))]),
+        *(partial(question_chapter, fit, one, k, how, common) for k, one in enumerate(asked, 1)),
+        lambda: effects_chapter(fit, how, focus),
+        lambda: parameters_chapter(fit, how),
+        lambda: checks,
+        lambda: data_chapter(fit),
+        lambda: reproduce_chapter(fit, [str(q) for q in queries], head, name, how),
     ]
+    chapters: list[Chapter] = []
+    advance(0, len(makers))
+    for k, make in enumerate(makers, 1):
+        chapters.append(make())
+        advance(k, len(makers))
     warnings = [*_trouble(fit), *warnings_of(asked), *found]
     subtitle = f"A linear model of {len(fit.graph.observed)} variables, fitted to {count(fit.n)} rows with halftrek"
     lead: list[Piece] = [Bullets([short(one) for one in asked]) if asked else Paragraph(_NOTHING_ASKED)]
