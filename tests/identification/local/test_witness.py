@@ -16,6 +16,7 @@ from halftrek.identification.local.witness import find_witness, starting_values
 from halftrek.identification.numbers.fields import Array, Reals
 from halftrek.queries import TotalEffect
 from halftrek.simulation import random_graph
+from tests.narrow import some
 
 
 def by_full_svd(matrix: Array) -> Array:
@@ -29,7 +30,7 @@ def test_directions_equal_those_of_a_full_decomposition(seed: int) -> None:
     graph = random_graph(8, n_edges=12, n_bidirected=9, random_state=seed)
     table = parameters_of(graph)
     point = Point(table, Reals(), starting_values(table, np.random.default_rng(seed)))
-    for members in table.blocks:
+    for members in some(table.blocks):
         tall = block_at(point, members).jacobian.T
         quick, slow = witness._null_space(tall), by_full_svd(tall)
         assert quick.shape == slow.shape

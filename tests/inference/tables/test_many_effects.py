@@ -26,6 +26,7 @@ from halftrek.inference.tables.known import Knowledge
 from halftrek.queries import DirectEffect, TotalEffect
 from halftrek.queries.gradients import Gradient, linearize
 from halftrek.simulation import random_graph, random_model
+from tests.narrow import some
 
 
 def fitted(seed: int, *, size: int = 9, n: int = 60, **options: Any) -> ht.Fit:
@@ -75,7 +76,7 @@ def test_strengths_equal_those_of_dense_gradients(seed: int) -> None:
 def test_reach_equals_searches(seed: int) -> None:
     graph = random_graph(12, n_edges=20, random_state=seed)
     reach = reach_of(graph)
-    for u, v in permutations(graph.observed, 2):
+    for u, v in some(permutations(graph.observed, 2)):
         down = reachable([u], {w: graph.children(w) for w in graph.observed})
         up = reachable([v], {w: graph.parents(w) for w in graph.observed})
         assert set(reach.names(reach.below(u))) == down
