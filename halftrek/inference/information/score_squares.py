@@ -7,10 +7,11 @@ which one pass over the rows gives for all numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.influence import Forms, informed, score_forms
@@ -26,29 +27,53 @@ def sandwich_errors(fit: Fitted, pieces: Iterable[EdgeSlopes], squares: Squares)
     touching = np.zeros(len(place), dtype=bool)
     touching[[place[v] for _, v in fit.graph.directed]] = True
     blocks = list(district_information(fit, "observed", touching=touching))
-    known = [informed(block) for block in blocks]
     M = squares(fit, [score_forms(fit, block, np.eye(len(block.matrix))) for block in blocks])
+    bread, flat = None, []
     for piece in pieces:
-        parts = [_directions(block, *told, piece.pulled(block)) for block, told in zip(blocks, known, strict=True)]
-        along = np.concatenate([np.zeros((len(piece), 0)), *parts], axis=1)
-        yield np.sqrt(np.maximum(np.einsum("ka,ka->k", along @ M, along), 0.0) / fit.n)
+        if bread is None:  # the same for all pieces: how the scores move with the slope of each edge
+            edges = EdgeSlopes(np.eye(len(piece.tails)), piece.tails, piece.heads, piece.size)
+            replies = [_Reply.of(block, edges.pulled(block)) for block in blocks]
+            moves = np.concatenate([np.zeros((len(edges), 0)), *(reply.moves for reply in replies)], axis=1)
+            bread, flat = moves @ M @ moves.T, [reply for reply in replies if reply.open]
+        errors = np.sqrt(np.maximum(np.einsum("ka,ka->k", piece.values @ bread, piece.values), 0.0) / fit.n)
+        for reply in flat:
+            errors[reply.lost(piece.values)] = np.nan
+        yield errors
 
 
-def _directions(block: DistrictInformation, determined: Floats, flat: Floats, pulled: Floats) -> Floats:
-    """``I^+ g`` for several g, one a line; nan where one needs what data do not determine."""
-    found = np.zeros_like(pulled)
-    some = pulled.any(axis=1)
-    if not some.any():
-        return found
-    along, lost = pulled[some] @ determined, np.abs(pulled[some] @ flat).max(axis=1, initial=0.0)
-    inner = determined.T @ block.matrix @ determined
-    if np.linalg.eigvalsh(inner)[0] <= 0.0:  # not at a maximum
-        found[some] = np.nan
-        return found
-    told = np.linalg.solve(inner, along.T).T @ determined.T
-    largest = np.maximum(np.abs(along).max(axis=1, initial=0.0), lost)
-    found[some] = np.where((lost > LEAK * largest)[:, None], np.nan, told)
-    return found
+@dataclass(frozen=True, eq=False)
+class _Reply:
+    """How a district's parameters answer to the slope of each edge: ``I^+ g``, a line for each.
+
+    ``along`` and ``across`` are the shares of the slopes in what data determine and in what they do not; ``peak`` says
+    whether the fit is at a maximum there.
+    """
+
+    moves: Floats
+    along: Floats
+    across: Floats
+    peak: bool
+
+    @staticmethod
+    def of(block: DistrictInformation, pulled: Floats) -> _Reply:
+        determined, flat = informed(block)
+        along = pulled @ determined
+        inner = determined.T @ block.matrix @ determined
+        peak = not len(inner) or bool(np.linalg.eigvalsh(inner)[0] > 0.0)
+        moves = np.linalg.solve(inner, along.T).T @ determined.T if peak else np.zeros_like(pulled)
+        return _Reply(moves, along, pulled @ flat, peak)
+
+    @property
+    def open(self) -> bool:
+        """True if some slopes may need what data do not determine."""
+        return not self.peak or bool(self.across.any())
+
+    def lost(self, values: Floats) -> Flags:
+        """Which numbers need it."""
+        along = np.abs(values @ self.along).max(axis=1, initial=0.0)
+        across = np.abs(values @ self.across).max(axis=1, initial=0.0)
+        touched = np.maximum(along, across) > 0.0
+        return np.asarray(touched & (across > LEAK * np.maximum(along, across)) if self.peak else touched)
 
 
 def row_squares(fit: Fitted, forms: Sequence[Forms]) -> Floats:
