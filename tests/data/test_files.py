@@ -50,7 +50,7 @@ def write(folder: Path, name: str, content: bytes) -> Path:
         ("x.tsv", b"a\tb\n1,5\t2\n1,7\t3\n", "'a' holds .*'1,5'; write numbers with a decimal point"),
         ("x.csv", b'a,b\n"1,500",2\n"2,700",3\n', "'a' holds .*'1,500'; .*without separators of thousands"),
         ("x.csv", b"a;b\n1.234,5;2\n2.345,5;3\n", "'a' holds .*'1.234,5'; .*without separators of thousands"),
-        ("x.csv.gz", gzip.compress(b"a,b\n1,2\n")[:15] + b"junkjunkjunkjunk", "cannot be read"),
+        ("x.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:15] + b"junkjunkjunkjunk", "cannot be read"),
         ("x.csv.gz", b"a,b\n1,2\n", "cannot be read"),
         ("x.parquet", b"junk", "cannot be read as a Parquet file"),
         ("x.parquet", b"PAR1" + bytes(100) + b"PAR1", "cannot be read as a Parquet file"),
