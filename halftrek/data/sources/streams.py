@@ -138,12 +138,13 @@ def renamed(opened: Callable[[], Source], path: str, label: str) -> Source:
 # -- the pieces of a stream ------------------------------------------------------------------------
 
 
-def _stream_of(source: Any) -> tuple[str, str, Callable[[], bytes | str | None]]:
+def _stream_of(source: object) -> tuple[str, str, Callable[[], bytes | str | None]]:
     """A name with an ending, a label for messages, and what gives the next piece."""
     if isinstance(source, str | os.PathLike) and _path_of(source) != STANDARD_INPUT:
         path = _path_of(source)
         refuse_impossible(path)
         return path, "standard input" if path == "/dev/stdin" else f"the pipe {path!r}", _opened_path(path)
+    stream: Any  # whatever has a method to read
     if isinstance(source, str):
         stream, label = getattr(sys.stdin, "buffer", sys.stdin), "standard input"
         if stream is None:
