@@ -121,8 +121,8 @@ class KindSearch:
                 whole, least = all(v.is_integer() for v in values), min(values, default=np.inf)
             else:
                 whole, least = self._whole[k], self._least[k]
-            told = float(least) if whole and np.isfinite(least) else None
-            found.append(Kind(None if values is None else tuple(sorted(values)), whole, told, coding))
+            lowest = float(least) if whole and np.isfinite(least) else None
+            found.append(Kind(None if values is None else tuple(sorted(values)), whole, lowest, coding))
         return tuple(found)
 
     def _look(self, k: int, column: Array) -> None:

@@ -119,10 +119,10 @@ def read_patterns(
         found = state.result(opened.codings)
         refuse_rounded(found.names, found.mean, np.diag(found.cov))
         return found
-    holed = patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
-    if isinstance(holed, Patterns):
-        refuse_rounded(holed.names, *holed.available)
-    return holed
+    incomplete = patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
+    if isinstance(incomplete, Patterns):
+        refuse_rounded(incomplete.names, *incomplete.available)
+    return incomplete
 
 
 def _texts(names: Iterable[str] | str | None) -> tuple[str, ...] | str | None:

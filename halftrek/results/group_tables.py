@@ -94,7 +94,7 @@ def group_measures_table(fits: GroupFits) -> Frame:
     """One row for each group: how well the model fits there."""
     found: dict[int, tuple[Measures, str]] = {}
     notes = {i: in_short(group_notes(fits, i)) for i in range(len(fits))}
-    alone = set(fits.holed)
+    alone = set(fits.incomplete)
     if len(fits.fitted) and (fits.clustered or fits.groups.sampled):  # counted by the rows, which have to be read
         if fits.clusters_left_out:
             raise InputError(f"measures by cluster need the rows, and {NOT_SAVED}")
@@ -186,7 +186,7 @@ def compare_groups(
 def group_notes(fits: GroupFits, i: int) -> list[Note]:
     """What to know of a group before trusting any answer of it."""
     found = []
-    if i in fits.holed:
+    if i in fits.incomplete:
         patterns = fits.groups.patterns[i]
         found.append(note("group with holes", incomplete=patterns.incomplete, rows=int(patterns.rows.sum())))
         found += [note("group pair apart", first=u, second=v) for u, v in patterns.apart[:1]]

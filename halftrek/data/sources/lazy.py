@@ -187,8 +187,8 @@ def _lines(
     rows = numbers("rows")
     if request.weights is not None and k:
         lost = [np.nan] if numbers("lost").any() else []
-        told = np.array([*lost, numbers("least").min(), numbers("n").max(), numbers("part").max()])
-        checked_weights(told, request.weights, sampling=request.sampling)
+        extremes = np.array([*lost, numbers("least").min(), numbers("n").max(), numbers("part").max()])
+        checked_weights(extremes, request.weights, sampling=request.sampling)
     used, n, squared = (rows, rows, rows) if request.weights is None else map(numbers, ("used", "n", "squared"))
     observed = _flags([table.column(f"h{i}").to_pylist() for i in range(-(-p // BITS))], p)
     first = np.stack([numbers(f"s{i}") for i in range(p)], axis=1) if k else np.zeros((0, p))
@@ -314,10 +314,10 @@ def _whole_kind(frame: nw.LazyFrame[IntoLazyFrame], name: str, kind: Kind) -> Ki
             return Kind(tuple(values), whole, min(values) if whole and values else None)
     if not kind.whole:
         return Kind()
-    told = collected(
+    found = collected(
         frame.select(
             _one_if((number != number.round(0)) & ~number.is_null()).alias("part"), number.alias("least")
         ).select(nw.col("part").sum(), nw.col("least").min())
     )
-    whole = told.column("part")[0].as_py() == 0
-    return Kind(None, whole, float(told.column("least")[0].as_py()) if whole else None)
+    whole = found.column("part")[0].as_py() == 0
+    return Kind(None, whole, float(found.column("least")[0].as_py()) if whole else None)

@@ -115,22 +115,22 @@ def renamed(opened: Callable[[], Source], path: str, label: str) -> Source:
     """A source whose messages say where its rows came from, not where they are kept."""
 
     @contextmanager
-    def told() -> Iterator[None]:
+    def relabelled() -> Iterator[None]:
         try:
             yield
         except DataError as error:
             raise DataError(str(error).replace(repr(path), label)) from error.__cause__
 
     def blocks(names: tuple[str, ...]) -> Iterator[Block]:
-        with told():
+        with relabelled():
             yield from source.blocks(names)
 
     def labels(name: str) -> Iterator[Array]:
         assert source.labels is not None
-        with told():
+        with relabelled():
             yield from source.labels(name)
 
-    with told():
+    with relabelled():
         source = opened()
     return replace(source, blocks=blocks, labels=None if source.labels is None else labels)
 
