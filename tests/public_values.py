@@ -57,12 +57,12 @@ def _columns(n: int = 400) -> dict[str, Any]:
     return {v: np.asarray(sample[:, j]) for j, v in enumerate(sample.names or ())}
 
 
-def _holed() -> dict[str, Any]:
-    holed = _columns()
+def _incomplete() -> dict[str, Any]:
+    incomplete = _columns()
     rng = np.random.default_rng(1)
     for v in ("y", "w", "m"):
-        holed[v] = np.where(rng.random(len(holed[v])) < 0.15, np.nan, holed[v])
-    return holed
+        incomplete[v] = np.where(rng.random(len(incomplete[v])) < 0.15, np.nan, incomplete[v])
+    return incomplete
 
 
 def instrumental(graph: str = "{z1, z2} -> x; x -> y; x <-> y") -> ht.Fit:
@@ -104,9 +104,9 @@ def fits() -> dict[str, ht.Fit]:
         "array": ht.fit(GRAPH, rows(), noise={"w": 1.0}, intercepts={"z": 0.0}),
         "moments alone": ht.fit(GRAPH, ht.moments(rows())),
         "covariance": ht.fit("x -> y", cov=[[1.0, 0.5], [0.5, 2.0]], n=50),
-        "missing": ht.fit(GRAPH, _holed()),
+        "missing": ht.fit(GRAPH, _incomplete()),
         "clustered": ht.fit(GRAPH, columns, cluster=clusters),
-        "clustered and missing": ht.fit("z -> x -> m", {v: _holed()[v] for v in "zxm"}, cluster=clusters),
+        "clustered and missing": ht.fit("z -> x -> m", {v: _incomplete()[v] for v in "zxm"}, cluster=clusters),
         "weighted": ht.fit(GRAPH, columns, sampling_weights=1.0 + np.arange(400) % 3),
         "counted": ht.fit(GRAPH, columns, weights=1.0 + np.arange(400) % 3),
         "file": ht.fit(ht.dataset("mroz").graph, ht.dataset("mroz").path),
@@ -120,11 +120,11 @@ def fits() -> dict[str, ht.Fit]:
 @cache
 def grouped() -> dict[str, ht.GroupFits]:
     by = np.repeat(np.arange(4), 100)
-    holed = _holed()
-    holed["y"] = np.where(by < 2, _columns()["y"], holed["y"])
+    incomplete = _incomplete()
+    incomplete["y"] = np.where(by < 2, _columns()["y"], incomplete["y"])
     return {
         "groups": ht.fit_groups(GRAPH, _columns(), by=by),
-        "groups with holes": ht.fit_groups("z -> x -> m -> y", holed, by=by.astype(str)),
+        "groups with holes": ht.fit_groups("z -> x -> m -> y", incomplete, by=by.astype(str)),
     }
 
 
@@ -138,7 +138,7 @@ def answers() -> dict[str, ht.Answer]:
         found[f"{kind} answer"] = fit.effect("z", "y", interval=kind, **drawn)
     found["jackknife answer"] = fits()["clustered"].effect("z", "y", interval="jackknife")
     found["clustered answer"] = fits()["clustered"].effect("z", "y")
-    found["holed answer"] = fits()["missing"].effect("z", "y")
+    found["incomplete answer"] = fits()["missing"].effect("z", "y")
     found["crude answer"] = fit.effect("z", "y", crude=True)
     return found
 

@@ -44,9 +44,9 @@ def results() -> dict[str, Any]:
         ).interval
     graph, rows = chain(5, 1_000)
     rows[np.random.default_rng(0).random(rows.shape) < 0.05] = np.nan
-    holed = ht.fit(graph, rows)
-    found["holed"] = holed.model.T
-    found["holed bootstrap"] = holed.effect("v0", "v4", interval="bootstrap", replicates=20).interval
+    incomplete = ht.fit(graph, rows)
+    found["missing"] = incomplete.model.T
+    found["missing bootstrap"] = incomplete.effect("v0", "v4", interval="bootstrap", replicates=20).interval
     wide = ht.fit(*chain(*WIDE))
     return found | {"wide moments": wide.moments.cov, "wide implied": wide.model.cov}
 
@@ -54,8 +54,10 @@ def results() -> dict[str, Any]:
 def with_threads(count: int) -> dict[str, Any]:
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    told = {**os.environ, **dict.fromkeys(names, str(count)), "PYTHONPATH": root}
-    done = subprocess.run([sys.executable, "-m", "tests.test_blas_threads"], env=told, cwd=root, capture_output=True)
+    settings = {**os.environ, **dict.fromkeys(names, str(count)), "PYTHONPATH": root}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.test_blas_threads"], env=settings, cwd=root, capture_output=True
+    )
     assert done.returncode == 0, done.stderr.decode()
     return dict(pickle.loads(done.stdout))
 

@@ -104,14 +104,14 @@ def test_different_data_are_warned_of_and_not_tested() -> None:
 
 def test_different_data_with_holes_are_told_from_the_same() -> None:
     """As many rows, the same holes, other values; the same rows with variables in another order are the same."""
-    holed = {v: np.array(ROWS[:300, i]) for i, v in enumerate(TRUTH.observed)}
-    holed["x"][::3] = np.nan
-    other = holed | {"x": holed["x"] + np.eye(1, 300, 1)[0]}
+    incomplete = {v: np.array(ROWS[:300, i]) for i, v in enumerate(TRUTH.observed)}
+    incomplete["x"][::3] = np.nan
+    other = incomplete | {"x": incomplete["x"] + np.eye(1, 300, 1)[0]}
     graph = GRAPHS["no w -> y"]
-    turned = dict(reversed(holed.items()))
-    assert not ht.compare({"a": ht.fit(TRUTH, holed), "b": ht.fit(graph, turned)}).warnings
+    turned = dict(reversed(incomplete.items()))
+    assert not ht.compare({"a": ht.fit(TRUTH, incomplete), "b": ht.fit(graph, turned)}).warnings
     assert any(
-        "different data" in w for w in ht.compare({"a": ht.fit(TRUTH, holed), "b": ht.fit(graph, other)}).warnings
+        "different data" in w for w in ht.compare({"a": ht.fit(TRUTH, incomplete), "b": ht.fit(graph, other)}).warnings
     )
 
 

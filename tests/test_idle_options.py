@@ -24,7 +24,7 @@ ROWS = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["z", "x", "y"])
 ROWS["x"] += ROWS["z"]
 ROWS["y"] += 0.5 * ROWS["x"]
 MOMENTS = ht.moments(ROWS)
-HOLED = ROWS.mask(RNG.random(ROWS.shape) < 0.2)
+INCOMPLETE = ROWS.mask(RNG.random(ROWS.shape) < 0.2)
 FIT = ht.fit(TEXT, ROWS)
 IN_CLUSTERS = ht.fit(TEXT, ROWS, cluster=np.arange(60) // 6)
 COV: dict[str, Any] = {"cov": MOMENTS.cov, "n": 60, "names": MOMENTS.names}
@@ -32,7 +32,7 @@ UNIT = {"x": 0.2, "y": 1.0}
 
 
 def patterns() -> Any:
-    return ht.fit(TEXT, HOLED).patterns
+    return ht.fit(TEXT, INCOMPLETE).patterns
 
 
 REFUSED: dict[str, Callable[[], Any]] = {
@@ -118,7 +118,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["fit", TEXT, "rows.csv", "--divisor", "n-1"], "divisor goes with a covariance"),
         (["fit", TEXT, "--cov", "cov.csv", "--n", "60", "--missing", "drop"], "missing drop is for rows"),
@@ -138,9 +138,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["compare", TEXT, "z -> x -> y", "--data=rows.csv", "--level=0.9"], "is for the intervals of a question"),
     ],
 )  # fmt: skip
-def test_so_it_is_on_the_command_line(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_so_it_is_on_the_command_line(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")

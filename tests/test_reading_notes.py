@@ -20,11 +20,11 @@ def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_r
         lambda: ht.fit(text, cov=np.eye(3), n=10).graph,
     )
     for read in ways:
-        with pytest.warns(ht.HalftrekWarning) as told:
+        with pytest.warns(ht.HalftrekWarning) as warned:
             graph = read()
         assert [note.code for note in graph.notes] == ["lavaan definitions", "lavaan outcomes"]
-        assert [str(one.message) for one in told] == [str(note) for note in graph.notes]
-        assert {one.filename for one in told} == {__file__}
+        assert [str(one.message) for one in warned] == [str(note) for note in graph.notes]
+        assert {one.filename for one in warned} == {__file__}
         assert graph == ht.Graph([("x", "m"), ("x", "y")], coefficients={"x -> m": "a", "x -> y": "b"})
         assert pickle.loads(pickle.dumps(graph)).notes == graph.notes
         assert ht.graph(graph) is graph  # said once

@@ -25,7 +25,7 @@ def rows() -> dict[str, Any]:
     return {v: np.asarray(sample[:, j]) for j, v in enumerate(sample.names or ())}
 
 
-def asks(fit: ht.Fit, clustered: ht.Fit, holed: ht.Fit, folder: Path) -> list[Callable[[int], Any]]:
+def asks(fit: ht.Fit, clustered: ht.Fit, incomplete: ht.Fit, folder: Path) -> list[Callable[[int], Any]]:
     """What a thread does; its number chooses what nobody else writes."""
     return [
         lambda _: fit.effect("z", "y", interval="delta"),
@@ -38,7 +38,7 @@ def asks(fit: ht.Fit, clustered: ht.Fit, holed: ht.Fit, folder: Path) -> list[Ca
         lambda _: fit.measures(),
         lambda _: fit.summary(),
         lambda _: clustered.effect("z", "y"),
-        lambda _: holed.effect("z", "y", interval="delta"),
+        lambda _: incomplete.effect("z", "y", interval="delta"),
         lambda _: ht.identify(fit.graph, "z ~> y"),
         lambda _: ht.identify(fit.graph, "c -> d").explain(),
         lambda _: (fit.graph.districts, fit.graph.topological_order, hash(fit.graph)),

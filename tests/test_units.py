@@ -96,7 +96,7 @@ def given_factors(_: pd.DataFrame, factors: list[float]) -> np.ndarray:
     return np.array(factors)
 
 
-def compare_tables(before: Any, after: Any, unit: Callable[[pd.DataFrame], Any], *, loose: float = 0.0) -> None:
+def compare_tables(before: Any, after: Any, unit: Callable[[pd.DataFrame], Any], *, slack: float = 0.0) -> None:
     """``unit`` gives the factor of each row; columns without units are the same."""
     before, after = pd.DataFrame(before), pd.DataFrame(after)
     assert list(before.columns) == list(after.columns)
@@ -111,7 +111,7 @@ def compare_tables(before: Any, after: Any, unit: Callable[[pd.DataFrame], Any],
         size = (
             np.abs(a)
             + (error if column in own - {"se"} else 0.0)
-            + (2.0 if column == "z" else 0.01 if column == "p" else loose)
+            + (2.0 if column == "z" else 0.01 if column == "p" else slack)
         )
         assert_close(b / factor, a, size, 2 * CLOSE, column)
 
@@ -269,7 +269,7 @@ def test_measures_and_checks_follow_the_units(pair: Pair) -> None:
             scale = [units.factor(f"{v}*{v}") for v in a["variable"]]
         else:
             scale = [1.0] * len(a)
-        compare_tables(a, b, partial(given_factors, factors=scale), loose=0.1)
+        compare_tables(a, b, partial(given_factors, factors=scale), slack=0.1)
     assert set(units.scale) == set(names)
 
 
@@ -339,7 +339,7 @@ def test_comparisons_and_sensitivity_follow_the_units() -> None:
         graph = GRAPHS["front door"]
         models = {"all": graph, "less": "w -> x; x -> m -> y; x <-> y; y", "other": "x -> m -> y; w -> {x, y}; m <-> x"}
         compared = [ht.compare(models, rows, "x ~> y") for rows in tables]
-        compare_tables(compared[0].tests, compared[1].tests, lambda _: 1.0, loose=0.1)
+        compare_tables(compared[0].tests, compared[1].tests, lambda _: 1.0, slack=0.1)
         at = (-0.3, 0.0, 0.3)
         curves = [
             sensitivity(graph, rows, "x ~> y", arc=("w", "y"), values=[c * u.factor("w*y") for c in at])
@@ -376,4 +376,4 @@ def test_groups_follow_the_units(holes: bool) -> None:
             size = abs(a[column]) + (0.0 if column == "se" else a["se"] + 1e-8 * abs(shift) / factor)
             assert_close((b[column] - zero) / factor, a[column], size, 2 * CLOSE, f"{column} of {question}")
     tables = [fits.invariance(calibrate=not holes) for fits in (before, after)]
-    compare_tables(tables[0], tables[1], lambda _: 1.0, loose=0.1)
+    compare_tables(tables[0], tables[1], lambda _: 1.0, slack=0.1)

@@ -231,12 +231,12 @@ def test_bad_data_name_the_variable_and_the_fix(frame: pd.DataFrame, name: str) 
 
 
 def test_missing_rows_can_be_left_out(frame: pd.DataFrame) -> None:
-    holed = frame.copy()
-    holed.loc[[3, 7], "x2"] = np.nan
+    incomplete = frame.copy()
+    incomplete.loc[[3, 7], "x2"] = np.nan
     with pytest.raises(ht.DataError, match="missing values, in x2"):
-        ht.fit(FRONT_DOOR, holed, missing="error")
-    assert ht.fit(FRONT_DOOR, holed).n == 400
-    fit = ht.fit(FRONT_DOOR, holed, missing="drop")
+        ht.fit(FRONT_DOOR, incomplete, missing="error")
+    assert ht.fit(FRONT_DOOR, incomplete).n == 400
+    fit = ht.fit(FRONT_DOOR, incomplete, missing="drop")
     assert fit.n == 398
     assert fit.loglik == pytest.approx(ht.fit(FRONT_DOOR, frame.drop([3, 7])).loglik)
 
@@ -356,9 +356,9 @@ def test_the_first_loading_of_a_hidden_cause_is_positive() -> None:
 
 
 def test_rows_left_out_are_counted_aloud(frame: pd.DataFrame) -> None:
-    holed = frame.copy()
-    holed.loc[[3, 7], "x2"] = np.nan
-    fit = ht.fit(FRONT_DOOR, holed, missing="drop")
+    incomplete = frame.copy()
+    incomplete.loc[[3, 7], "x2"] = np.nan
+    fit = ht.fit(FRONT_DOOR, incomplete, missing="drop")
     assert "2 more left out" in fit.summary()
     assert any("2 rows" in w for w in fit.effect("x1", "x3").warnings)
 

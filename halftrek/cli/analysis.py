@@ -114,16 +114,18 @@ class Analysis:
 
 def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> Analysis:
     """The analysis that the words of ``fit``, ``query``, ``effect`` and their like describe."""
-    told = vars(args)
+    given = vars(args)
     data = Data(
         file=args.data, sql=args.sql, cov=args.cov, n=args.n, means=_means(args.means), divisor=args.divisor,
         missing=args.missing, weights=args.weights, sampling_weights=args.sampling_weights,
         categories=_categories(args.categories), cluster=args.cluster,
     )  # fmt: skip
-    sure = Uncertainty(**{k: told[k] for k in ("interval", "level", "replicates", "ends", "random_state") if k in told})
-    effects, checks, crude = (bool(told.get(name)) for name in ("effects", "checks", "crude"))
+    sure = Uncertainty(
+        **{k: given[k] for k in ("interval", "level", "replicates", "ends", "random_state") if k in given}
+    )
+    effects, checks, crude = (bool(given.get(name)) for name in ("effects", "checks", "crude"))
     output = Output(effects=effects, checks=checks, crude=crude)
-    return Analysis(told.get("graph", ""), data, questions, Fitting(args.method, args.noise), sure, output)
+    return Analysis(given.get("graph", ""), data, questions, Fitting(args.method, args.noise), sure, output)
 
 
 def _categories(given: list[str] | None) -> dict[str, str] | None:

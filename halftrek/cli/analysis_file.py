@@ -24,7 +24,7 @@ def read_analysis(path: str, *, outside: bool = False) -> Analysis:
     Whoever runs a file that somebody sent has seen the command, not the file.
     """
     try:
-        told = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        given = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"there is no analysis file {path!r}; halftrek fit … --write-analysis makes one") from None
     except UnicodeDecodeError:
@@ -38,7 +38,7 @@ def read_analysis(path: str, *, outside: bool = False) -> Analysis:
     except ValueError as error:  # a name with a zero byte
         raise InputError(f"the analysis file {path!r} cannot be read: {error}") from None
     try:
-        analysis = replace(_analysis(told, Path(path).parent), sent=True, outside=outside)
+        analysis = replace(_analysis(given, Path(path).parent), sent=True, outside=outside)
         _refuse_odd_names(analysis)
         _refuse_own_inputs(analysis, Path(path))
         for key, name in () if outside else names_outside(analysis):
@@ -48,28 +48,28 @@ def read_analysis(path: str, *, outside: bool = False) -> Analysis:
         raise InputError(f"{path}: {error}") from None
 
 
-def _analysis(told: Mapping[str, object], folder: Path) -> Analysis:
-    _refuse_unknown(told, ("graph", "questions", *_TABLES), "an analysis")
+def _analysis(given: Mapping[str, object], folder: Path) -> Analysis:
+    _refuse_unknown(given, ("graph", "questions", *_TABLES), "an analysis")
     for key in ("graph", "data"):
-        if key not in told:
+        if key not in given:
             raise InputError(f"the key {key!r} is missing" + (": a file, a name, or text" if key == "graph" else ""))
-    if not isinstance(told["graph"], str):
-        raise InputError(f"graph must be a text, not {told['graph']!r}")
-    questions = told.get("questions", [])
+    if not isinstance(given["graph"], str):
+        raise InputError(f"graph must be a text, not {given['graph']!r}")
+    questions = given.get("questions", [])
     if not (isinstance(questions, list) and all(isinstance(q, str) for q in questions)):
         raise InputError(f"questions must be a list of texts such as ['x ~> y'], not {questions!r}")
-    parts = {name: _part(kind, told.get(name, {}), name) for name, kind in _TABLES.items()}
+    parts = {name: _part(kind, given.get(name, {}), name) for name, kind in _TABLES.items()}
     if not 0.0 < parts["uncertainty"].level < 1.0:
         raise InputError("[uncertainty] level must lie between 0 and 1, for instance 0.95")
-    return Analysis(told["graph"], questions=tuple(questions), folder=folder, **parts)
+    return Analysis(given["graph"], questions=tuple(questions), folder=folder, **parts)
 
 
-def _part(kind: type, told: object, name: str) -> Any:
-    if not isinstance(told, dict):
+def _part(kind: type, given: object, name: str) -> Any:
+    if not isinstance(given, dict):
         raise InputError(f"{name} must be a table: write [{name}] above its keys")
     hints = get_type_hints(kind)
-    _refuse_unknown(told, tuple(hints), f"[{name}]")
-    return kind(**{key: _checked(value, hints[key], f"[{name}] {key}") for key, value in told.items()})
+    _refuse_unknown(given, tuple(hints), f"[{name}]")
+    return kind(**{key: _checked(value, hints[key], f"[{name}] {key}") for key, value in given.items()})
 
 
 def _checked(value: object, hint: object, key: str) -> object:
@@ -106,8 +106,8 @@ def _is(value: object, kind: type) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def _refuse_unknown(told: Mapping[str, object], known: tuple[str, ...], where: str) -> None:
-    for key in told:
+def _refuse_unknown(given: Mapping[str, object], known: tuple[str, ...], where: str) -> None:
+    for key in given:
         if key not in known:
             from halftrek.graphs import did_you_mean
 
@@ -139,8 +139,8 @@ def _found(folder: Path, name: str | None) -> bool:
 
 
 def _output_files(analysis: Analysis) -> dict[str, str]:
-    told = {key: getattr(analysis.output, key) for key in ("report", "results", "model")}
-    return {key: name for key, name in told.items() if name is not None}
+    given = {key: getattr(analysis.output, key) for key in ("report", "results", "model")}
+    return {key: name for key, name in given.items() if name is not None}
 
 
 def _refuse_odd_names(analysis: Analysis) -> None:

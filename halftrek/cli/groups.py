@@ -80,9 +80,9 @@ def _table(records: list[dict[str, Any]], by: list[str]) -> str:
     lines: list[list[Cell]] = []
     for r in records:
         numbers = [None if r[k] != r[k] else float(r[k]) for k in ("estimate", "se", "low", "high")]
-        told = "; ".join(text for text in (_ended(r["status"]), r["note"]) if text)
+        remarks = "; ".join(text for text in (_ended(r["status"]), r["note"]) if text)
         name = [*(str(r[column]) for column in list(r)[: len(by)]), *([r["outcome"]] if several else [])]
-        lines.append([*name, *numbers, count(r["n"]), told])
+        lines.append([*name, *numbers, count(r["n"]), remarks])
     groups = by if len(by) > 1 else ["group"]
     heads = [*groups, *(["outcome"] if several else []), "estimate", "std. error", "low", "high", "rows", "note"]
     return table(heads, lines)

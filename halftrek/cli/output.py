@@ -129,7 +129,7 @@ def as_options(message: str) -> str:
 def for_command_line(answer: Answer) -> Answer:
     """The answer with its warnings in the words of the command line."""
     crude = None if answer.crude is None else for_command_line(answer.crude)
-    return replace(answer, notes=tuple(n.told("command line") for n in answer.notes), crude=crude)
+    return replace(answer, notes=tuple(n.for_front("command line") for n in answer.notes), crude=crude)
 
 
 def refuse_existing(force: bool, *paths: str | os.PathLike[str] | None) -> None:

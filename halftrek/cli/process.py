@@ -15,7 +15,7 @@ from halftrek.cli.exits import INTERRUPTED
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
-_told: list[int] = []  # the signal that told this process to stop
+_stopped_by: list[int] = []  # the signal that told this process to stop
 
 
 class Stopped(KeyboardInterrupt):
@@ -31,12 +31,12 @@ def run_program() -> int:
 
         code = run_words(sys.argv[1:])
     except BaseException:
-        if not _told:
+        if not _stopped_by:
             raise
         say_stopped()
         code = exit_code()
     _listen_no_more()  # what is left to do takes no time, and is not worth a second answer
-    if _told:
+    if _stopped_by:
         _clean()
         let_go_of_streams()
         return exit_code()
@@ -45,12 +45,12 @@ def run_program() -> int:
 
 def was_told_to_stop() -> bool:
     """True after a signal; libraries turn its exception into others, which mean the same."""
-    return bool(_told)
+    return bool(_stopped_by)
 
 
 def exit_code() -> int:
     """What a shell says of a program that the signal ended."""
-    return 128 + _told[0] if _told else INTERRUPTED
+    return 128 + _stopped_by[0] if _stopped_by else INTERRUPTED
 
 
 def say_stopped() -> None:
@@ -86,8 +86,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
     Nor does a signal in the middle of an import: compiled modules end the process with a dump of their own if an
     exception finds them half loaded.
     """
-    again = bool(_told)
-    _told.append(number)
+    again = bool(_stopped_by)
+    _stopped_by.append(number)
     if again or _importing(frame):
         _leave_at_once()
     raise Stopped
@@ -103,7 +103,7 @@ def _importing(frame: FrameType | None) -> bool:
 
 def _unraisable(happened: sys.UnraisableHookArgs) -> None:
     """An exception in a place that cannot raise, such as a finaliser; there a signal would be lost."""
-    if _told and isinstance(happened.exc_value, KeyboardInterrupt):
+    if _stopped_by and isinstance(happened.exc_value, KeyboardInterrupt):
         _leave_at_once()
     sys.__unraisablehook__(happened)
 

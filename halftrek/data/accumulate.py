@@ -270,10 +270,10 @@ class _Sums:
 def about_holes(names: Sequence[str], holes: Codes, hole_rows: int, rows: int) -> str:
     """Where values are missing, and what to do about it; ``holes`` counts them by column."""
     where = [f"{v} ({k})" for v, k in zip(names, holes, strict=True) if k]
-    told = "1 row has" if hole_rows == 1 else f"{hole_rows} of {rows} rows have"
+    counted = "1 row has" if hole_rows == 1 else f"{hole_rows} of {rows} rows have"
     return (
-        f'{told} missing values, in {listed(where, quote=False)}; leave such rows out with missing="drop", or fill the '
-        f"values"
+        f'{counted} missing values, in {listed(where, quote=False)}; leave such rows out with missing="drop", or fill '
+        f"the values"
     )
 
 
@@ -283,8 +283,8 @@ def about_few_rows(names: Sequence[str], n: float, rows: int, dropped: int) -> s
         return f"fewer than 2 of {rows} rows are complete in {listed(names)}; use fewer columns"
     if rows >= 2:
         return f"the weights leave {n:g} of {rows} rows; at least 2 are needed for a variance"
-    told = "no rows" if rows == 0 else f"only {rows} row"
-    return f"the data have {told}; at least 2 are needed for a variance"
+    counted = "no rows" if rows == 0 else f"only {rows} row"
+    return f"the data have {counted}; at least 2 are needed for a variance"
 
 
 # -- blocks, whatever their form -----------------------------------------------------------------

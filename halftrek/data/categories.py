@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -140,7 +139,7 @@ def _indicator_column(name: str, category: Category, source: Source) -> Column:
     return Column(name, category.column, dict(zip(entries.tolist(), column.tolist(), strict=True)))
 
 
-def _distinct(source: Source, column: str, most: int) -> list[Any]:
+def _distinct(source: Source, column: str, most: int) -> list[Hashable]:
     """The entries of an engine's column, holes aside."""
     assert source.values is not None
     return [x for x in source.values(column, most) if x is not None]
@@ -168,7 +167,7 @@ def _indicators(category: Category, labels: Array) -> list[Floats]:
     """One column for each level but the reference; nan where the label is missing."""
     raw = labels.tolist()
     known = {label: k for k, label in enumerate((category.reference, *category.levels))}
-    place: dict[Any, float] = {}
+    place: dict[Hashable, float] = {}
     for x in dict.fromkeys(raw):
         label = _label(x)
         if label is not None and label not in known:
@@ -195,7 +194,7 @@ class _Truths:
         except TypeError:  # lists and the like
             why = f"column {self._column!r} holds values that are not numbers"
             raise DataError(f"{why}; {self._way_out}") from None
-        number: dict[Any, float] = {}
+        number: dict[Hashable, float] = {}
         for x in distinct:
             value = self._number(x)
             if value is None:

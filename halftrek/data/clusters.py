@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ class Clusters:
             self._ahead = np.concatenate(parts)
 
     @property
-    def labels(self) -> dict[Any, int]:
+    def labels(self) -> dict[Hashable, int]:
         """The number of each label so far."""
         return self._code
 
@@ -77,7 +77,7 @@ class Clusters:
 
     def _distinct(self, labels: Array, done: int) -> tuple[list[Hashable], Codes]:
         """Labels of mixed kinds, which cannot be sorted, each once, and where each entry is among them."""
-        place: dict[Any, int] = {}
+        place: dict[Hashable, int] = {}
         where = np.empty(len(labels), dtype=np.int64)
         for row, x in enumerate(labels.tolist()):
             try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from halftrek.arrays import Floats
 from halftrek.errors import DataError
@@ -76,8 +77,8 @@ def _unfolded(flat: Floats) -> Floats:
     return np.asarray(np.tril(matrix, -1) + matrix.T)
 
 
-def _numbers(values: Any) -> Floats:
-    if np.iscomplexobj(values):
+def _numbers(values: object) -> Floats:
+    if np.iscomplexobj(cast("ArrayLike", values)):
         raise DataError("the covariance holds complex numbers; give real ones")
     try:
         return np.array(values, dtype=float)

@@ -19,7 +19,7 @@ class GroupSums:
 
     def __init__(self, p: int) -> None:
         self.n, self.dropped, self.lines = np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        self.squared_weights, self.squared_holed = np.zeros(0), np.zeros(0)
+        self.squared_weights, self.squared_incomplete = np.zeros(0), np.zeros(0)
         self.mean, self.squares, self.origin = np.zeros((0, p)), np.zeros((0, p, p)), np.zeros((0, p))
 
     def add(self, values: Floats, code: Codes, weights: Floats | None, holes: Flags, groups: int) -> None:
@@ -80,7 +80,7 @@ class GroupSums:
             p = self.mean.shape[1]
             self.n = np.r_[self.n, np.zeros(more)]
             self.squared_weights = np.r_[self.squared_weights, np.zeros(more)]
-            self.squared_holed = np.r_[self.squared_holed, np.zeros(more)]
+            self.squared_incomplete = np.r_[self.squared_incomplete, np.zeros(more)]
             self.dropped = np.r_[self.dropped, np.zeros(more, dtype=np.int64)]
             self.lines = np.r_[self.lines, np.zeros(more, dtype=np.int64)]
             self.mean = np.concatenate([self.mean, np.zeros((more, p))])

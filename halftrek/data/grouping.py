@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeGuard, cast
+from typing import Protocol, TypeGuard, cast
 
 from numpy.typing import ArrayLike
 
@@ -70,7 +70,7 @@ def _no_twins(grouping: Grouping) -> Grouping:
 
 
 def group_reader(
-    source: Any,
+    source: object,
     by: GroupLabels,
     names: Sequence[str],
     *,

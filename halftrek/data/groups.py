@@ -134,10 +134,10 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml", by: tuple[str, 
     """
     wanted = reader.names
     codes: dict[tuple[Hashable, ...], int] = {}
-    state, holed = GroupSums(len(wanted)), dict[int, PatternSums]()
-    kinds = _summed(reader, missing, state, holed, codes)
+    state, incomplete = GroupSums(len(wanted)), dict[int, PatternSums]()
+    kinds = _summed(reader, missing, state, incomplete, codes)
     if kinds is None:
-        kinds = _streamed(reader, missing, state, holed, codes)
+        kinds = _streamed(reader, missing, state, incomplete, codes)
     if not codes:
         raise DataError("there are no rows, so there are no groups")
     keys = _keys(codes, several=bool(by))
@@ -158,14 +158,14 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml", by: tuple[str, 
         by=by,
     )
     refuse_rounded(wanted, found.mean, found.cov.diagonal(axis1=1, axis2=2))
-    return _completed(found, state, holed, order, reader)
+    return _completed(found, state, incomplete, order, reader)
 
 
 Labels = dict[tuple[Hashable, ...], int]
 
 
 def _summed(
-    reader: RowReader, missing: Missing, state: GroupSums, holed: dict[int, PatternSums], codes: Labels
+    reader: RowReader, missing: Missing, state: GroupSums, incomplete: dict[int, PatternSums], codes: Labels
 ) -> tuple[Kind, ...] | None:
     """From the sums of an engine that makes them itself; None for one that does not."""
     columns = tuple(v for v in reader.by if isinstance(v, str))
@@ -181,11 +181,11 @@ def _summed(
     state.take(sums, [codes.setdefault(label, len(codes)) for label in sums.labels], len(codes))
     if missing == "fiml":
         for k in np.flatnonzero(~sums.observed.all(axis=1)):
-            one = holed.setdefault(codes[sums.labels[k]], PatternSums(len(reader.names)))
+            one = incomplete.setdefault(codes[sums.labels[k]], PatternSums(len(reader.names)))
             mean = np.where(sums.observed[k], sums.origin + sums.mean[k], 0.0)
             squares = sums.squares[k] if sums.rows[k] > 1 else None
             one.merge(sums.observed[k], int(sums.rows[k]), float(sums.n[k]), mean, squares)
-            state.squared_holed[codes[sums.labels[k]]] += sums.squared[k]
+            state.squared_incomplete[codes[sums.labels[k]]] += sums.squared[k]
     return kinds
 
 
@@ -195,7 +195,7 @@ def _refuse_holes(names: Sequence[str], holes: Flags) -> None:
 
 
 def _streamed(
-    reader: RowReader, missing: Missing, state: GroupSums, holed: dict[int, PatternSums], codes: Labels
+    reader: RowReader, missing: Missing, state: GroupSums, incomplete: dict[int, PatternSums], codes: Labels
 ) -> tuple[Kind, ...]:
     """From the rows, block by block."""
     wanted, search, codings = reader.names, KindSearch(len(reader.names)), dict[str, Coding]()
@@ -209,7 +209,7 @@ def _streamed(
         search.add(block.values[~holes] if missing != "fiml" else block.values)
         if missing == "fiml" and holes.any():
             weights_there = None if block.weights is None else block.weights[holes]
-            _add_holed(holed, state, block.values[holes], block.group[holes], weights_there)
+            _add_incomplete(incomplete, state, block.values[holes], block.group[holes], weights_there)
     return search.kinds([codings.get(v) for v in wanted])
 
 
@@ -278,7 +278,7 @@ def _keys(codes: Iterable[tuple[Hashable, ...]], *, several: bool) -> list[Hasha
 # -- rows with holes -------------------------------------------------------------------------------
 
 
-def _add_holed(
+def _add_incomplete(
     sums: dict[int, PatternSums], state: GroupSums, values: Floats, code: Codes, weights: Floats | None
 ) -> None:
     """Add rows with holes to the patterns of their groups."""
@@ -288,17 +288,21 @@ def _add_holed(
         one.add(values[rows], None if weights is None else weights[rows])
         one.flush()
     if weights is not None:
-        state.squared_holed += np.bincount(code, weights=weights**2, minlength=len(state.squared_holed))
+        state.squared_incomplete += np.bincount(code, weights=weights**2, minlength=len(state.squared_incomplete))
 
 
 def _completed(
-    groups: GroupMoments, state: GroupSums, holed: Mapping[int, PatternSums], order: Sequence[int], reader: RowReader
+    groups: GroupMoments,
+    state: GroupSums,
+    incomplete: Mapping[int, PatternSums],
+    order: Sequence[int],
+    reader: RowReader,
 ) -> GroupMoments:
     """The groups with the patterns of those that have holes, complete rows among them."""
     place = {code: i for i, code in enumerate(order)}
     patterns, troubles = {}, {}
     n, dropped = groups.n.copy(), groups.dropped.copy()
-    for code, sums in holed.items():
+    for code, sums in incomplete.items():
         i = place[code]
         if state.lines[code]:
             squares = state.squares[code] if state.lines[code] > 1 else None
@@ -310,7 +314,7 @@ def _completed(
             continue  # only rows without any value
         weighting: Weighting | None = None if reader.weights is None else Counted(float(lines))
         if reader.sampling is not None:
-            weighting = Sampled(1.0, total**2 / float(state.squared_weights[code] + state.squared_holed[code]))
+            weighting = Sampled(1.0, total**2 / float(state.squared_weights[code] + state.squared_incomplete[code]))
         try:
             found = patterns_of(groups.names, sums, kinds=groups.kinds, weighting=weighting)
             assert isinstance(found, Patterns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import erfc, sqrt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -73,13 +73,14 @@ class Kind:
         }
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Kind:
+    def from_dict(cls, fields: Mapping[str, object]) -> Kind:
         """The inverse of :meth:`to_dict`."""
-        values, coding = fields["values"], fields["coding"]
+        values = cast("Sequence[float] | None", fields["values"])
+        coding = cast("Sequence[str] | None", fields["coding"])
         return cls(
             None if values is None else tuple(values),
-            fields["whole"],
-            fields["least"],
+            cast("bool", fields["whole"]),
+            cast("float | None", fields["least"]),
             None if coding is None else Coding(*coding),
         )
 
@@ -120,8 +121,8 @@ class KindSearch:
                 whole, least = all(v.is_integer() for v in values), min(values, default=np.inf)
             else:
                 whole, least = self._whole[k], self._least[k]
-            told = float(least) if whole and np.isfinite(least) else None
-            found.append(Kind(None if values is None else tuple(sorted(values)), whole, told, coding))
+            lowest = float(least) if whole and np.isfinite(least) else None
+            found.append(Kind(None if values is None else tuple(sorted(values)), whole, lowest, coding))
         return tuple(found)
 
     def _look(self, k: int, column: Array) -> None:

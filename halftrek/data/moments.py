@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from typing import SupportsFloat, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -145,18 +145,18 @@ class Moments(Portable, Faces):
         }
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Moments:
+    def from_dict(cls, fields: Mapping[str, object]) -> Moments:
         """The inverse of :meth:`to_dict`."""
         for key in ("names", "n", "mean", "cov"):
             if key not in fields:
                 raise DataError(f"the saved moments lack {key!r}; they need names, n, mean and cov")
-        dropped, has_mean = int(fields.get("dropped", 0)), bool(fields.get("has_mean", True))
-        told = fields.get("kinds")
-        kinds = None if told is None else tuple(map(Kind.from_dict, told))
-        weighting = weighting_from_dict(fields.get("weighting"))
-        return cls(
-            tuple(fields["names"]), fields["n"], fields["mean"], fields["cov"], dropped, has_mean, kinds, weighting
-        )
+        dropped, has_mean = int(cast("int", fields.get("dropped", 0))), bool(fields.get("has_mean", True))
+        saved = cast("Sequence[Mapping[str, object]] | None", fields.get("kinds"))
+        kinds = None if saved is None else tuple(map(Kind.from_dict, saved))
+        weighting = weighting_from_dict(cast("Mapping[str, object] | None", fields.get("weighting")))
+        names, n = tuple(cast("Sequence[str]", fields["names"])), cast("float", fields["n"])
+        mean, cov = cast("Floats", fields["mean"]), cast("Floats", fields["cov"])  # as lists; the class makes arrays
+        return cls(names, n, mean, cov, dropped, has_mean, kinds, weighting)
 
     def __repr__(self) -> str:
         left_out = f", dropped={self.dropped}" if self.dropped else ""

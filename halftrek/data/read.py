@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,10 @@ from halftrek.data.sums import Column, Request, Sums
 from halftrek.data.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+    from pyspark.sql import DataFrame
 
 Progress = Callable[[int, int | None], object]
 
@@ -115,10 +119,10 @@ def read_patterns(
         found = state.result(opened.codings)
         refuse_rounded(found.names, found.mean, np.diag(found.cov))
         return found
-    holed = patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
-    if isinstance(holed, Patterns):
-        refuse_rounded(holed.names, *holed.available)
-    return holed
+    incomplete = patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
+    if isinstance(incomplete, Patterns):
+        refuse_rounded(incomplete.names, *incomplete.available)
+    return incomplete
 
 
 def _texts(names: Iterable[str] | str | None) -> tuple[str, ...] | str | None:
@@ -260,7 +264,7 @@ def _guarded(source: object, names: Sequence[str] | None) -> Source:
         return guarded(_found(source, names), explain)
 
 
-def _found(source: Any, names: Sequence[str] | None) -> Source:
+def _found(source: object, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; engines are recognised by what they offer, so that none is imported for it."""
     if isinstance(source, Source):  # a part of an engine's rows
         return source
@@ -272,7 +276,7 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
         return from_array(_array_of(source), names)
     module = type(source).__module__.partition(".")[0]
     if module in ("duckdb", "_duckdb") and hasattr(type(source), "columns"):
-        return from_relation(source)
+        return from_relation(cast("DuckDBPyRelation", source))
     if module == "pyarrow":
         return from_arrow(source)
     if type(source).__name__.endswith(("GroupBy", "groupby")):
@@ -286,7 +290,7 @@ def _found(source: Any, names: Sequence[str] | None) -> Source:
     if found is not None:
         return found
     if module == "pyspark":
-        return from_spark(source)
+        return from_spark(cast("DataFrame", source))
     if (engine := from_engine(source)) is not None:
         return engine
     if hasattr(source, "__arrow_c_stream__"):

@@ -22,21 +22,21 @@ from halftrek.errors import DataError
 def data_of(request: Request, sums: Sums, missing: Missing, codings: Mapping[str, Coding]) -> Moments | Patterns:
     """What the rows say; rows with holes are kept by pattern ("fiml"), left out ("drop"), or refused."""
     whole = sums.observed.all(axis=1)
-    rows, holed = int(sums.rows.sum()) + sums.unweighted, int(sums.rows[~whole].sum())
-    if holed and missing == "error":
+    rows, incomplete = int(sums.rows.sum()) + sums.unweighted, int(sums.rows[~whole].sum())
+    if incomplete and missing == "error":
         holes = (sums.rows[:, None] * ~sums.observed).sum(axis=0)
-        raise DataError(about_holes(request.names, holes, holed, rows))
+        raise DataError(about_holes(request.names, holes, incomplete, rows))
     kinds = kinds_of(request, sums, codings)
-    if holed and missing == "fiml":
+    if incomplete and missing == "fiml":
         return _patterns(request, sums, kinds)
     n = float(sums.rows[whole].sum()) if request.sampling else float(sums.n[whole].sum())
     if n < 2:
-        raise DataError(about_few_rows(request.names, n, rows, holed))
+        raise DataError(about_few_rows(request.names, n, rows, incomplete))
     one = merged_sums([_line(sums, int(k)) for k in np.flatnonzero(whole)])
     cov = one.squares[0] / one.n[0]
     weighting = weighting_of(request, float(one.rows[0]), float(one.n[0]), float(one.squared[0]))
     found = Moments(
-        request.names, n, one.origin + one.mean[0], (cov + cov.T) / 2.0, holed, kinds=kinds, weighting=weighting
+        request.names, n, one.origin + one.mean[0], (cov + cov.T) / 2.0, incomplete, kinds=kinds, weighting=weighting
     )
     refuse_rounded(found.names, found.mean, np.diag(found.cov))
     return found

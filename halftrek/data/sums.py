@@ -6,9 +6,8 @@ A model needs nothing else of its rows, so that rows can stay where they are. Wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class Column:
 
     name: str
     column: str
-    numbers: Mapping[Any, float] | None = None
+    numbers: Mapping[Hashable, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Sums(Portable):
     rows of weight zero; ``left_out`` rows whose pattern of holes is beyond the number of patterns that is kept.
     """
 
-    labels: tuple[tuple[Any, ...], ...]
+    labels: tuple[tuple[Hashable, ...], ...]
     observed: Flags
     rows: Codes
     n: Floats
@@ -85,13 +84,13 @@ def merged_sums(parts: Sequence[Sums]) -> Sums:
     first = parts[0]
     if len(parts) == 1:
         return first
-    place: dict[Any, int] = {}
+    place: dict[Hashable, int] = {}
     where = []
     for part in parts:
         names = [(label, seen.tobytes()) for label, seen in zip(part.labels, part.observed, strict=True)]
         where.append(np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64))
     k, p = len(place), first.observed.shape[1]
-    labels: list[Any] = [()] * k
+    labels: list[tuple[Hashable, ...]] = [()] * k
     observed = np.zeros((k, p), dtype=bool)
     rows, n, squared = np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k)
     mean, squares = np.zeros((k, p)), np.zeros((k, p, p))

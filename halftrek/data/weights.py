@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,11 +65,12 @@ def weighting_to_dict(weighting: Weighting | None) -> dict[str, object] | None:
     return {"kind": "counts" if isinstance(weighting, Counted) else "sampling", **vars(weighting)}
 
 
-def weighting_from_dict(fields: Mapping[str, Any] | None) -> Weighting | None:
+def weighting_from_dict(fields: Mapping[str, object] | None) -> Weighting | None:
     """The inverse of :func:`weighting_to_dict`."""
     if fields is None:
         return None
-    return Counted(fields["lines"]) if fields["kind"] == "counts" else Sampled(fields["mean"], fields["worth"])
+    numbers = {key: cast("float", value) for key, value in fields.items() if key != "kind"}
+    return Counted(numbers["lines"]) if fields["kind"] == "counts" else Sampled(numbers["mean"], numbers["worth"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,8 +68,8 @@ class Watched(Uncertainty, total=False):
 
 def asked(**options: Unpack[Watched]) -> How:
     """How, as a user asks for it: without an interval one is chosen, and an option of other intervals is refused."""
-    told: Watched = {"interval": None, **options}
-    how = How(**told)
+    settings: Watched = {"interval": None, **options}
+    how = How(**settings)
     if how.information is not None and how.interval not in (None, "delta", "profile"):
         raise InputError(
             f'information has no meaning for the interval "{how.interval}": leave it out, or ask for interval="delta"'

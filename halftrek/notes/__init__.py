@@ -59,7 +59,7 @@ class Note(Faces):
         """The sentence, in the words of a front."""
         return _WORDS[self.code].text.format(**{"why": self.why, **ASKS[front or self.front], **self._figures})
 
-    def told(self, front: Front) -> Note:
+    def for_front(self, front: Front) -> Note:
         """The same in the words of a front."""
         return replace(self, front=front)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def answer_groups(
     status = list(fits.status)
     found = _estimates(fits, query, status, how)
     k = len(outcomes) or 1
-    columns: dict[str, list[Any]] = {"outcome": outcomes * len(fits)} if outcomes else {}
+    columns: dict[str, Sequence[object]] = {"outcome": outcomes * len(fits)} if outcomes else {}
     columns |= {
         "estimate": found.values.ravel().tolist(),
         "se": found.errors.ravel().tolist(),
@@ -72,12 +73,12 @@ def answer_groups(
     return _framed(fits, columns, k)
 
 
-def group_parameters(fits: GroupFits, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Any:
+def group_parameters(fits: GroupFits, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Frame:
     """One row for each group and parameter."""
     how = _how(fits, level, interval)
     found = judged_group_parameters(fits, how)
     k = len(found.sides)
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, Sequence[object]] = {
         name: [sides[at] for sides in found.sides] * len(fits) for at, name in enumerate(("lhs", "op", "rhs"))
     }
     columns |= {name: numbers.ravel().tolist() for name, numbers in found.numbers.items()}
@@ -89,11 +90,11 @@ def group_parameters(fits: GroupFits, *, level: float = 0.95, interval: Literal[
     return _framed(fits, columns, k)
 
 
-def group_measures_table(fits: GroupFits) -> Any:
+def group_measures_table(fits: GroupFits) -> Frame:
     """One row for each group: how well the model fits there."""
     found: dict[int, tuple[Measures, str]] = {}
     notes = {i: in_short(group_notes(fits, i)) for i in range(len(fits))}
-    alone = set(fits.holed)
+    alone = set(fits.incomplete)
     if len(fits.fitted) and (fits.clustered or fits.groups.sampled):  # counted by the rows, which have to be read
         if fits.clusters_left_out:
             raise InputError(f"measures by cluster need the rows, and {NOT_SAVED}")
@@ -107,7 +108,7 @@ def group_measures_table(fits: GroupFits) -> Any:
             notes[i] = "; ".join(filter(None, (notes[i], str(error))))
     nothing = (None, "")
     lines = [found.get(i, nothing) for i in range(len(fits))]
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, Sequence[object]] = {
         name: [np.nan if one is None or getattr(one, name) is None else getattr(one, name) for one, _ in lines]
         for name in MEASURES
     }
@@ -133,12 +134,13 @@ def _about(fits: GroupFits, i: int, how: How) -> list[Note]:
     return [*group_notes(fits, i), *ignored]
 
 
-def _framed(fits: GroupFits, columns: dict[str, list[Any]], lines: int) -> Any:
+def _framed(fits: GroupFits, columns: Mapping[str, Sequence[object]], lines: int) -> Frame:
     """The table with the groups first: one column, or one for each variable that says the group."""
     by = fits.groups.by
     names = [f"{name}_group" if name in columns else name for name in by]  # a table has each name once
     first = {name: [key[a] for key in fits.keys for _ in range(lines)] for a, name in enumerate(names)}
-    return as_frame((first or {"group": [key for key in fits.keys for _ in range(lines)]}) | columns, fits.frame)
+    first = first or {"group": [key for key in fits.keys for _ in range(lines)]}
+    return as_frame({**first, **columns}, fits.frame)
 
 
 def compare_groups(
@@ -168,9 +170,10 @@ def compare_groups(
             raise InputError(f"{query} cannot be compared between groups; ask for an effect or a distribution")
         what = [f"{query}: {v}" for v in _outcomes(query)] or [str(query)]
         rows = equal_answers(fits, query, what, calibrate=calibrate, random_state=random_state)
-    columns: dict[str, list[Any]] = {f.name: [getattr(r, f.name) for r in rows] for f in fields(Invariance)}
+    columns: dict[str, Sequence[object]] = {f.name: [getattr(r, f.name) for r in rows] for f in fields(Invariance)}
     final = holm(np.array(columns["p"], dtype=float))
-    groups, notes = columns.pop("groups"), columns.pop("note")
+    groups, notes = columns.pop("groups"), [r.note for r in rows]
+    del columns["note"]
     columns["p_adjusted"], columns["groups"] = final.tolist(), groups
     columns["verdict"] = [
         "not tested" if np.isnan(p) else "groups differ" if p < level else "no difference shown" for p in final
@@ -183,7 +186,7 @@ def compare_groups(
 def group_notes(fits: GroupFits, i: int) -> list[Note]:
     """What to know of a group before trusting any answer of it."""
     found = []
-    if i in fits.holed:
+    if i in fits.incomplete:
         patterns = fits.groups.patterns[i]
         found.append(note("group with holes", incomplete=patterns.incomplete, rows=int(patterns.rows.sum())))
         found += [note("group pair apart", first=u, second=v) for u, v in patterns.apart[:1]]

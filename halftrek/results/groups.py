@@ -19,7 +19,7 @@ class GroupFits(FittedGroups):
     """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.
 
     Groups of ``by=["site", "sex"]`` are named by tuples: ``fits["north", "f"]``.
-    ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.
+    ``incomplete`` are the fits of groups with missing values, ``failed`` what stood against a group, by their places.
     """
 
     @classmethod

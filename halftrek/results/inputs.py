@@ -38,17 +38,17 @@ def read_graph(source: object, syntax: AnySyntax = "auto") -> Graph:
     if isinstance(source, Graph):
         return source
     if isinstance(source, os.PathLike):
-        return _told(parse_graph(_text_of(Path(source)), syntax))
+        return _with_warnings(parse_graph(_text_of(Path(source)), syntax))
     if isinstance(source, str):
         if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
-            return _told(parse_graph(_text_of(Path(source)), syntax))
-        return _told(parse_graph(source, syntax))
+            return _with_warnings(parse_graph(_text_of(Path(source)), syntax))
+        return _with_warnings(parse_graph(source, syntax))
     if hasattr(source, "is_directed"):
         return Graph.from_networkx(source)
     raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
 
 
-def _told(graph: Graph) -> Graph:
+def _with_warnings(graph: Graph) -> Graph:
     """The graph; its notes are warned of, at the user's line of code."""
     for note in graph.notes:
         warnings.warn(str(note), HalftrekWarning, stacklevel=_depth_of_caller())
@@ -103,10 +103,10 @@ def read_data(
         _refuse_wrong_width(data, bare_names(chosen.observed, categories) or ())
     _refuse_covariance(data)
     columns = names if names is not None else chosen.observed
-    told: Any = {"weights": weights, "sampling_weights": sampling_weights, "categories": categories}
+    options: Any = {"weights": weights, "sampling_weights": sampling_weights, "categories": categories}
     if missing == "fiml" or isinstance(data, Patterns):
-        return read_patterns(data, columns, **told)
-    return read_moments(data, columns, missing=missing, **told)
+        return read_patterns(data, columns, **options)
+    return read_moments(data, columns, missing=missing, **options)
 
 
 def read_categories(

@@ -102,8 +102,8 @@ class InstrumentSet:
         for name, short in zip(tests, ("ar", "overid", "endogeneity"), strict=True):
             test: Tested | None = getattr(self, name)
             nan = float("nan")
-            told = (nan, nan, nan, nan) if test is None else (test.statistic, test.df1, test.df2, test.p)
-            found |= dict(zip((short, f"{short}_df1", f"{short}_df2", f"{short}_p"), told, strict=True))
+            figures = (nan, nan, nan, nan) if test is None else (test.statistic, test.df1, test.df2, test.p)
+            found |= dict(zip((short, f"{short}_df1", f"{short}_df2", f"{short}_p"), figures, strict=True))
         return found | {"note": "; ".join(filter(None, (self.tsls.note, self.liml.note)))}
 
 
@@ -318,6 +318,8 @@ def _weak(sets: Sequence[InstrumentSet]) -> list[Note]:
     weak = [one for one in sets if one.effective_f < one.critical]
     if not weak:
         return []
-    told = [f"{', '.join(one.instruments)} ({one.effective_f:.1f}, and {one.critical:.1f} is needed)" for one in weak]
+    listing = [
+        f"{', '.join(one.instruments)} ({one.effective_f:.1f}, and {one.critical:.1f} is needed)" for one in weak
+    ]
     worst = max(one.critical for one in weak)
-    return [note("instruments below critical", sets="; of ".join(told), critical=worst)]
+    return [note("instruments below critical", sets="; of ".join(listing), critical=worst)]

@@ -48,10 +48,10 @@ def prediction_of(
     outcomes = named or _absent(graph, table, changed)
     held = held_values(graph, changed, table) if changed else {}
     seen = _evidence(graph, table, outcomes, tuple(held), given)
-    told = Table(seen, table.values[:, [table.names.index(v) for v in seen]], table.columns)
+    known = Table(seen, table.values[:, [table.names.index(v) for v in seen]], table.columns)
     normal = [v for v in outcomes if takes_normal(fitted, unit_query((), tuple(held), (v,)))]
     found = estimated_units(
-        fitted, told, held, outcomes, table_how(fitted, wanted), decide=partial(verdict_of, graph),
+        fitted, known, held, outcomes, table_how(fitted, wanted), decide=partial(verdict_of, graph),
         unidentified=unidentified, predictive=True,
     )  # fmt: skip
     found = replace(found, note=in_short(unit_notes(fitted, held, outcomes, wanted)))

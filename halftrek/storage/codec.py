@@ -10,7 +10,7 @@ import base64
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from halftrek.storage.malformed import Malformed
 from halftrek.storage.older import RENAMED, upgraded
 from halftrek.storage.parts import refuse_wrong_parts
 from halftrek.storage.sound import refuse_unsound
+
+Part = TypeVar("Part")
 
 _READABLE = 4096  # entries up to which an array is written as numbers; a longer one as base64 of its bytes
 _SPARSE = 4  # an array with fewer entries than one in so many that are not zero is written as these alone
@@ -77,11 +79,11 @@ def decode(data: object, where: str = "content") -> Any:
     if name == "array":
         return _decode_array(data, where)
     if name == "list":
-        return [decode(d, where) for d in _only(data, where, "items")["items"]]
+        return [decode(d, where) for d in _only(data, where, "items", list)]
     if name == "set":
-        return frozenset(_distinct([decode(d, where) for d in _only(data, where, "items")["items"]], where))
+        return frozenset(_distinct([decode(d, where) for d in _only(data, where, "items", list)], where))
     if name == "map":
-        return _decode_map(_only(data, where, "items")["items"], where)
+        return _decode_map(_only(data, where, "items", list), where)
     if not isinstance(name, str) or RENAMED.get(name, name) not in classes():
         raise Malformed(f"{where} is something of the type {name!r}, which is not known")
     return _build(name, {key: decode(d, f"{where}.{key}") for key, d in data.items() if key != "type"}, where)
@@ -128,7 +130,7 @@ def _distinct(entries: list[Hashable], where: str) -> list[Hashable]:
 
 
 def _odd_number(data: dict[str, object], where: str) -> float:
-    text = _only(data, where, "value")["value"]
+    text = _only(data, where, "value", str)
     if text not in ("nan", "inf", "-inf"):
         raise Malformed(f"{where} is {text!r} where nan, inf or -inf is meant")
     return float(text)
@@ -143,16 +145,15 @@ def _text(text: str, where: str) -> str:
     return text
 
 
-def _only(data: dict[str, Any], where: str, *keys: str) -> dict[str, Any]:
-    """The data of a list, a set, a map or a number, with these entries beside the type and no others."""
-    kinds = {"items": list, "value": str}
-    for key in keys:
-        if not isinstance(data.get(key), kinds[key]):
-            raise Malformed(f"{where}, a {data['type']}, has no {key!r}")
-    for key in data:
-        if key not in (*keys, "type"):
-            raise Malformed(f"{where}, a {data['type']}, has a part {key!r}, which is not known")
-    return data
+def _only(data: dict[str, object], where: str, key: str, kind: type[Part]) -> Part:
+    """What a list, a set, a map or a number holds under this key; there is nothing else beside the type."""
+    found = data.get(key)
+    if not isinstance(found, kind):
+        raise Malformed(f"{where}, a {data['type']}, has no {key!r}")
+    for other in data:
+        if other not in (key, "type"):
+            raise Malformed(f"{where}, a {data['type']}, has a part {other!r}, which is not known")
+    return found
 
 
 def _encode_array(array: Array) -> dict[str, object]:
@@ -208,7 +209,7 @@ def _decode_array(data: dict[str, object], where: str) -> Array:
     return Rows(array, _column_names(data["names"], array, where)) if "names" in data else array
 
 
-def _spread(data: dict[str, Any], entries: Array, size: int, where: str) -> Array:
+def _spread(data: dict[str, object], entries: Array, size: int, where: str) -> Array:
     """All entries of an array of which the file holds those that are not zero, and where they stand."""
     at = _from_bytes({"base64": data["at"]}, "int64", where)
     sound = len(at) == len(entries) and (len(at) == 0 or (at[0] >= 0 and at[-1] < size and (np.diff(at) > 0).all()))
@@ -219,9 +220,9 @@ def _spread(data: dict[str, Any], entries: Array, size: int, where: str) -> Arra
     return flat
 
 
-def _from_bytes(data: dict[str, Any], kind: str, where: str) -> Array:
+def _from_bytes(data: dict[str, object], kind: str, where: str) -> Array:
     try:
-        raw = base64.b64decode(data["base64"], validate=True)
+        raw = base64.b64decode(cast("str", data["base64"]), validate=True)
         return np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
     except (TypeError, ValueError):
         raise Malformed(f"{where}, an array of {kind}, has bytes that are not such numbers") from None

@@ -51,6 +51,13 @@ def _verdict(given: dict[str, object]) -> dict[str, object]:
     return rest if rest == given else {"advice": _notes(given["helps"], "remark"), **rest}
 
 
+def _groups(given: dict[str, object]) -> dict[str, object]:
+    """Groups with missing values were called holed."""
+    if "incomplete" in given:
+        return given
+    return {"incomplete" if key == "holed" else key: value for key, value in given.items()}
+
+
 def _notes(sentences: object, code: str = "text") -> tuple[Note, ...]:
     if not isinstance(sentences, tuple | list):
         raise TypeError(f"notes are a list, not {sentences!r}")
@@ -63,4 +70,6 @@ _CHANGES: dict[str, Callable[[dict[str, object]], dict[str, object]]] = {
     "Status": _status,
     "Verdict": _verdict,
     "Potential": _potential,
+    "FittedGroups": _groups,
+    "GroupFits": _groups,
 }

@@ -35,7 +35,7 @@ def judged_group_parameters(fits: FittedGroups, how: How) -> GroupParameters:
         return GroupParameters.empty((), len(fits))
     first = fits.one(fits.keys[int(fitted[0])])
     one_by_one = how.interval is None and (fits.clustered or needs_rows(first))
-    alone = [int(i) for i in fitted if one_by_one or i in fits.holed]
+    alone = [int(i) for i in fitted if one_by_one or i in fits.incomplete]
     whole = np.setdiff1d(fitted, alone)
     parts = [group_parameters(fits, whole[k : k + PIECE], how) for k in range(0, len(whole), PIECE)]
     found = GroupParameters.empty(parts[0].sides if parts else _sides(first), len(fits))
@@ -91,8 +91,8 @@ def _look_closer(fits: FittedGroups, whole: Ints, how: How, found: GroupParamete
         _take_own(found, one.place, fits.one(fits.keys[one.place]), how)
     wrong = {one.place: one.chance for one in suspects[len(closer) :] if one.chance < REJECTED}
     looked_at = {one.place for one in closer}
-    told = chain(whole.tolist() if said or everywhere else (), strengths)
-    for i in dict.fromkeys(place for place in told if place not in looked_at):
+    noted = chain(whole.tolist() if said or everywhere else (), strengths)
+    for i in dict.fromkeys(place for place in noted if place not in looked_at):
         misfit = [note("misfit", p=wrong[i])] if i in wrong else []
         for column, sides in enumerate(found.sides):
             about = said.get(sides[0], ()) if sides[1] == "~" else ()

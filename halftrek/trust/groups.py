@@ -62,10 +62,10 @@ def judged_groups(fits: FittedGroups, query: Query, outcomes: int, how: How) -> 
     Where no interval is asked for, the one that suits the rows of each group.
     """
     found = GroupAnswers.empty(len(fits), outcomes or 1, outcomes)
-    whole = np.array([i for i in fits.fitted if i not in fits.holed], dtype=np.intp)
+    whole = np.array([i for i in fits.fitted if i not in fits.incomplete], dtype=np.intp)
     for start in range(0, len(whole), PIECE):
         _complete(fits, query, whole[start : start + PIECE], how, found)
-    for i, fit in fits.holed.items():
+    for i, fit in fits.incomplete.items():
         _alone(fit, query, i, how, found)
     if how.interval is None:
         _look_closer(fits, query, whole, how, found)
@@ -94,11 +94,11 @@ class Suspect:
 
 def _look_closer(fits: FittedGroups, query: Query, whole: Ints, how: How, found: GroupAnswers) -> None:
     """Give suspects the interval that their own fit would give; beyond the worst ones, a word."""
-    suspects = sorted([*_of_complete(fits, query, whole), *_of_holed(fits, query)], key=lambda s: s.worst_first)
+    suspects = sorted([*_of_complete(fits, query, whole), *_of_incomplete(fits, query)], key=lambda s: s.worst_first)
     if not suspects:
         return
     verdict = identification.identify(fits.graph, query, budget=BUDGET, witness=False)
-    closer = [s for s in suspects if s.strength < SURE or s.place not in fits.holed][:LOOKS]
+    closer = [s for s in suspects if s.strength < SURE or s.place not in fits.incomplete][:LOOKS]
     for one in closer:
         fit = fits.one(fits.keys[one.place])
         judged = judge_line(fit, query, evaluate(query, fit.model), verdict, how)
@@ -126,9 +126,12 @@ def _of_complete(fits: FittedGroups, query: Query, whole: Ints) -> list[Suspect]
     return found
 
 
-def _of_holed(fits: FittedGroups, query: Query) -> list[Suspect]:
+def _of_incomplete(fits: FittedGroups, query: Query) -> list[Suspect]:
     found = []
-    for i, fit in fits.holed.items():  # those that only fit badly keep their interval: a saved one has no rows to ask
+    for (
+        i,
+        fit,
+    ) in fits.incomplete.items():  # those that only fit badly keep their interval: a saved one has no rows to ask
         F = float(strengths(fit, linearize(query, fit.model).values).min(initial=np.inf))
         overall = misfit(fit)
         one = Suspect(i, F, 1.0 if overall is None else overall.p)
@@ -164,8 +167,8 @@ def _complete(fits: FittedGroups, query: Query, rows: Ints, how: How, found: Gro
     usual = batch_estimate(batch.take(rows), fits.options, query, n[rows])
     errors, reach = usual.errors.copy(), how.quantile * usual.errors
     rests, level = group_support(fits, usual, n[rows]), how.level
-    told = np.isfinite(errors).all(axis=1)
-    few = np.flatnonzero(told & ~np.all([one.plenty(level) for one in rests], axis=0))
+    known = np.isfinite(errors).all(axis=1)
+    few = np.flatnonzero(known & ~np.all([one.plenty(level) for one in rests], axis=0))
     if len(few) and how.interval is None:
         at = rows[few]
         moments = fits.groups.cov[at], fits.groups.mean[at]

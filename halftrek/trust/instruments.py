@@ -46,12 +46,12 @@ def judged_slope(given: Equation, spread: Spread, cause: int, strength: float, l
         return JudgedSlope(value, error, (np.nan, np.nan), "", (empty,))
     notes = [note("anderson-rubin chosen", sure=SURE)]
     if len(pieces) > 1:
-        told = " and ".join(_told(*ends) for ends in pieces)
-        notes.append(note("anderson-rubin pieces", instruments=named, pieces=told))
+        worded = " and ".join(_range(*ends) for ends in pieces)
+        notes.append(note("anderson-rubin pieces", instruments=named, pieces=worded))
     return JudgedSlope(value, error, (pieces[0][0], pieces[-1][1]), "Anderson-Rubin", tuple(notes))
 
 
-def _told(low: float, high: float) -> str:
+def _range(low: float, high: float) -> str:
     if low == -np.inf:
         return "all values" if high == np.inf else f"all below {high:.4g}"
     return f"all above {low:.4g}" if high == np.inf else f"{low:.4g} to {high:.4g}"

@@ -276,17 +276,17 @@ def test_reproduce_hands_on_its_options_and_keeps_standard_output_clean(
     from halftrek import reproduction
     from halftrek.reproduction import run
 
-    told = []
+    calls = []
 
     def small(*, random_state: int, rows: int, replicates: int, progress: Callable[[int, int], None]) -> Reproduction:
-        told.append((random_state, rows, replicates))
+        calls.append((random_state, rows, replicates))
         return run(random_state=random_state, rows=100, replicates=2, progress=progress)
 
     monkeypatch.setattr(reproduction, "run", small)
     words = ["reproduce", "--rows", "700", "--replicates", "4", "--seed", "9", "--output", str(tmp_path), "--json"]
     assert main(words) == 0
     out, err = capsys.readouterr()
-    assert told == [(9, 700, 4)]
+    assert calls == [(9, 700, 4)]
     assert json.loads(out)
     assert err == f"Figure: {tmp_path / 'reproduce.png'}\n"
     assert (tmp_path / "reproduce.png").read_bytes().startswith(b"\x89PNG")

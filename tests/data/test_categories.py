@@ -179,13 +179,13 @@ def test_a_text_that_comes_late_is_refused(tmp_path: Path, monkeypatch: Any) -> 
 
 
 def test_missing_labels_are_missing_values(tmp_path: Path) -> None:
-    holed = FRAME.assign(
+    incomplete = FRAME.assign(
         smoker=FRAME["smoker"].where(FRAME.index % 7 > 0), region=FRAME["region"].where(FRAME["x"] < 1)
     )
     for kind in ("pandas", "polars", "csv", "dict"):
-        fitted = ht.fit("region -> y; smoker -> y", given(kind, tmp_path, holed), categories={"region": "north"})
+        fitted = ht.fit("region -> y; smoker -> y", given(kind, tmp_path, incomplete), categories={"region": "north"})
         assert fitted.patterns is not None
-        assert fitted.patterns.incomplete == int(holed[["smoker", "region"]].isna().any(axis=1).sum())
+        assert fitted.patterns.incomplete == int(incomplete[["smoker", "region"]].isna().any(axis=1).sum())
         both = fitted.patterns.names.index("region=west"), fitted.patterns.names.index("region=south east")
         assert (fitted.patterns.observed[:, both[0]] == fitted.patterns.observed[:, both[1]]).all()
 

@@ -152,8 +152,8 @@ def test_labels_that_are_rounded_already_are_refused(tmp_path: Path) -> None:
 def test_values_that_differ_in_their_last_digits_only() -> None:
     stamps = 1_700_000_000_000_000_000 + np.arange(40) * 30
     y = np.sin(np.arange(40))
-    holed = np.where(np.arange(40) == 3, np.nan, y)
-    for columns in ({"x": stamps, "y": y}, {"x": stamps, "y": holed}, pa.table({"x": stamps, "y": y})):
+    incomplete = np.where(np.arange(40) == 3, np.nan, y)
+    for columns in ({"x": stamps, "y": y}, {"x": stamps, "y": incomplete}, pa.table({"x": stamps, "y": y})):
         with pytest.raises(DataError, match=r"values of 'x' have more than 15 digits .*subtract a constant"):
             ht.fit("x -> y", columns)
     with pytest.raises(DataError, match="more than 15 digits"):

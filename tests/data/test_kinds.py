@@ -109,18 +109,18 @@ def test_kinds_survive_selection_merging_and_dictionaries(columns: dict[str, np.
 
 
 def test_rows_with_holes_and_dropped_rows(columns: dict[str, np.ndarray]) -> None:
-    holed = {v: np.asarray(c, dtype=float).copy() for v, c in columns.items()}
-    holed["a"][::3] = np.nan
-    holed["flag"][:50] = np.nan
-    found = read_patterns(holed)
+    incomplete = {v: np.asarray(c, dtype=float).copy() for v, c in columns.items()}
+    incomplete["a"][::3] = np.nan
+    incomplete["flag"][:50] = np.nan
+    found = read_patterns(incomplete)
     assert isinstance(found, Patterns)
     assert shapes(found) == SHAPES
     assert shapes(found.select(["a", "flag"])) == {"flag": "two values"}
-    holed["flag"][0], holed["a"][0] = 7.0, np.nan
-    dropped = read_moments(holed, missing="drop")
+    incomplete["flag"][0], incomplete["a"][0] = 7.0, np.nan
+    dropped = read_moments(incomplete, missing="drop")
     assert dropped.kinds is not None
     assert dropped.kinds[3].values == (0.0, 1.0)  # the 7 stands in a row that was left out
-    fitted = ht.fit("a -> flag", pd.DataFrame(holed), missing="fiml")
+    fitted = ht.fit("a -> flag", pd.DataFrame(incomplete), missing="fiml")
     assert fitted.patterns is not None
     assert fitted.patterns.kinds is not None
     assert fitted.patterns.kinds[1].values == (0.0, 1.0, 7.0)

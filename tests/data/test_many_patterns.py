@@ -14,7 +14,7 @@ from halftrek.data.missing.holes import gather_sums, precisions, suits
 from halftrek.data.missing.likelihood import best_mean, completed, loglik, slope
 
 
-def holed(p: int, n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def incomplete(p: int, n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows with holes, among them some of the same pattern, of one value, and of none; and weights that count."""
     rng = np.random.default_rng(seed)
     table = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + 5.0 * rng.normal(size=p)
@@ -47,7 +47,7 @@ CASES = [(3, 60, 0.3, 0), (5, 200, 0.2, 1), (6, 150, 0.7, 2), (7, 300, 0.45, 3),
 
 
 def gathered(case: tuple[int, int, float, int]) -> tuple[Patterns, np.ndarray, np.ndarray]:
-    table, weights = holed(*case)
+    table, weights = incomplete(*case)
     found = read_patterns(
         {f"v{i}": table[:, i] for i in range(table.shape[1])}, [f"v{i}" for i in range(table.shape[1])], weights=weights
     )
@@ -143,7 +143,7 @@ def test_curvature_is_that_of_rows(
 
 
 def test_precisions_of_clear_and_of_almost_singular_covariances() -> None:
-    table, _ = holed(6, 80, 0.4, 0)
+    table, _ = incomplete(6, 80, 0.4, 0)
     observed = ~np.isnan(table)
     for tilt in (1.0, 1e-7):
         cov = point(6, 1)[1]
@@ -178,7 +178,7 @@ def test_almost_singular_covariances_take_the_careful_way(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("buffer", [40, 400, 4_000_000])
 def test_patterns_are_gathered_as_one_by_one(buffer: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gather, "BUFFER", buffer)
-    table, weights = holed(4, 300, 0.3, 7)
+    table, weights = incomplete(4, 300, 0.3, 7)
     sums = PatternSums(4)
     for start in range(0, 300, 17):
         sums.add(table[start : start + 17], weights[start : start + 17])

@@ -19,7 +19,7 @@ from halftrek.errors import DataError
 SETTINGS = settings(max_examples=40, deadline=None, derandomize=True)
 
 
-def holed(seed: int, rows: int, p: int, share: float = 0.3) -> np.ndarray:
+def incomplete(seed: int, rows: int, p: int, share: float = 0.3) -> np.ndarray:
     rng = np.random.default_rng(seed)
     table = rng.normal(size=(rows, p)) @ rng.normal(size=(p, p)) + rng.normal(size=p) * 3
     table[rng.random(table.shape) < share] = np.nan
@@ -45,7 +45,7 @@ def by_rows(table: np.ndarray, mean: np.ndarray, cov: np.ndarray, weights: np.nd
 @given(seed=st.integers(0, 10_000), rows=st.integers(8, 60), p=st.integers(1, 5), weighted=st.booleans())
 @SETTINGS
 def test_patterns_are_sufficient_for_the_likelihood(seed: int, rows: int, p: int, weighted: bool) -> None:
-    table = holed(seed, rows, p)
+    table = incomplete(seed, rows, p)
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 4, rows).astype(float) if weighted else None
     if weights is not None:
@@ -66,7 +66,7 @@ def test_patterns_are_sufficient_for_the_likelihood(seed: int, rows: int, p: int
 
 
 def test_derivatives_are_differences() -> None:
-    found = read_patterns(holed(3, 50, 3))
+    found = read_patterns(incomplete(3, 50, 3))
     assert isinstance(found, Patterns)
     rng = np.random.default_rng(0)
     root = rng.normal(size=(3, 3))
@@ -87,7 +87,7 @@ def test_derivatives_are_differences() -> None:
 
 
 def test_the_e_step_is_that_of_each_row() -> None:
-    table = holed(4, 40, 3)
+    table = incomplete(4, 40, 3)
     found = read_patterns(table)
     assert isinstance(found, Patterns)
     mean, cov = np.zeros(3), np.array([[2.0, 0.5, 0.3], [0.5, 1.0, -0.2], [0.3, -0.2, 1.5]])
@@ -107,7 +107,7 @@ def test_the_e_step_is_that_of_each_row() -> None:
 
 
 def test_blocks_and_sources_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = holed(5, 3000, 4)
+    table = incomplete(5, 3000, 4)
     table[7] = np.nan
     frame = pd.DataFrame(table, columns=list("abcd"))
     whole = read_patterns(frame)
@@ -124,7 +124,7 @@ def test_blocks_and_sources_do_not_matter(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_large_offset_costs_no_digits() -> None:
-    table = holed(6, 500, 3)
+    table = incomplete(6, 500, 3)
     near, far = read_patterns(table), read_patterns(table + 1e7)
     assert isinstance(near, Patterns)
     assert isinstance(far, Patterns)
@@ -134,7 +134,7 @@ def test_a_large_offset_costs_no_digits() -> None:
 
 
 def test_complete_rows_are_moments() -> None:
-    table = holed(7, 30, 3, share=0.0)
+    table = incomplete(7, 30, 3, share=0.0)
     found = read_patterns(table)
     expected = read_moments(table)
     assert isinstance(found, Moments)
@@ -149,7 +149,7 @@ def test_complete_rows_are_moments() -> None:
 @given(seed=st.integers(0, 1000))
 @SETTINGS
 def test_some_columns_are_as_if_only_they_were_read(seed: int) -> None:
-    table = holed(seed, 40, 4)
+    table = incomplete(seed, 40, 4)
     found = read_patterns(table, list("abcd"))
     assert isinstance(found, Patterns)
     part, alone = found.select(["c", "a"]), read_patterns(table[:, [2, 0]], ["c", "a"])
@@ -186,13 +186,13 @@ def test_columns_without_values_are_named() -> None:
     with pytest.raises(DataError, match="infinite"):
         read_patterns(np.array([[1.0, np.inf], [np.nan, 1.0]]))
     with pytest.raises(DataError, match="no moments"):
-        read_moments(read_patterns(holed(0, 20, 2)))
+        read_moments(read_patterns(incomplete(0, 20, 2)))
 
 
 @given(seed=st.integers(0, 1000))
 @SETTINGS
 def test_pairwise_correlations(seed: int) -> None:
-    table = holed(seed, 30, 3) + 50.0
+    table = incomplete(seed, 30, 3) + 50.0
     found = read_patterns(table)
     assume(isinstance(found, Patterns))
     assert isinstance(found, Patterns)
@@ -212,7 +212,7 @@ def test_pairs_that_are_never_seen_together() -> None:
 
 
 def test_unrestricted_moments_are_at_the_maximum() -> None:
-    table = holed(8, 200, 4)
+    table = incomplete(8, 200, 4)
     found = read_patterns(table)
     assert isinstance(found, Patterns)
     best = found.unrestricted

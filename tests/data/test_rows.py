@@ -98,16 +98,16 @@ def test_blocks_have_one_size_however_the_source_was_cut(monkeypatch: pytest.Mon
 
 
 def test_rows_with_holes_are_left_out_or_kept() -> None:
-    holed = TABLE.copy()
-    holed.loc[3, "a"] = np.nan
-    holed.loc[7, "b"] = np.nan
-    values, _, _ = everything(row_reader(holed, "ab", missing="drop"))
-    np.testing.assert_array_equal(values, holed[["a", "b"]].dropna())
-    kept, _, codes = everything(row_reader(holed, "ab", missing="fiml", cluster="school"))
-    np.testing.assert_array_equal(kept, holed[["a", "b"]])
+    incomplete = TABLE.copy()
+    incomplete.loc[3, "a"] = np.nan
+    incomplete.loc[7, "b"] = np.nan
+    values, _, _ = everything(row_reader(incomplete, "ab", missing="drop"))
+    np.testing.assert_array_equal(values, incomplete[["a", "b"]].dropna())
+    kept, _, codes = everything(row_reader(incomplete, "ab", missing="fiml", cluster="school"))
+    np.testing.assert_array_equal(kept, incomplete[["a", "b"]])
     assert len(there(codes)) == 50
-    narrow = row_reader(holed, "ab", missing="drop").select(["a"])
-    np.testing.assert_array_equal(everything(narrow)[0][:, 0], holed[["a", "b"]].dropna().a)
+    narrow = row_reader(incomplete, "ab", missing="drop").select(["a"])
+    np.testing.assert_array_equal(everything(narrow)[0][:, 0], incomplete[["a", "b"]].dropna().a)
 
 
 def test_what_is_gone_is_named() -> None:
@@ -146,8 +146,8 @@ def test_wrong_clusters_are_refused() -> None:
     with pytest.raises(DataError, match="one label for each row, not an array of shape"):
         list(row_reader(TABLE, "ab", cluster=np.zeros((50, 2))).blocks())
     for column, hole in (("school", None), ("number", np.nan)):
-        holed = TABLE.copy()
-        holed[column] = holed[column].astype(object if hole is None else float)
-        holed.loc[4, column] = hole
+        incomplete = TABLE.copy()
+        incomplete[column] = incomplete[column].astype(object if hole is None else float)
+        incomplete.loc[4, column] = hole
         with pytest.raises(DataError, match=f"the cluster '{column}' is missing in row 5"):
-            list(row_reader(holed, "ab", cluster=column).blocks())
+            list(row_reader(incomplete, "ab", cluster=column).blocks())

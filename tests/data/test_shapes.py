@@ -74,12 +74,12 @@ def test_weights_and_holes_count() -> None:
     bars = there(of(ROWS, ("k",), weights=weights))
     assert bars.n == weights.sum()
     assert bars.height == pytest.approx(np.bincount(ROWS[:, 2].astype(int), weights=weights) / weights.sum())
-    holed = ROWS.copy()
-    holed[:1000, 2] = np.nan
-    holed[500:2000, 1] = np.nan
-    assert there(of(holed, ("k",))).n == 4000  # a hole in b takes no row away
-    dropped = row_reader(holed, NAMES, missing="drop")
-    like = read_moments(holed, NAMES, missing="drop").select(("k",))
+    incomplete = ROWS.copy()
+    incomplete[:1000, 2] = np.nan
+    incomplete[500:2000, 1] = np.nan
+    assert there(of(incomplete, ("k",))).n == 4000  # a hole in b takes no row away
+    dropped = row_reader(incomplete, NAMES, missing="drop")
+    like = read_moments(incomplete, NAMES, missing="drop").select(("k",))
     assert there(histogram(dropped, like)).n == 3000  # rows that a fit left out stay out
 
 

@@ -104,7 +104,7 @@ def test_merging_keeps_to_one_kind() -> None:
     assert sampled.select(["x3", "x1"]).weighting == sampled.weighting
 
 
-def holed() -> np.ndarray:
+def incomplete() -> np.ndarray:
     table = TABLE.copy()
     table[RNG.random(table.shape) < 0.15] = np.nan
     table[:5] = np.nan
@@ -113,7 +113,7 @@ def holed() -> np.ndarray:
 
 @pytest.mark.parametrize("factor", [1.0, 1e4])
 def test_patterns_count_rows(factor: float) -> None:
-    table = holed()
+    table = incomplete()
     found = read_patterns(table, ["a", "b", "c"], sampling_weights=factor * WEIGHTS)
     assert isinstance(found, Patterns)
     some = USED & ~np.isnan(table).all(axis=1)

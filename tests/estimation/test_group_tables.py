@@ -140,9 +140,9 @@ def test_what_is_wrong_with_several_columns_is_said(frame: pd.DataFrame) -> None
     for by, words in wrong:
         with pytest.raises(DataError, match=words):
             ht.fit(FRONT_DOOR, frame, by=by)
-    holed = frame.assign(sex=np.where(frame.index == 4, np.nan, frame["sex"]))
+    incomplete = frame.assign(sex=np.where(frame.index == 4, np.nan, frame["sex"]))
     with pytest.raises(DataError, match="the group 'sex' is missing in row 5"):
-        ht.fit(FRONT_DOOR, holed, by=BY)
+        ht.fit(FRONT_DOOR, incomplete, by=BY)
     one = ht.moments(frame[list(FRONT_DOOR.observed)])
     moments = {("north", 0): one, "south": one}
     with pytest.raises(DataError, match="the key 'south' of a group is not one label for each of 'site', 'sex'"):

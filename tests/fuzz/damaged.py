@@ -31,9 +31,9 @@ def whole_file(kind: str, rng: Random) -> bytes:
 
     n = int(rng.choice([5, 60, 900]))
     a = rng.standard_normal(n)
-    holed = [None if k % 7 == 3 else float(x) for k, x in enumerate(a + rng.standard_normal(n))]
+    incomplete = [None if k % 7 == 3 else float(x) for k, x in enumerate(a + rng.standard_normal(n))]
     words = [("yes", "no")[k] for k in rng.integers(0, 2, n)]
-    table = pa.table({"a": a, "b": holed, "c": rng.integers(0, 9, n), "d": rng.random(n) < 0.5, "t": words})
+    table = pa.table({"a": a, "b": incomplete, "c": rng.integers(0, 9, n), "d": rng.random(n) < 0.5, "t": words})
     sink = io.BytesIO()
     if kind == "parquet":
         pq.write_table(table, sink, compression=str(rng.choice(["none", "snappy", "zstd"])), row_group_size=100)

@@ -52,9 +52,9 @@ def test_an_unidentified_verdict_carries_advice_and_a_fresh_name_is_found() -> N
     assert any("ruling out instrument <-> y" in text for text in verdict.helps)
     assert verdict.advice[0].code == "rule out arc"
     assert verdict.advice[0].facts == {"first": "instrument", "second": "y"}
-    told = verdict.to_dict()
-    assert told["helps"] == list(verdict.helps)
-    assert told["advice"] == [n.to_dict() for n in verdict.advice]
+    found = verdict.to_dict()
+    assert found["helps"] == list(verdict.helps)
+    assert found["advice"] == [n.to_dict() for n in verdict.advice]
     assert "What would help" in verdict.explain()
     assert identify(graph, DirectEffect("instrument", "y"), witness=False).helps == ()
 

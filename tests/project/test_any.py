@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.project.pages import ROOT
 
 MOST = 60  # functions
-LOOSE = ("Array", "Floats")  # of arrays.py: numpy itself does not say what linear algebra gives
+UNTYPED = ("Array", "Floats")  # of arrays.py: numpy itself does not say what linear algebra gives
 
 
 def says_any(annotation: ast.expr, hidden: frozenset[str] = frozenset()) -> bool:
@@ -33,7 +33,7 @@ def aliases(tree: ast.Module) -> Iterator[str]:
 
 
 def functions_with_any(trees: Mapping[Path, ast.Module]) -> list[str]:
-    hidden = frozenset(name for tree in trees.values() for name in aliases(tree) if name not in LOOSE)
+    hidden = frozenset(name for tree in trees.values() for name in aliases(tree) if name not in UNTYPED)
     return [
         f"{path.as_posix()}:{node.lineno} {node.name}"
         for path, tree in trees.items()
@@ -55,5 +55,5 @@ def test_any_stays_at_the_border() -> None:
     paths = sorted((ROOT / "halftrek").rglob("*.py"))
     found = functions_with_any({p.relative_to(ROOT): ast.parse(p.read_text(encoding="utf-8")) for p in paths})
     folders = Counter("/".join(Path(line.partition(":")[0]).parts[:2]) for line in found)
-    told = "\n".join([*(f"{count:4} {folder}" for folder, count in folders.most_common()), *found])
-    assert len(found) <= MOST, f"{len(found)} functions have Any in their signature, at most {MOST} may:\n{told}"
+    report = "\n".join([*(f"{count:4} {folder}" for folder, count in folders.most_common()), *found])
+    assert len(found) <= MOST, f"{len(found)} functions have Any in their signature, at most {MOST} may:\n{report}"

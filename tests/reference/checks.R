@@ -28,14 +28,14 @@ lavaan_names <- c("chisq.scaled", "chisq.scaling.factor", "baseline.chisq.scalin
                   "rmsea.ci.upper.robust")
 names <- c("chi2_scaled", "scaling", "baseline_scaling", "cfi_scaled", "tli_scaled", "rmsea_scaled", "cfi_robust",
            "tli_robust", "rmsea_robust", "rmsea_robust_low", "rmsea_robust_high")
-holed <- c()
+incomplete <- c()
 for (case in list(c("fiml_chain", chain), c("fiml_factor", factor), c("fiml_front_door", front))) {
   data <- read.csv(paste0("cases/", case[1], ".csv"))
   fit <- sem(case[2], data, missing = "fiml", estimator = "MLR", fixed.x = FALSE, std.lv = TRUE, em.h1.tol = 1e-9,
              em.h1.iter.max = 20000)
-  holed <- c(holed, paste0("\"", case[1], "\": ", measured(fit, lavaan_names, names)))
+  incomplete <- c(incomplete, paste0("\"", case[1], "\": ", measured(fit, lavaan_names, names)))
 }
-parts <- c(parts, paste0("\"holes\": {", paste(holed, collapse = ", "), "}"))
+parts <- c(parts, paste0("\"holes\": {", paste(incomplete, collapse = ", "), "}"))
 
 # scaled tests of nested models
 large <- sem(bow_free, rows, fixed.x = FALSE, meanstructure = TRUE, estimator = "MLM")

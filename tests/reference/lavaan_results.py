@@ -92,10 +92,10 @@ def main() -> None:
             }
         )
     with tempfile.TemporaryDirectory() as folder:
-        given, told = Path(folder) / "given.json", Path(folder) / "told.json"
+        given, answer = Path(folder) / "given.json", Path(folder) / "answer.json"
         given.write_text(json.dumps({"read": texts, "written": cases}))
-        subprocess.run(["Rscript", HERE / "lavaan_results.R", given, told], check=True)
-        found = json.loads(told.read_text())
+        subprocess.run(["Rscript", HERE / "lavaan_results.R", given, answer], check=True)
+        found = json.loads(answer.read_text())
     stored = {
         "tool": found["tool"],
         "read": [[text, rows] for text, rows in zip(texts, found["read"], strict=True)],

@@ -117,8 +117,8 @@ def synthetic() -> Iterator[Pair]:
             yield 1.0, float(np.linalg.eigvalsh(omega)[0] > 0)
             arcs = {frozenset(pair) for pair in model["bidirected"]}
             arcs |= {frozenset(p) for kids in model["latents"].values() for p in combinations(kids, 2)}
-            loose = [(i, j) for i, j in combinations(range(len(names)), 2) if {names[i], names[j]} not in arcs]
-            yield np.zeros(len(loose)), np.array([omega[i, j] for i, j in loose])
+            unjoined = [(i, j) for i, j in combinations(range(len(names)), 2) if {names[i], names[j]} not in arcs]
+            yield np.zeros(len(unjoined)), np.array([omega[i, j] for i, j in unjoined])
             if edges == "edges":
                 mean = np.array(given["population"]["mean"])
                 held = T.copy()

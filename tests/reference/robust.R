@@ -28,11 +28,11 @@ errors <- lapply(setNames(nm = names(models)), function(name) {
 })
 tests <- list()
 for (name in c("cluster", "s03", "tied", "factor")) {
-  told <- fitMeasures(run(name, estimator = "MLR"))[keys]
-  tests[[paste(name, "yuan-bentler")]] <- as.list(setNames(told, names(keys)))
+  measures <- fitMeasures(run(name, estimator = "MLR"))[keys]
+  tests[[paste(name, "yuan-bentler")]] <- as.list(setNames(measures, names(keys)))
   if (name != "cluster") {
-    told <- fitMeasures(run(name, test = "satorra.bentler"))[keys]
-    tests[[paste(name, "satorra-bentler")]] <- as.list(setNames(told, names(keys)))
+    measures <- fitMeasures(run(name, test = "satorra.bentler"))[keys]
+    tests[[paste(name, "satorra-bentler")]] <- as.list(setNames(measures, names(keys)))
   }
 }
 source <- paste("R", getRversion(), "with lavaan", packageVersion("lavaan"), "run as a program: tests/reference/robust.R")

@@ -36,10 +36,10 @@ def test_an_answer_reads_the_same_everywhere(fit: ht.Fit, question: str) -> None
     assert isinstance(facts, Facts)
     notebook, page = words(answer._repr_html_()), Page(report_html(fit, question)).text["question-1"].replace("−", "-")
     for name, value in facts.pairs:
-        told = " ".join(plain(value).split())
-        assert told in notebook
+        shown = " ".join(plain(value).split())
+        assert shown in notebook
         if name in ("standard error", "variance", "single units", "known by", "note"):
-            assert told in " ".join(page.split())
+            assert shown in " ".join(page.split())
 
 
 def test_a_verdict_and_a_fit_read_the_same_everywhere(fit: ht.Fit) -> None:

@@ -30,7 +30,7 @@ def fit() -> ht.Fit:
 
 def test_what_data_do_not_determine_has_a_question_mark(fit: ht.Fit) -> None:
     known = determined(fit)
-    assert [edge for edge, told in known.items() if not told] == [("a", "->", "b"), ("a", "<->", "b")]
+    assert [edge for edge, is_known in known.items() if not is_known] == [("a", "->", "b"), ("a", "<->", "b")]
     ax = draw_graph(fit, ax=new_figure(6.0, 4.0).axes[0])
     labels = [t for t in ax.texts if t.get_text() not in fit.graph.observed]
     assert sum(t.get_text() == "?" for t in labels) == 2
@@ -43,9 +43,9 @@ def test_what_data_do_not_determine_has_a_question_mark(fit: ht.Fit) -> None:
 def test_the_graph_alone_can_tell_or_be_told() -> None:
     auto = {s.edge: s.known for s in make_drawing(TWO, identified="auto").strokes}
     given = make_drawing(TWO, identified={"a -> b": False, "y <-> x": False}).strokes
-    for edge, told in auto.items():
+    for edge, is_known in auto.items():
         if edge[0] not in TWO.latents:
-            assert told == ht.identify(TWO, " ".join(edge)).identified
+            assert is_known == ht.identify(TWO, " ".join(edge)).identified
     assert [s.edge for s in given if not s.known] == [("a", "->", "b"), ("x", "<->", "y")]
     with pytest.raises(ht.GraphError, match="names the edge 'b -> a'"):
         make_drawing(TWO, identified={"b -> a": True})

@@ -68,13 +68,13 @@ def test_moments_alone_make_a_normal_curve(rows: np.ndarray, tmp_path: Path) -> 
 
 
 def test_with_holes_the_rows_that_have_it(rows: np.ndarray) -> None:
-    holed = rows.copy()
-    holed[:150, 2] = holed[100:200, 1] = np.nan
-    label, shown = seen_density(fit(holed), "y")
+    incomplete = rows.copy()
+    incomplete[:150, 2] = incomplete[100:200, 1] = np.nan
+    label, shown = seen_density(fit(incomplete), "y")
     assert isinstance(shown, Histogram)
     assert (label, shown.n) == ("all 250 rows that have y", 250)
-    bare = ht.fit(GRAPH, fit(holed).patterns)
-    assert normal(seen_density(bare, "y")[1]).mean[0] == pytest.approx(holed[150:, 2].mean())
+    bare = ht.fit(GRAPH, fit(incomplete).patterns)
+    assert normal(seen_density(bare, "y")[1]).mean[0] == pytest.approx(incomplete[150:, 2].mean())
 
 
 def test_a_report_names_rows_and_model(rows: np.ndarray, tmp_path: Path) -> None:

@@ -123,10 +123,10 @@ def test_moments_alone_do_and_say_what_they_cannot() -> None:
 
 
 def test_rows_with_holes_are_those_that_have_all() -> None:
-    holed = ROWS.copy()
-    holed.loc[:39, "z2"] = np.nan
-    found = ht.fit(ONE, holed).instruments("x1 ~> y")
-    complete = ht.fit(ONE, holed, missing="drop").instruments("x1 ~> y")
+    incomplete = ROWS.copy()
+    incomplete.loc[:39, "z2"] = np.nan
+    found = ht.fit(ONE, incomplete).instruments("x1 ~> y")
+    complete = ht.fit(ONE, incomplete, missing="drop").instruments("x1 ~> y")
     assert found.sets[0].n == 200
     assert found.sets[0].effective_f == pytest.approx(complete.sets[0].effective_f, rel=1e-9)
     assert any(n.code == "rows with all" for n in found.notes)

@@ -52,8 +52,8 @@ def test_empty_cells_are_integrated_out() -> None:
         seen = [v for v in ("z", "w", "x") if not np.isnan(new.loc[i, v])]
         at, y = [names.index(v) for v in seen], names.index("y")
         slopes = np.linalg.solve(cov[np.ix_(at, at)], cov[at, y]) if at else np.zeros(0)
-        told = np.array([new.loc[i, v] for v in seen]) - mean[at]
-        assert found["y"][i] == pytest.approx(mean[y] + slopes @ told, rel=1e-9)
+        given = np.array([new.loc[i, v] for v in seen]) - mean[at]
+        assert found["y"][i] == pytest.approx(mean[y] + slopes @ given, rel=1e-9)
         assert found["noise_sd"][i] == pytest.approx(np.sqrt(cov[y, y] - slopes @ cov[at, y]), rel=1e-9)
 
 

@@ -147,6 +147,19 @@ def test_advice_that_was_sentences_says_the_same() -> None:
     assert decode(encode(verdict)).advice == verdict.advice
 
 
+def test_groups_with_missing_values_load_under_the_name_that_they_had() -> None:
+    rows = random_model(ht.graph("z -> x"), random_state=3).sample(90, random_state=4)
+    rows[:5, 0] = np.nan
+    fits = ht.fit_groups("z -> x", dict(zip("zx", np.asarray(rows).T, strict=True)), by=np.repeat(["a", "b", "c"], 30))
+    saved = encode(fits)
+    assert isinstance(saved, dict)
+    before = {"holed" if key == "incomplete" else key: part for key, part in saved.items()}
+    assert list(fits.incomplete) == [0]
+    assert same(decode(before), fits)
+    with pytest.raises(Malformed, match="has a part 'holed', which is not known"):
+        decode({**before, **saved})
+
+
 @pytest.mark.parametrize("name", ["counterfactual", "intervention"])
 def test_questions_of_version_1_are_those_of_today(name: str, tmp_path: Path) -> None:
     """In these files a variable where others are held is a ``Potential``, which today is a ``Variant``."""

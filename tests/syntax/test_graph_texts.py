@@ -97,10 +97,10 @@ def test_dot(text: str, graph: Graph) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[c["case"] for c in CASES])
 def test_lavaan_models_of_the_reference_cases(case: dict[str, Any]) -> None:
-    graph, told = parse_graph(case["model_syntax"]), case["graph"]
-    assert set(graph.observed) == set(told["observed"])
-    assert set(graph.directed) == set(map(tuple, told["directed"]))
-    arcs = [*told["bidirected"], *told["exogenous_covariances"]]
+    graph, expected = parse_graph(case["model_syntax"]), case["graph"]
+    assert set(graph.observed) == set(expected["observed"])
+    assert set(graph.directed) == set(map(tuple, expected["directed"]))
+    arcs = [*expected["bidirected"], *expected["exogenous_covariances"]]
     assert {frozenset(e) for e in graph.bidirected} == {frozenset(e) for e in arcs}
     assert not graph.latents
     assert case["npar"] == len(graph.edges()) + len(graph) * (2 if case["intercepts"] else 1)  # as lavaan counts them
@@ -194,7 +194,7 @@ def codes(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("y ~ x", []),
         ("y ~ a*x; twice := 2*a", ["lavaan definitions"]),
@@ -212,8 +212,8 @@ def codes(text: str) -> list[str]:
         ("f =~ a + b + c; f ~ 0*1", []),
     ],
 )
-def test_what_is_read_in_another_way_than_sem_reads_it_is_a_note(text: str, told: list[str]) -> None:
-    assert codes(text) == told
+def test_what_is_read_in_another_way_than_sem_reads_it_is_a_note(text: str, expected: list[str]) -> None:
+    assert codes(text) == expected
 
 
 def test_notes_name_what_they_speak_of() -> None:

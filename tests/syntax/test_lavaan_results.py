@@ -63,8 +63,8 @@ def test_arrows_and_covariances_are_lavaans(both: list[tuple[str, Rows, ht.Graph
         added = {frozenset(pair) for pair in outcomes_apart(sorted_formulas(text, formulas))}
         assert {frozenset(pair) for pair in graph.bidirected} == arcs - added, text
         assert added <= arcs, text
-        told = [note.code for note in graph.notes]
-        assert told.count("lavaan outcomes") == bool(added), text
+        codes = [note.code for note in graph.notes]
+        assert codes.count("lavaan outcomes") == bool(added), text
 
 
 def test_free_parameters_are_lavaans(both: list[tuple[str, Rows, ht.Graph]]) -> None:

@@ -62,9 +62,9 @@ def test_p_values_of_all_groups_are_those_of_each() -> None:
     fits = grouped(ht.fit(INSTRUMENT, in_groups([1.0, 1.0, 1.0], direct=[0.0, 0.2, 0.5], rows=60), by="g"))
     found = judged.chances(fits, fits.fitted)
     each = [there(misfit(fits[k])).p for k in fits.keys]
-    told = np.array(each) < 0.3  # of statistics below their mean only that they are is found
-    assert told.any()
-    assert found[told] == pytest.approx(np.array(each)[told], rel=1e-4)
+    exact = np.array(each) < 0.3  # of statistics below their mean only that they are is found
+    assert exact.any()
+    assert found[exact] == pytest.approx(np.array(each)[exact], rel=1e-4)
 
 
 def test_beyond_the_worst_groups_there_is_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,9 +98,9 @@ def test_an_over_identifying_restriction_does_not_drown_among_others() -> None:
     data = {"z1": z1, "z2": z2, "x": x, "y": y} | {f"v{i}": rng.normal(size=n) for i in range(12)}
     graph = "z1 -> x; z2 -> x; x -> y; x <-> y; " + "; ".join(f"v{i}" for i in range(12))
     notes = ht.fit(graph, data).query("x ~> y").notes
-    told = [n for n in notes if n.code.startswith("contradicted")]
-    assert told
-    assert "only through x" in told[0].facts["restriction"]
+    contradicted = [n for n in notes if n.code.startswith("contradicted")]
+    assert contradicted
+    assert "only through x" in contradicted[0].facts["restriction"]
     assert not ht.fit(graph, data).query("z1 -> x").warnings
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
@@ -15,6 +15,11 @@ from halftrek.data.sources.guard import first_line, guarded, in_our_words
 from halftrek.data.sources.memory import PIECE, from_batches
 from halftrek.data.sources.source import Source
 from halftrek.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.dataset import CsvFileFormat, Dataset
+    from pyarrow.fs import FileSystem
 
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 AHEAD = 4  # pieces that are read before they are needed, so that memory stays bounded
@@ -39,7 +44,7 @@ def from_folder(path: str) -> Source:
         return guarded(_from_dataset(_dataset(path)), about)
 
 
-def _dataset(path: str) -> Any:
+def _dataset(path: str) -> Dataset:
     from pyarrow import dataset, fs
 
     system, inside = fs.FileSystem.from_uri(path) if is_address(path) else (fs.LocalFileSystem(), os.path.abspath(path))
@@ -47,7 +52,7 @@ def _dataset(path: str) -> Any:
     return dataset.dataset(inside, filesystem=system, format=_format(kind), partitioning="hive")
 
 
-def _names(system: Any, inside: str) -> list[str]:
+def _names(system: FileSystem, inside: str) -> list[str]:
     """The files that count: those of engines' own, which begin with a dot or a low line, do not."""
     from pyarrow import fs
 
@@ -77,7 +82,7 @@ def _kind_of(path: str, names: list[str]) -> str:
     )
 
 
-def _format(kind: str) -> Any:
+def _format(kind: str) -> str | CsvFileFormat:
     if kind != "csv":
         return kind
     from pyarrow import csv, dataset
@@ -85,8 +90,8 @@ def _format(kind: str) -> Any:
     return dataset.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=list(HOLES), strings_can_be_null=True))
 
 
-def _from_dataset(found: Any) -> Source:
-    def batches(wanted: list[str]) -> Iterator[Any]:
+def _from_dataset(found: Dataset) -> Source:
+    def batches(wanted: list[str]) -> Iterator[pa.RecordBatch]:
         yield from found.to_batches(columns=wanted, batch_size=PIECE, batch_readahead=AHEAD, fragment_readahead=1)
 
     def part(wanted: tuple[str, ...]) -> Source:
@@ -105,6 +110,6 @@ def _from_dataset(found: Any) -> Source:
     return replace(from_batches(found.schema, ()), blocks=blocks, labels=labels, rows=_rows(found))
 
 
-def _rows(found: Any) -> int | None:
+def _rows(found: Dataset) -> int | None:
     """How many rows, where files say so in their heads."""
     return int(found.count_rows()) if found.format.default_extname == "parquet" else None

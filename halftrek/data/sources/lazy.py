@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,7 +20,13 @@ from halftrek.data.weights import checked_weights
 from halftrek.errors import DataError
 
 if TYPE_CHECKING:
+    import duckdb
+    import ibis
     import narwhals as nw
+    import pyarrow as pa
+    from narwhals.typing import IntoLazyFrame
+
+Entry = float | Decimal | str | None  # of a column, as an engine has it
 
 SAMPLE = 1_000  # rows that are looked at first, for a guess of the means and for columns of few values
 WIDEST = 40  # columns up to which sums of products are written out: 860 of them; PostgreSQL takes 1,664 at most
@@ -27,7 +34,7 @@ BITS = 30  # holes in one number of a pattern's name
 PATTERNS = 20_000  # patterns of holes that are kept
 
 
-def from_engine(table: Any) -> Source | None:
+def from_engine(table: object) -> Source | None:
     """A table of an engine that narwhals knows and that computes when it is asked; None for anything else."""
     import narwhals as nw
 
@@ -37,14 +44,15 @@ def from_engine(table: Any) -> Source | None:
     return _from_lazy(frame) if isinstance(frame, nw.LazyFrame) else None
 
 
-def _relation_of(table: Any) -> Any:
+def _relation_of(table: ibis.Table) -> duckdb.DuckDBPyRelation:
     """An Ibis table on DuckDB as a relation: its own reader asks for a method that DuckDB 2 has no more."""
     backend = table.get_backend()
     backend._run_pre_execute_hooks(table)  # tables in memory are registered there
-    return backend.con.sql(backend.compile(table))
+    relation: duckdb.DuckDBPyRelation = backend.con.sql(backend.compile(table))
+    return relation
 
 
-def _from_lazy(frame: nw.LazyFrame[Any]) -> Source:
+def _from_lazy(frame: nw.LazyFrame[IntoLazyFrame]) -> Source:
     import narwhals as nw
 
     schema = frame.collect_schema()
@@ -67,7 +75,7 @@ def _from_lazy(frame: nw.LazyFrame[Any]) -> Source:
     def chosen(labels: Mapping[str, object]) -> object:
         return frame.filter(*(nw.col(v) == label for v, label in labels.items())).to_native()
 
-    def values(name: str, most: int) -> list[Any]:
+    def values(name: str, most: int) -> list[Hashable]:
         return list(collected(frame.select(name).unique(name).head(most)).column(0).to_pylist())
 
     return Source(
@@ -76,21 +84,21 @@ def _from_lazy(frame: nw.LazyFrame[Any]) -> Source:
     )  # fmt: skip
 
 
-def batches_of(frame: nw.LazyFrame[Any]) -> tuple[Any, Iterable[Any]]:
+def batches_of(frame: nw.LazyFrame[IntoLazyFrame]) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     """Schema and batches of rows, piece by piece where the engine can."""
-    native = frame.to_native()
-    if hasattr(native, "to_pyarrow_batches"):  # Ibis
+    native = cast("ibis.Table", frame.to_native())
+    if hasattr(native, "to_pyarrow_batches"):  # it is Ibis indeed
         return native.schema().to_pyarrow(), native.to_pyarrow_batches(chunk_size=PIECE)
     table = collected(frame)
     return table.schema, table.to_batches()
 
 
-def collected(frame: nw.LazyFrame[Any]) -> Any:
+def collected(frame: nw.LazyFrame[IntoLazyFrame]) -> pa.Table:
     """The rows of a small result, as an Arrow table."""
     return frame.collect("pyarrow").to_native()
 
 
-def pushed_sums(frame: nw.LazyFrame[Any], request: Request) -> Sums:
+def pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums:
     """The sums, by one query; by a second where the guess of the means proves to be far off."""
     columns = request.columns
     schema = frame.collect_schema()
@@ -105,7 +113,7 @@ def pushed_sums(frame: nw.LazyFrame[Any], request: Request) -> Sums:
     return replace(found, kinds=_kinds(frame, request, entries))
 
 
-def _number(entry: Any, column: Column) -> float:
+def _number(entry: Entry, column: Column) -> float:
     """An entry as a number, nan for a hole."""
     if column.numbers is not None:
         return float(column.numbers.get(entry, np.nan))
@@ -118,7 +126,7 @@ def _guess(values: list[float]) -> float:
 
 
 def _queried(
-    frame: nw.LazyFrame[Any], request: Request, shift: Floats, schema: nw.Schema, *, about_group: bool
+    frame: nw.LazyFrame[IntoLazyFrame], request: Request, shift: Floats, schema: nw.Schema, *, about_group: bool
 ) -> tuple[Sums, bool]:
     """The sums about a shift (and about the mean of each group, if need be); whether it was near enough."""
     import narwhals as nw
@@ -169,7 +177,7 @@ def _queried(
 
 
 def _lines(
-    table: Any, request: Request, shift: Floats, pairs: Sequence[tuple[int, int]], *, about_group: bool
+    table: pa.Table, request: Request, shift: Floats, pairs: Sequence[tuple[int, int]], *, about_group: bool
 ) -> tuple[Sums, bool]:
     p, k = len(request.columns), table.num_rows
 
@@ -179,8 +187,8 @@ def _lines(
     rows = numbers("rows")
     if request.weights is not None and k:
         lost = [np.nan] if numbers("lost").any() else []
-        told = np.array([*lost, numbers("least").min(), numbers("n").max(), numbers("part").max()])
-        checked_weights(told, request.weights, sampling=request.sampling)
+        extremes = np.array([*lost, numbers("least").min(), numbers("n").max(), numbers("part").max()])
+        checked_weights(extremes, request.weights, sampling=request.sampling)
     used, n, squared = (rows, rows, rows) if request.weights is None else map(numbers, ("used", "n", "squared"))
     observed = _flags([table.column(f"h{i}").to_pylist() for i in range(-(-p // BITS))], p)
     first = np.stack([numbers(f"s{i}") for i in range(p)], axis=1) if k else np.zeros((0, p))
@@ -230,7 +238,7 @@ def _expression(column: Column, schema: nw.Schema, *, nans: bool) -> nw.Expr:
     return nw.when(~entry.is_nan()).then(number).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
-def _knows_nan(frame: nw.LazyFrame[Any], schema: nw.Schema) -> bool:
+def _knows_nan(frame: nw.LazyFrame[IntoLazyFrame], schema: nw.Schema) -> bool:
     """Whether the engine can tell what is not a number; where it cannot (SQLite), such entries are null anyway."""
     import narwhals as nw
 
@@ -274,7 +282,9 @@ def _refuse_infinite(names: Sequence[str], first: Floats, second: Floats) -> Non
             raise DataError(f"the values of {name!r} are too large to be squared; divide the column by its scale")
 
 
-def _kinds(frame: nw.LazyFrame[Any], request: Request, entries: dict[str, list[Any]]) -> tuple[Kind, ...]:
+def _kinds(
+    frame: nw.LazyFrame[IntoLazyFrame], request: Request, entries: Mapping[str, Sequence[Entry]]
+) -> tuple[Kind, ...]:
     """What kind of numbers the columns hold: a column of many values in the sample has many in all."""
     found = []
     for column in request.columns:
@@ -291,7 +301,7 @@ def _kinds(frame: nw.LazyFrame[Any], request: Request, entries: dict[str, list[A
     return tuple(found)
 
 
-def _whole_kind(frame: nw.LazyFrame[Any], name: str, kind: Kind) -> Kind:
+def _whole_kind(frame: nw.LazyFrame[IntoLazyFrame], name: str, kind: Kind) -> Kind:
     """The kind of all rows of a column, of which a sample has few values or whole numbers only."""
     import narwhals as nw
 
@@ -304,10 +314,10 @@ def _whole_kind(frame: nw.LazyFrame[Any], name: str, kind: Kind) -> Kind:
             return Kind(tuple(values), whole, min(values) if whole and values else None)
     if not kind.whole:
         return Kind()
-    told = collected(
+    found = collected(
         frame.select(
             _one_if((number != number.round(0)) & ~number.is_null()).alias("part"), number.alias("least")
         ).select(nw.col("part").sum(), nw.col("least").min())
     )
-    whole = told.column("part")[0].as_py() == 0
-    return Kind(None, whole, float(told.column("least")[0].as_py()) if whole else None)
+    whole = found.column("part")[0].as_py() == 0
+    return Kind(None, whole, float(found.column("least")[0].as_py()) if whole else None)

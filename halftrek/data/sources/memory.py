@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -81,14 +81,16 @@ def from_columns(columns: Mapping[str, object]) -> Source:
     return Source(tuple(arrays), blocks, refused, next(iter(lengths.values()), 0), labels, frozenset(texts), truths)
 
 
-def _column_of(name: object, values: Any) -> Array:
+def _column_of(name: object, values: object) -> Array:
     """A column of a dictionary as an array; texts, if there are some, as they are."""
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.filled(values.astype(np.float64 if values.dtype.kind in "fiub" else object), np.nan)
     try:
         column = np.asarray(values)
         if column.dtype.kind in "OUS" and column.ndim == 1 and not isinstance(values, np.ndarray):
-            plain = [np.nan if x is None else x for x in values]  # numpy makes texts of all if one is a text
+            plain = [
+                np.nan if x is None else x for x in cast("Iterable[object]", values)
+            ]  # numpy makes texts of all if one is a text
             column = np.asarray(plain, dtype=float) if all(map(_number_like, plain)) else objects(plain)
     except OverflowError:
         raise DataError(

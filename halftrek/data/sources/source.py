@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
@@ -55,7 +55,7 @@ class Source:
     codings: Mapping[str, Coding] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
     sums: Callable[[Request], Sums] | None = None
-    values: Callable[[str, int], list[Any]] | None = None
+    values: Callable[[str, int], list[Hashable]] | None = None
     widest: int = 0
     parts: Spread | None = None
     where: Callable[[Mapping[str, object]], object] | None = None

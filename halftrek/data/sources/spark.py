@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Never
 
 from halftrek.data.sources.guard import cannot_be_read, guarded, in_our_words
 from halftrek.data.sources.lazy import from_engine
@@ -14,10 +14,14 @@ from halftrek.data.sources.memory import from_batches
 from halftrek.data.sources.source import Source, State
 from halftrek.errors import DataError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
 TOGETHER = 131_072  # rows that a worker takes at a time: its batches have ten thousand, which are too few to pay
 
 
-def from_spark(frame: Any) -> Source:
+def from_spark(frame: DataFrame) -> Source:
     """A Spark frame, classic or Connect."""
     explain = cannot_be_read("the Spark frame", "check its query, and that its session is running")
     with in_our_words(explain):
@@ -25,27 +29,21 @@ def from_spark(frame: Any) -> Source:
         if source is None:
             raise DataError(f"data cannot be read from a {type(frame).__name__} of Spark; give a DataFrame")
         found = replace(source, blocks=_no_rows, labels=_no_rows, parts=partial(_spread, frame))
-        return _told(guarded(found, explain), explain)
+        return _explained(guarded(found, explain), explain)
 
 
-def _told(source: Source, explain: Callable[[Exception], DataError]) -> Source:
+def _explained(source: Source, explain: Callable[[Exception], DataError]) -> Source:
     """What Spark raises while it makes sums, in our words."""
     sums, values, parts = source.sums, source.values, source.parts
     assert sums is not None
     assert values is not None
     assert parts is not None
 
-    def told(call: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*given: Any) -> Any:
-            with in_our_words(explain):
-                return call(*given)
-
-        return called
-
-    return replace(source, sums=told(sums), values=told(values), parts=told(parts))
+    explained = in_our_words(explain)
+    return replace(source, sums=explained(sums), values=explained(values), parts=explained(parts))
 
 
-def _no_rows(_: object) -> Iterator[Any]:
+def _no_rows(_: object) -> Iterator[Never]:
     raise DataError(
         "this needs the rows here, and those of a Spark frame stay where they are; take a sample of them with "
         "frame.sample(0.01).toPandas()"
@@ -54,7 +52,7 @@ def _no_rows(_: object) -> Iterator[Any]:
 
 
 def _spread(
-    frame: Any,
+    frame: DataFrame,
     columns: tuple[str, ...],
     work: Callable[[Source, tuple[int, ...]], State],
     merge: Callable[[State, State], State],
@@ -72,8 +70,8 @@ def _spread(
 def _on_batches(
     work: Callable[[Source, tuple[int, ...]], State],
     merge: Callable[[State, State], State],
-    batches: Iterable[Any],
-) -> Iterator[Any]:
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
     """In a worker: the state of one partition, as one row."""
     import pyarrow as pa
     from pyspark import TaskContext
@@ -88,8 +86,8 @@ def _on_batches(
         yield pa.record_batch({"place": pa.array([place], pa.int64()), "state": pa.array([pickle.dumps(state)])})
 
 
-def _together(batches: Iterable[Any]) -> Iterator[list[Any]]:
-    waiting: list[Any] = []
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    waiting: list[pa.RecordBatch] = []
     held = 0
     for batch in batches:
         if batch.num_rows:

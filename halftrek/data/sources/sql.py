@@ -14,12 +14,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halftrek.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     import duckdb
+
+Json = dict[str, "Json"] | list["Json"] | str | float | bool | None
+Part = dict[str, Json]  # of a parsed query
 
 _NODES = ("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE")
 _READERS = (
@@ -73,7 +76,7 @@ def relation_of(query: str, reach: Reach, *, spill: str | os.PathLike[str] | Non
     return relation
 
 
-def _parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
+def _parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Json:
     """The query as a tree, if it is one SELECT."""
     kinds = [statement.type.name for statement in connection.extract_statements(query)]
     if kinds != ["SELECT"]:
@@ -81,7 +84,7 @@ def _parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
         raise DataError(f"SQL for data is one SELECT and nothing else; this is {said}. Keep the SELECT alone")
     try:
         answer = connection.execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [query]).fetchall()[0][0]
-        tree = json.loads(answer)
+        tree: Part = json.loads(answer)
     except RecursionError:
         raise DataError("the SQL query is nested too deeply; write it in steps, WITH a AS (...) SELECT ...") from None
     if tree.get("error"):
@@ -89,9 +92,9 @@ def _parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
     return tree["statements"]
 
 
-def _pieces(tree: object) -> Iterator[dict[str, Any]]:
+def _pieces(tree: Json) -> Iterator[Part]:
     """Every part of a tree."""
-    waiting = [tree]
+    waiting: list[Json] = [tree]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
@@ -101,14 +104,9 @@ def _pieces(tree: object) -> Iterator[dict[str, Any]]:
             waiting.extend(part)
 
 
-def _named_files(tree: object, query: str, reach: Reach) -> _Found:
+def _named_files(tree: Json, query: str, reach: Reach) -> _Found:
     found, raw = _Found(), query.encode()
-    steps = {
-        entry.get("key")
-        for part in _pieces(tree)
-        if isinstance(part.get("cte_map"), dict)
-        for entry in part["cte_map"].get("map", ())
-    }
+    steps = {entry.get("key") for part in _pieces(tree) for entry in _parts(_part(part.get("cte_map")).get("map"))}
     for part in _pieces(tree):
         kind = str(part.get("type"))
         if kind.endswith("_NODE") and kind not in _NODES:
@@ -119,17 +117,17 @@ def _named_files(tree: object, query: str, reach: Reach) -> _Found:
             if name not in steps and _LOOKS_LIKE_FILE.search(name) and _written_at(raw, part) is not None:
                 _add(found, part, name, reach)
         if kind == "TABLE_FUNCTION":
-            _add_function(found, part.get("function") or {}, raw, reach)
+            _add_function(found, _part(part.get("function")), raw, reach)
     return found
 
 
-def _add_function(found: _Found, function: dict[str, Any], raw: bytes, reach: Reach) -> None:
+def _add_function(found: _Found, function: Part, raw: bytes, reach: Reach) -> None:
     name = str(function.get("function_name")).lower()
     if name in _ROWS:
         return
     if name not in _READERS:
         raise DataError(f"SQL for data cannot use {name}(); it may read files, by name or with read_csv and its like")
-    arguments = [one.get("expression", one) for one in function.get("arguments", function.get("children", ()))]
+    arguments = _arguments(function)
     for constant in _constants(arguments[0]) if arguments else ():
         text = _text_of(constant)
         if text is None or _written_at(raw, constant) is None:
@@ -137,30 +135,48 @@ def _add_function(found: _Found, function: dict[str, Any], raw: bytes, reach: Re
         _add(found, constant, text, reach)
 
 
-def _constants(expression: dict[str, Any]) -> list[dict[str, Any]]:
+def _constants(expression: Part) -> list[Part]:
     """A constant, or those in a list of them; what is neither is given back, to be refused."""
     if expression.get("function_name") == "list_value" or expression.get("type") == "ARRAY_CONSTRUCTOR":
-        inside = expression.get("arguments", expression.get("children", ()))
-        return [one.get("expression", one) for one in inside]
+        return _arguments(expression)
     return [expression]
 
 
-def _text_of(constant: dict[str, Any]) -> str | None:
+def _arguments(call: Part) -> list[Part]:
+    inside = _parts(call.get("arguments", call.get("children")))
+    return [_part(one["expression"]) if "expression" in one else one for one in inside]
+
+
+def _part(tree: Json) -> Part:
+    """A part that is one; empty where there is none."""
+    return tree if isinstance(tree, dict) else {}
+
+
+def _parts(tree: Json) -> list[Part]:
+    return [_part(one) for one in tree] if isinstance(tree, list) else []
+
+
+def _text_of(constant: Part) -> str | None:
     if constant.get("class") != "CONSTANT":
         return None
-    literal = constant.get("literal")
-    if literal is not None:  # DuckDB 2
+    if constant.get("literal") is not None:  # DuckDB 2
+        literal = _part(constant["literal"])
         return str(literal["text"]) if literal.get("kind") == "STRING" else None
-    value = constant.get("value", {}).get("value")  # DuckDB 1
+    value = _part(constant.get("value")).get("value")  # DuckDB 1
     return value if isinstance(value, str) else None
 
 
-def _written_at(raw: bytes, part: dict[str, Any]) -> re.Match[bytes] | None:
+def _written_at(raw: bytes, part: Part) -> re.Match[bytes] | None:
     """The quoted name in the text; places are counted in bytes."""
-    return _QUOTED.match(raw, int(part.get("query_location", len(raw))) % (len(raw) + 1))
+    return _QUOTED.match(raw, _location(part, len(raw)) % (len(raw) + 1))
 
 
-def _add(found: _Found, part: dict[str, Any], name: str, reach: Reach) -> None:
+def _location(part: Part, otherwise: int = 0) -> int:
+    place = part.get("query_location", otherwise)
+    return int(place) if isinstance(place, int | float) else otherwise
+
+
+def _add(found: _Found, part: Part, name: str, reach: Reach) -> None:
     """A file of the query: where it is, and that it may be read."""
     address = _REMOTE.match(name)
     if address is not None:
@@ -179,7 +195,7 @@ def _add(found: _Found, part: dict[str, Any], name: str, reach: Reach) -> None:
         raise DataError(f"the SQL query cannot be run: there is no file {name!r}; check the path")
     if os.path.isdir(path):
         raise DataError(f"the SQL query reads the folder {name!r}; name a file in it, or files by a pattern")
-    found.places[int(part["query_location"])] = path
+    found.places[_location(part)] = path
     found.allowed += [path, *matches, *map(os.path.realpath, matches)]
 
 

@@ -115,22 +115,22 @@ def renamed(opened: Callable[[], Source], path: str, label: str) -> Source:
     """A source whose messages say where its rows came from, not where they are kept."""
 
     @contextmanager
-    def told() -> Iterator[None]:
+    def relabelled() -> Iterator[None]:
         try:
             yield
         except DataError as error:
             raise DataError(str(error).replace(repr(path), label)) from error.__cause__
 
     def blocks(names: tuple[str, ...]) -> Iterator[Block]:
-        with told():
+        with relabelled():
             yield from source.blocks(names)
 
     def labels(name: str) -> Iterator[Array]:
         assert source.labels is not None
-        with told():
+        with relabelled():
             yield from source.labels(name)
 
-    with told():
+    with relabelled():
         source = opened()
     return replace(source, blocks=blocks, labels=None if source.labels is None else labels)
 
@@ -138,12 +138,13 @@ def renamed(opened: Callable[[], Source], path: str, label: str) -> Source:
 # -- the pieces of a stream ------------------------------------------------------------------------
 
 
-def _stream_of(source: Any) -> tuple[str, str, Callable[[], bytes | str | None]]:
+def _stream_of(source: object) -> tuple[str, str, Callable[[], bytes | str | None]]:
     """A name with an ending, a label for messages, and what gives the next piece."""
     if isinstance(source, str | os.PathLike) and _path_of(source) != STANDARD_INPUT:
         path = _path_of(source)
         refuse_impossible(path)
         return path, "standard input" if path == "/dev/stdin" else f"the pipe {path!r}", _opened_path(path)
+    stream: Any  # whatever has a method to read
     if isinstance(source, str):
         stream, label = getattr(sys.stdin, "buffer", sys.stdin), "standard input"
         if stream is None:

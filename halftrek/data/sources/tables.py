@@ -61,7 +61,7 @@ def _read_table(source: object, wanted: Sequence[str], also: Sequence[str], cate
     return Table(names, values, columns)
 
 
-def table_like(source: Any, columns: Columns) -> Frame:
+def table_like(source: object, columns: Columns) -> Frame:
     """Columns in the source's library: a frame for a frame, an array with named fields for an array, a dictionary."""
     if isinstance(source, Mapping):
         return dict(columns)
@@ -73,5 +73,5 @@ def table_like(source: Any, columns: Columns) -> Frame:
         return found
     frame: Any = as_frame(columns, library_of(source))
     if library_of(source) == "pandas":
-        frame.index = source.index
+        frame.index = getattr(source, "index")  # noqa: B009
     return frame

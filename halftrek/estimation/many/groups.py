@@ -31,7 +31,7 @@ NUMBERS = 1_000_000  # ... as long as their moments are not more numbers than th
 class FittedGroups(Portable, Faces):
     """Fitted models by group as a value; ``halftrek.results.GroupFits`` is the same with all that can be asked of it.
 
-    ``holed`` are the fits of groups that have rows with holes, ``failed`` what stood against a group, by their places.
+    ``incomplete`` are the fits of groups with missing values, ``failed`` what stood against a group, by their places.
     """
 
     graph: Graph
@@ -42,7 +42,7 @@ class FittedGroups(Portable, Faces):
     max_iter: int = MAX_ITER
     frame: str = ""
     rows: RowReader | None = None  # all rows, with the group of each
-    holed: Mapping[int, Fitted] = field(default_factory=dict)
+    incomplete: Mapping[int, Fitted] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
     clusters_left_out: bool = False  # by saving: rows were in clusters, and the file has none
 
@@ -95,8 +95,8 @@ class FittedGroups(Portable, Faces):
             raise DataError(f"there is no group {key!r}; groups are {shown}")
         if self.batch.code[i] == "failed":
             raise DataError(f"group {key!r} could not be fitted: {self.why_not(i)}")
-        if i in self.holed:
-            return self._with_rows(self.holed[i], i)
+        if i in self.incomplete:
+            return self._with_rows(self.incomplete[i], i)
         names = self.batch.names
         start = {(u, v): float(self.batch.T[i, names.index(u), names.index(v)]) for u, v in self.graph.directed}
         found = fit(
@@ -128,8 +128,8 @@ class FittedGroups(Portable, Faces):
         good, all_of_them = int(self.batch.converged.sum()), len(self)
         failed = all_of_them - len(self.fitted)
         counts = [f"{all_of_them} groups: {good} converged", f"{failed} could not be fitted"]
-        if self.holed:
-            counts.append(f"{len(self.holed)} with missing values")
+        if self.incomplete:
+            counts.append(f"{len(self.incomplete)} with missing values")
         return f"<GroupFits of {', '.join([*counts, *([self.left_out] if self.left_out else [])])}>"
 
 
@@ -162,15 +162,15 @@ def fit_groups(
             )  # fmt: skip
             parts.append(found)
             advance(min(k + size, len(groups)), len(groups))
-    holed: dict[int, Fitted] = {}
+    incomplete: dict[int, Fitted] = {}
     failed = dict(groups.troubles)
     for i, patterns in groups.patterns.items():
         try:
-            holed[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
+            incomplete[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
         except DataError as error:
             failed[i] = str(error)
-    together = placed(joined(parts), holed)
-    return FittedGroups(graph, groups, together, options, starts, max_iter, frame, holed=holed, failed=failed)
+    together = placed(joined(parts), incomplete)
+    return FittedGroups(graph, groups, together, options, starts, max_iter, frame, incomplete=incomplete, failed=failed)
 
 
 def placed(batch: BatchFit, fits: Mapping[int, Fitted]) -> BatchFit:

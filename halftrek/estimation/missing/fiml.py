@@ -213,8 +213,8 @@ class _Search:
         matrix, n = self._metric(point), self.patterns.total
         scale = _scale(matrix)
         values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-        told = values > FLAT
-        root = vectors[:, told] / np.sqrt(values[told]) / scale[:, None]  # a unit step is one standard error
+        known = values > FLAT
+        root = vectors[:, known] / np.sqrt(values[known]) / scale[:, None]  # a unit step is one standard error
 
         def objective(x: Floats) -> tuple[float, Floats]:
             found = evaluate(self.space, self.patterns, np.maximum(point.theta + root @ x, lower))
@@ -222,7 +222,7 @@ class _Search:
                 return 1e3 * n - point.value, np.zeros_like(x)  # so high that the search turns back
             return -found.value, -(root.T @ found.gradient)
 
-        start, gtol = np.zeros(int(told.sum())), SETTLED / 10.0 * np.sqrt(n)
+        start, gtol = np.zeros(int(known.sum())), SETTLED / 10.0 * np.sqrt(n)
         x = start
         if self.at_once(point):
             x, _ = descend(objective, start, enough=gtol, steps=self.settings.max_iter)
@@ -378,10 +378,10 @@ def _direction(
     slope = np.where(pinned, 0.0, gradient / scale)
     if values[0] < -1e-10 and not definite:
         return None, 0.0
-    told = values > 1e-11
-    along = vectors[:, told].T @ slope
-    step = vectors[:, told] @ (along / values[told])
-    return step / scale, float(0.5 * along @ (along / values[told]))
+    known = values > 1e-11
+    along = vectors[:, known].T @ slope
+    step = vectors[:, known] @ (along / values[known])
+    return step / scale, float(0.5 * along @ (along / values[known]))
 
 
 def _scale(matrix: Floats) -> Floats:

@@ -148,8 +148,8 @@ def _write(formula: Formula, shown: Mapping[str, str], *, latex: bool) -> str:
         case Product(factors):
             ordered = sorted(factors, key=lambda f: isinstance(f, Sum))
             parts = [_write(f, shown, latex=latex) for f in ordered]
-            loose = [isinstance(f, Sum) and i < len(ordered) - 1 for i, f in enumerate(ordered)]
-            return " ".join(f"[{p}]" if open_ else p for p, open_ in zip(parts, loose, strict=True)) or "1"
+            bracketed = [isinstance(f, Sum) and i < len(ordered) - 1 for i, f in enumerate(ordered)]
+            return " ".join(f"[{p}]" if open_ else p for p, open_ in zip(parts, bracketed, strict=True)) or "1"
         case Ratio(top, bottom):
             above, below = _write(top, shown, latex=latex), _write(bottom, shown, latex=latex)
             return f"\\frac{{{above}}}{{{below}}}" if latex else f"[{above}] / [{below}]"

@@ -122,8 +122,8 @@ def id_star(graph: Graph, query: Counterfactual) -> CounterfactualFormula | Conf
     if any(c.role == "seen" for c in kept):
         body = ratio(body, summed(free, body))
     known = {*outcomes, *(symbol for held in worlds.values() for _, symbol in held), *seen.values()}
-    loose = tuple(s for s in symbols.variable if s in free_variables(body) - known)
-    return CounterfactualFormula(body, symbols.variable, outcomes, loose)
+    arbitrary = tuple(s for s in symbols.variable if s in free_variables(body) - known)
+    return CounterfactualFormula(body, symbols.variable, outcomes, arbitrary)
 
 
 def _counterfactual_graph(

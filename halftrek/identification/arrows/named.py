@@ -53,8 +53,8 @@ def _conditional(graph: Graph, query: Interventional) -> Finding | Hedge:
 
 
 def _any_value(graph: Graph, query: Interventional, formula: Formula) -> tuple[str, ...]:
-    loose = arbitrary_values(graph, formula, (*query.outcomes, *query.do, *query.given))
-    return (f"The formula gives the same for every value of {' and '.join(loose)}.",) if loose else ()
+    arbitrary = arbitrary_values(graph, formula, (*query.outcomes, *query.do, *query.given))
+    return (f"The formula gives the same for every value of {' and '.join(arbitrary)}.",) if arbitrary else ()
 
 
 def _no_path(graph: Graph, query: Interventional) -> Finding | None:

@@ -39,7 +39,7 @@ def categories_behind(fit: Fitted) -> Categories:
     for v, coding in codings(fit).items():
         if v != coding.column:
             levels.setdefault((coding.column, coding.zero), []).append(coding.one)
-    return tuple(Category(column, reference, tuple(told)) for (column, reference), told in levels.items())
+    return tuple(Category(column, reference, tuple(others)) for (column, reference), others in levels.items())
 
 
 def in_numbers(fit: Fitted, values: Mapping[str, object]) -> dict[str, object]:

@@ -135,21 +135,21 @@ class BatchInformation:
             return np.zeros(len(pulled))
         values, vectors, scale = self.spectrum()
         along = ((pulled / scale)[:, None, :] @ vectors)[:, 0]
-        told = values > FLAT * values[:, -1:]
-        lost = np.abs(np.where(told, 0.0, along)).max(axis=1) > LEAK * np.abs(along).max(axis=1)
+        known = values > FLAT * values[:, -1:]
+        lost = np.abs(np.where(known, 0.0, along)).max(axis=1) > LEAK * np.abs(along).max(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = np.where(told, along**2 / values, 0.0).sum(axis=1)
+            total = np.where(known, along**2 / values, 0.0).sum(axis=1)
         return np.where(lost, np.nan, total)
 
     def spreads(self, probes: Floats) -> Floats:
         """The same for several gradients ``(model, gradient, parameter)``, of which one may do for all models."""
         values, vectors, scale = self.spectrum()
         along = probes / scale[:, None, :] @ vectors
-        told = (values > FLAT * values[:, -1:])[:, None, :]
+        known = (values > FLAT * values[:, -1:])[:, None, :]
         size = np.abs(along)
-        lost = np.where(told, 0.0, size).max(axis=2, initial=0.0) > LEAK * size.max(axis=2, initial=0.0)
+        lost = np.where(known, 0.0, size).max(axis=2, initial=0.0) > LEAK * size.max(axis=2, initial=0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = np.where(told, along**2 / values[:, None, :], 0.0).sum(axis=2)
+            total = np.where(known, along**2 / values[:, None, :], 0.0).sum(axis=2)
         return np.where(lost, np.nan, total)
 
     def ratio(self, slope: Gradient) -> tuple[Floats, Floats]:

@@ -26,7 +26,7 @@ from halftrek.inference.groups.estimates import Sample
 from halftrek.models import CGLSCM
 
 DRAWN = 1000  # groups to draw at least, all replicates together ...
-HOLED_DRAWN = 120  # ... and where some have missing values, for which each is a search of its own
+INCOMPLETE_DRAWN = 120  # ... and where some have missing values, for which each is a search of its own
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Redrawn:
         """What some of the groups were drawn to have."""
         found: list[Moments | Patterns] = []
         for i in range(places.start, places.stop):
-            if i in self.sample.holed:
-                found.append(data_of(self.sample.holed[i]))
+            if i in self.sample.incomplete:
+                found.append(data_of(self.sample.incomplete[i]))
             else:
                 n = float(self.sample.n[i])
                 found.append(Moments(self.sample.batch.names, n, self.mean[i], self.cov[i]))
@@ -82,9 +82,9 @@ class Redrawn:
 def redraw(fits: FittedGroups, sample: Sample, seed: int, *, alike: CGLSCM | None = None) -> Redrawn:
     """Draw the data of all groups from their models, or all from one, and fit them, so often that there are many."""
     groups = len(sample.n)
-    times = -(-(HOLED_DRAWN if sample.holed else DRAWN) // groups)
+    times = -(-(INCOMPLETE_DRAWN if sample.incomplete else DRAWN) // groups)
     group, time = np.tile(np.arange(groups), times), np.repeat(np.arange(times), groups)
-    whole = np.flatnonzero(~np.isin(group, list(sample.holed)))
+    whole = np.flatnonzero(~np.isin(group, list(sample.incomplete)))
     mean, cov = np.zeros((len(group), len(sample.batch.names))), np.zeros((len(group), *sample.batch.cov.shape[1:]))
     n, own = sample.n[group], group[whole]
     found = sample.batch.take(np.zeros(len(group), dtype=np.intp))  # to be overwritten, each by its own
@@ -94,16 +94,18 @@ def redraw(fits: FittedGroups, sample: Sample, seed: int, *, alike: CGLSCM | Non
             drawn_from = np.broadcast_to(alike.cov, (len(own), *alike.cov.shape)), np.zeros_like(mean[whole])
         cov[whole], mean[whole] = draw_moments(*drawn_from, n[whole], np.random.default_rng(seed))
         found = _written(found, whole, _fitted(fits, cov[whole], mean[whole], n[whole]))
-    holed = {
+    incomplete = {
         place: fit
-        for i in sample.holed
-        for place, fit in zip(i + groups * np.arange(times), _holed(fits, sample, i, times, seed, alike), strict=True)
+        for i in sample.incomplete
+        for place, fit in zip(
+            i + groups * np.arange(times), _incomplete(fits, sample, i, times, seed, alike), strict=True
+        )
     }
-    found = placed(found, {int(place): fit for place, fit in holed.items() if fit is not None})
-    lost = np.isin(np.arange(len(group)), [place for place, fit in holed.items() if fit is None])
+    found = placed(found, {int(place): fit for place, fit in incomplete.items() if fit is not None})
+    lost = np.isin(np.arange(len(group)), [place for place, fit in incomplete.items() if fit is None])
     good = np.flatnonzero(found.converged & ~lost)
-    where = {int(place): i for i, place in enumerate(good)} if holed else {}
-    kept = {where[int(place)]: fit for place, fit in holed.items() if fit is not None and int(place) in where}
+    where = {int(place): i for i, place in enumerate(good)} if incomplete else {}
+    kept = {where[int(place)]: fit for place, fit in incomplete.items() if fit is not None and int(place) in where}
     return Redrawn(Sample(found.take(good), n[good], kept), mean[good], cov[good], group[good], time[good])
 
 
@@ -124,11 +126,11 @@ def _written(batch: BatchFit, rows: Ints, some: BatchFit) -> BatchFit:
     return replace(batch, **whole)
 
 
-def _holed(
+def _incomplete(
     fits: FittedGroups, sample: Sample, i: int, times: int, seed: int, alike: CGLSCM | None
 ) -> Iterator[Fitted | None]:
     """Fits to rows drawn from the model of a group (or from another), with the holes of that group."""
-    source = sample.holed[i] if alike is None else replace(sample.holed[i], model=alike)
+    source = sample.incomplete[i] if alike is None else replace(sample.incomplete[i], model=alike)
     plan = make_plan(fits.graph, source.model.names, fits.options)
     for patterns in draw_patterns(source, "parametric", times, seed + i):
         end = refit_incomplete(fits.graph, plan, patterns, fits.options, source.model)

@@ -26,40 +26,40 @@ class Part:
     edges: list[Edge]
     values: Floats
     spread: Floats
-    told: Flags
+    known: Flags
 
     def only(self, edges: list[Edge]) -> Part:
         """Some of the coefficients."""
         keep = [self.edges.index(edge) for edge in edges]
-        return Part(edges, self.values[:, keep], self.spread[:, keep][:, :, keep], self.told[:, keep])
+        return Part(edges, self.values[:, keep], self.spread[:, keep][:, :, keep], self.known[:, keep])
 
-    def within(self, told: Flags) -> Part:
+    def within(self, known: Flags) -> Part:
         """Where another sample tells them too."""
-        return replace(self, told=self.told & told)
+        return replace(self, known=self.known & known)
 
 
 def coefficients_of_all(fits: FittedGroups, sample: Sample, values: Floats) -> list[Part]:
     """The coefficients of each district, or of all where values are missing; ``values`` stand where T does."""
     parts = [_coefficients(block, fits, values, sample.n) for block in batch_information(sample.batch, fits.options)]
-    return [_with_holes(parts, sample.holed)] if sample.holed else parts
+    return [_with_holes(parts, sample.incomplete)] if sample.incomplete else parts
 
 
-def _with_holes(parts: list[Part], holed: Mapping[int, Fitted]) -> Part:
+def _with_holes(parts: list[Part], incomplete: Mapping[int, Fitted]) -> Part:
     """All coefficients together: where values are missing those of different districts vary together."""
     edges = [edge for part in parts for edge in part.edges]
-    values, told = (np.concatenate([getattr(part, x) for part in parts], axis=1) for x in ("values", "told"))
+    values, known = (np.concatenate([getattr(part, x) for part in parts], axis=1) for x in ("values", "known"))
     spread, begin = np.zeros((len(values), len(edges), len(edges))), 0
     for part in parts:
         own = slice(begin, begin + len(part.edges))
         spread[:, own, own] = part.spread
         begin = own.stop
-    for i, fit in holed.items():
-        known = pattern_information(fit)
-        pulled = [known.pull(linearize(DirectEffect(u, v), fit.model).values[0]) for u, _, v in edges]
-        along = np.array([known.direction(g) for g in pulled])
+    for i, fit in incomplete.items():
+        information = pattern_information(fit)
+        pulled = [information.pull(linearize(DirectEffect(u, v), fit.model).values[0]) for u, _, v in edges]
+        along = np.array([information.direction(g) for g in pulled])
         spread[i] = np.array(pulled) @ along.T / fit.n
-        told[i] = has_error(values[i], np.diag(spread[i]))
-    return Part(edges, values, np.where(told[:, :, None] & told[:, None, :], spread, 0.0), told)
+        known[i] = has_error(values[i], np.diag(spread[i]))
+    return Part(edges, values, np.where(known[:, :, None] & known[:, None, :], spread, 0.0), known)
 
 
 def _coefficients(block: BatchInformation, fits: FittedGroups, T: Floats, n: Floats) -> Part:

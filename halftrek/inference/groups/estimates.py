@@ -21,24 +21,24 @@ from halftrek.queries import Query, evaluate
 class Sample:
     """Fitted models of some groups, none of which failed, and their numbers of rows.
 
-    ``holed`` are the fits of groups whose rows have holes, by their place in the batch.
+    ``incomplete`` are the fits of groups whose rows have holes, by their place in the batch.
     """
 
     batch: BatchFit
     n: Floats
-    holed: Mapping[int, Fitted]
+    incomplete: Mapping[int, Fitted]
 
     @property
     def complete(self) -> Ints:
         """Places of the groups without holes."""
-        return np.array([i for i in range(len(self.n)) if i not in self.holed], dtype=np.intp)
+        return np.array([i for i in range(len(self.n)) if i not in self.incomplete], dtype=np.intp)
 
 
 def sample_of(fits: FittedGroups, rows: Ints) -> Sample:
     """Some of the groups."""
-    place = {int(row): i for i, row in enumerate(rows)} if fits.holed else {}
-    holed = {place[i]: fit for i, fit in fits.holed.items() if i in place}
-    return Sample(fits.batch.take(rows), fits.groups.n[rows], holed)
+    place = {int(row): i for i, row in enumerate(rows)} if fits.incomplete else {}
+    incomplete = {place[i]: fit for i, fit in fits.incomplete.items() if i in place}
+    return Sample(fits.batch.take(rows), fits.groups.n[rows], incomplete)
 
 
 def group_estimate(sample: Sample, options: Options, query: Query) -> tuple[Floats, Floats]:
@@ -51,7 +51,7 @@ def group_estimate(sample: Sample, options: Options, query: Query) -> tuple[Floa
     if len(rows):
         found: BatchEstimate = batch_estimate(sample.batch.take(rows), options, query, sample.n[rows])
         parts.append((rows, found.values, found.errors))
-    for i, fit in sample.holed.items():
+    for i, fit in sample.incomplete.items():
         result = evaluate(query, fit.model)
         own = result.mean if isinstance(result, Gaussian) else np.array([result])
         parts.append((np.array([i]), own[None], standard_errors(fit, query)[0][None]))

@@ -59,14 +59,14 @@ def invariance_tests(fits: FittedGroups, *, calibrate: bool = True, random_state
     if calibrate:
         again = redraw(fits, sample, random_state)
         gaps = coefficients_of_all(fits, again.sample, again.sample.batch.T - sample.batch.T[again.group])
-        alike = [new.only(old.edges).within(old.told[again.group]) for new, old in zip(gaps, parts, strict=True)]
+        alike = [new.only(old.edges).within(old.known[again.group]) for new, old in zip(gaps, parts, strict=True)]
         drawn = [*summed(_coefficient_tests(alike, time) for time in again.times())]
     words = ["all coefficients equal", *(f"{name} equal" for name in names)]
     single: Kind = "Cochran's Q"
     kinds: list[Kind] = ["Wald", *[single] * len(names)]
-    told = np.concatenate([part.told for part in parts], axis=1)
-    columns = [told.any(axis=1), *told.T]
-    notes = [_partly_told(fits, rows, names, told), *(_untold(fits, rows, column) for column in told.T)]
+    known = np.concatenate([part.known for part in parts], axis=1)
+    columns = [known.any(axis=1), *known.T]
+    notes = [_partly_known(fits, rows, names, known), *(_unknown(fits, rows, column) for column in known.T)]
     each = [
         _test(w, k, x[0], x[1], int(c.sum()), d, note)
         for w, k, x, c, d, note in zip(words, kinds, found, columns, drawn, notes, strict=True)
@@ -102,7 +102,7 @@ def equal_answers(
     tests = []
     for k, (text, d) in enumerate(zip(what, drawn, strict=True)):
         statistic, df, groups = cochran(values[:, k], errors[:, k])
-        note = _untold(fits, rows, has_error(values[:, k], errors[:, k]))
+        note = _unknown(fits, rows, has_error(values[:, k], errors[:, k]))
         tests.append(_test(f"{text} equal", "Cochran's Q", statistic, df, groups, d, note))
     return tests
 
@@ -112,33 +112,33 @@ def cochran(values: Floats, errors: Floats) -> tuple[float, float, int]:
 
     Groups without a standard error are left out; of fewer than two there is nothing to compare, and no df.
     """
-    told = has_error(values, errors)
-    count = int(told.sum())
+    known = has_error(values, errors)
+    count = int(known.sum())
     if count < 2:
         return 0.0, 0.0, count
-    weight = 1.0 / errors[told] ** 2
-    middle = (weight @ values[told]) / weight.sum()
-    return float(weight @ (values[told] - middle) ** 2), count - 1.0, count
+    weight = 1.0 / errors[known] ** 2
+    middle = (weight @ values[known]) / weight.sum()
+    return float(weight @ (values[known] - middle) ** 2), count - 1.0, count
 
 
-def equal_vectors(values: Floats, spread: Floats, told: Flags) -> tuple[float, float]:
+def equal_vectors(values: Floats, spread: Floats, known: Flags) -> tuple[float, float]:
     """Wald statistic and degrees of freedom of equal vectors, ``sum (t_g - t)' P_g (t_g - t)``.
 
     ``P_g`` is the precision of the entries that group tells; for others it is zero.
     """
-    some = told.any(axis=0)
-    values, spread, told = values[:, some], spread[:, some][:, :, some], told[:, some]
-    both = told[:, :, None] & told[:, None, :]
+    some = known.any(axis=0)
+    values, spread, known = values[:, some], spread[:, some][:, :, some], known[:, some]
+    both = known[:, :, None] & known[:, None, :]
     precision = np.where(both, np.linalg.inv(np.where(both, spread, np.eye(spread.shape[1]))), 0.0)
-    values = np.where(told, values, 0.0)
+    values = np.where(known, values, 0.0)
     middle = np.linalg.solve(precision.sum(axis=0), np.einsum("gab,gb->a", precision, values))
     gap = values - middle
-    return float(np.einsum("ga,gab,gb->", gap, precision, gap)), float(told.sum() - told.shape[1])
+    return float(np.einsum("ga,gab,gb->", gap, precision, gap)), float(known.sum() - known.shape[1])
 
 
 def _all_equal(fits: FittedGroups, rows: Ints, calibrate: bool, random_state: int) -> Invariance:
     sample = sample_of(fits, rows)
-    if sample.holed:
+    if sample.incomplete:
         pooled = pooled_fit(fits, [fits.groups[int(i)] for i in rows])
     else:
         pooled = fit_model(
@@ -166,7 +166,7 @@ def _draw_all_equal(fits: FittedGroups, sample: Sample, pooled: Fitted, rank: in
     n = again.sample.n
     if not len(n):
         return Drawn(0.0, 0.0)
-    if sample.holed:
+    if sample.incomplete:
         together = np.array([_pooled_loglik(fits, again.data(time)) for time in times])
     else:
         total = np.array([n[time].sum() for time in times])
@@ -177,8 +177,8 @@ def _draw_all_equal(fits: FittedGroups, sample: Sample, pooled: Fitted, rank: in
         ).loglik  # fmt: skip
     size = np.array([time.stop - time.start for time in times])
     apart = np.array([again.sample.batch.loglik[time].sum() for time in times])
-    told = np.isfinite(together)
-    return Drawn(float(2.0 * (apart - together)[told].sum()), float((size - 1.0)[told].sum() * rank))
+    known = np.isfinite(together)
+    return Drawn(float(2.0 * (apart - together)[known].sum()), float((size - 1.0)[known].sum() * rank))
 
 
 def _pooled_loglik(fits: FittedGroups, data: list[Moments | Patterns]) -> float:
@@ -192,8 +192,8 @@ def _asked(fits: FittedGroups, part: Part) -> list[Edge]:
     """Coefficients that every group tells, and those that some do not although the graph determines them."""
     return [
         edge
-        for edge, told in zip(part.edges, part.told.T, strict=True)
-        if told.all() or identify(fits.graph, DirectEffect(edge.first, edge.second)).identified
+        for edge, known in zip(part.edges, part.known.T, strict=True)
+        if known.all() or identify(fits.graph, DirectEffect(edge.first, edge.second)).identified
     ]
 
 
@@ -202,10 +202,10 @@ def _coefficient_tests(parts: list[Part], groups: slice) -> list[tuple[float, fl
     each: list[tuple[float, float]] = []
     statistic, df = 0.0, 0.0
     for part in parts:
-        values, spread, told = part.values[groups], part.spread[groups], part.told[groups]
-        more, k = equal_vectors(values, spread, told)
+        values, spread, known = part.values[groups], part.spread[groups], part.known[groups]
+        more, k = equal_vectors(values, spread, known)
         statistic, df = statistic + more, df + k
-        errors = np.sqrt(np.where(told, np.diagonal(spread, axis1=1, axis2=2), np.nan))
+        errors = np.sqrt(np.where(known, np.diagonal(spread, axis1=1, axis2=2), np.nan))
         each += [cochran(values[:, a], errors[:, a])[:2] for a in range(len(part.edges))]
     return [(statistic, df), *each]
 
@@ -239,17 +239,17 @@ def _unfitted(fits: FittedGroups, rows: Ints) -> str:
     return f"left out, for their fits reached no maximum: {_groups(fits, out)}" if len(out) else ""
 
 
-def _untold(fits: FittedGroups, rows: Ints, told: Flags) -> str:
-    out = rows[~told]
+def _unknown(fits: FittedGroups, rows: Ints, known: Flags) -> str:
+    out = rows[~known]
     lacking = f"left out, for their data do not determine it: {_groups(fits, out)}" if len(out) else ""
     return _joined(lacking, _unfitted(fits, rows))
 
 
-def _partly_told(fits: FittedGroups, rows: Ints, names: list[str], told: Flags) -> str:
+def _partly_known(fits: FittedGroups, rows: Ints, names: list[str], known: Flags) -> str:
     """Of all coefficients together: which are not compared at all, and which groups count with some of theirs only."""
-    count = told.sum(axis=0)
+    count = known.sum(axis=0)
     never = [name for name, k in zip(names, count, strict=True) if k < 2]
-    partly = rows[~told[:, count >= 2].all(axis=1)]
+    partly = rows[~known[:, count >= 2].all(axis=1)]
     return _joined(
         f"without {', '.join(never)}" if never else "",
         f"without coefficients that their data do not determine: {_groups(fits, partly)}" if len(partly) else "",

@@ -130,8 +130,8 @@ class Equation:
     @property
     def shea_r2(self) -> Floats:
         """The same beside the other causes too (Shea 1997): what is left to tell this cause from the others."""
-        own, told = (np.diag(np.linalg.inv(block)) for block in (self.part("x", "x"), self.explained))
-        return np.asarray(own / told)
+        own, left = (np.diag(np.linalg.inv(block)) for block in (self.part("x", "x"), self.explained))
+        return np.asarray(own / left)
 
     @property
     def cragg_donald(self) -> float:

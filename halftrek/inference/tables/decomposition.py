@@ -80,16 +80,16 @@ def decompose(fit: Fitted, cause: str, effect: str, how: How, *, most: int = 20)
     paths = _listed(fit, cause, effect, how, count, most)
     parts = tuple(along(p) for p in paths)
     found = measure(fit, [total(graph, cause, effect), *parts], how)
-    told = ~np.isnan(found.values)
+    known = ~np.isnan(found.values)
     whole = _share(" ~> ".join(map(quoted, (cause, effect))), found, 0, found.values[0])
     rows = [_share(" -> ".join(map(quoted, p)), found, i, found.values[0]) for i, p in enumerate(paths, 1)]
     hidden = count - len(paths)
-    unknown = int((~told[1:]).sum())
-    if unknown == 1 and not hidden and told[0]:  # what all others leave is this path
-        i = int(np.argmin(told[1:]))
-        rows[i] = replace(_rest(found, told, how, 0, 1), path=rows[i].path)
-    elif hidden or (unknown and told[0]):
-        rows.append(_rest(found, told, how, hidden, unknown))
+    unknown = int((~known[1:]).sum())
+    if unknown == 1 and not hidden and known[0]:  # what all others leave is this path
+        i = int(np.argmin(known[1:]))
+        rows[i] = replace(_rest(found, known, how, 0, 1), path=rows[i].path)
+    elif hidden or (unknown and known[0]):
+        rows.append(_rest(found, known, how, hidden, unknown))
     said = in_short(few_valued(fit, TotalEffect(cause, effect)))
     whole = replace(whole, note="; ".join(filter(None, (whole.note, said))))
     return Decomposition(cause, effect, tuple(rows), whole, count, how.level, fit.frame, parts)
@@ -148,16 +148,16 @@ def _share(name: str, found: Measured, i: int, whole: float) -> Share:
     return Share(name, value, float(found.errors[i]), low, high, float(share), found.reason(i))
 
 
-def _rest(found: Measured, told: Floats, how: How, hidden: int, unknown: int) -> Share:
+def _rest(found: Measured, known: Floats, how: How, hidden: int, unknown: int) -> Share:
     """What the total leaves after the paths that have a number."""
     count = hidden + unknown
     name = "1 other path" if count == 1 else f"{count:,} other paths"
     if unknown:
         name = f"{count:,} paths without a number, together"
     nan = float("nan")
-    if not told[0]:
+    if not known[0]:
         return Share(f"({name})", nan, nan, nan, nan, nan, found.reason(0))
-    weights = np.where(told, -1.0, 0.0)
+    weights = np.where(known, -1.0, 0.0)
     weights[0] = 1.0
     value = float(weights @ np.nan_to_num(found.values))
     error = float(found.factor.errors(weights[None])[0])

@@ -80,8 +80,8 @@ def parameter_columns(fit: Fitted, how: How | None = None, **options: Unpack[Unc
 
     ``how`` says what intervals are made of, or its fields are given one by one; by default what suits the rows.
     """
-    told: Uncertainty = {"interval": None, **options}
-    how = How(**told) if how is None else how
+    given: Uncertainty = {"interval": None, **options}
+    how = How(**given) if how is None else how
     if how.interval in (None, "delta") and how.information in (None, "expected"):
         found = _plain_columns(fit, how)
         if found is not None:

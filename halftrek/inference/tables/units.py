@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -163,9 +163,9 @@ def one_unit(
     return unit_query(tuple(seen), tuple(held), outcomes, values)
 
 
-def _number(v: str, value: Any) -> float:
+def _number(v: str, value: object) -> float:
     try:
-        found = float(value)
+        found = float(cast("float", value))
     except (TypeError, ValueError):
         found = np.inf
     if isinstance(value, str) or np.isinf(found):

@@ -27,7 +27,7 @@ def seen_density(fit: Fit, variable: str, given: Mapping[str, float] | None = No
     """
     known = dict(given or {})
     moments = seen_moments(fit, (variable, *known))
-    told = ", ".join(f"{v} = {number(float(x))}" for v, x in known.items())
+    conditions = ", ".join(f"{v} = {number(float(x))}" for v, x in known.items())
     bars, rows = None, seen_rows(fit, moments)
     if rows is not None:
         try:
@@ -36,10 +36,12 @@ def seen_density(fit: Fit, variable: str, given: Mapping[str, float] | None = No
             bars = None
     if bars is not None and (bars.n >= ENOUGH or not known):
         having = f" that have {variable}" if not kind_of_data(fit).moments_suffice else ""
-        return (f"the {count(bars.n)} rows with {told}" if told else f"all {count(bars.n)} rows{having}"), bars
+        return (
+            f"the {count(bars.n)} rows with {conditions}" if conditions else f"all {count(bars.n)} rows{having}"
+        ), bars
     normal = Gaussian(moments.names, moments.mean, moments.cov).given(known).marginal(variable)
     if known:
-        return f"the data at {told} (their regression, as a normal curve)", normal
+        return f"the data at {conditions} (their regression, as a normal curve)", normal
     return "the data (a normal curve with their mean and spread)", normal
 
 

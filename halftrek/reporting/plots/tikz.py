@@ -24,7 +24,7 @@ _STYLES = (
     "arrow/.style={->, >=latex, semithick}",
     "shared/.style={arrow, dashed, teal}",
     "covary/.style={shared, <->}",
-    "untold/.style={dotted, gray}",
+    "undetermined/.style={dotted, gray}",
     "weight/.style={fill=white, inner sep=1pt, font=\\footnotesize}",
 )
 
@@ -63,7 +63,7 @@ def _node(node: Node, key: str, role: str | None) -> str:
 def _edge(stroke: Stroke, key: dict[str, str]) -> str:
     u, kind, v = stroke.edge
     style = ("covary" if kind == "<->" else "shared" if stroke.dashed else "arrow") + (
-        "" if stroke.known else ", untold"
+        "" if stroke.known else ", undetermined"
     )
     if stroke.straight:
         return f"  \\draw[{style}] ({key[u]}) -- ({key[v]});"

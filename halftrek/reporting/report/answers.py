@@ -69,10 +69,10 @@ def _worlds(fit: Fit, query: object, v: str, asked: Gaussian) -> dict[str, Gauss
     """What the data show of all units and of those that happen to be as the question says, then the model's answer."""
     held, given = _conditions(query)
     worlds = dict([seen_density(fit, v)])
-    told = {u: x for u, x in {**held, **given}.items() if u != v}
-    if told:
+    known = {u: x for u, x in {**held, **given}.items() if u != v}
+    if known:
         try:
-            label, shown = seen_density(fit, v, told)
+            label, shown = seen_density(fit, v, known)
             worlds[label] = shown
         except DataError:  # no row has all of these
             pass
@@ -93,9 +93,9 @@ def _conditions(query: object) -> tuple[dict[str, float], dict[str, float]]:
 def _asked(held: dict[str, float], given: dict[str, float]) -> str:
     if not held:
         return "the fitted model, as asked"
-    told = ", ".join(f"{u} = {value_text(x)}" for u, x in held.items())
+    set_to = ", ".join(f"{u} = {value_text(x)}" for u, x in held.items())
     among = ", ".join(f"{u} = {value_text(x)}" for u, x in given.items())
-    return f"the fitted model, with {told} by intervention" + (f" where {among}" if among else "")
+    return f"the fitted model, with {set_to} by intervention" + (f" where {among}" if among else "")
 
 
 def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> Document:
@@ -127,7 +127,7 @@ def by_instruments(fit: Fit, found: Answer, how: How) -> Document:
     if found.verdict is None or not instrument_equations(found.verdict):
         return []
     try:
-        told = instruments_of(fit, found.query, level=how.level)
+        instruments = instruments_of(fit, found.query, level=how.level)
     except DataError:  # too few rows with all that it takes
         return []
-    return [Heading("Instruments"), *instruments_tables(told)]
+    return [Heading("Instruments"), *instruments_tables(instruments)]

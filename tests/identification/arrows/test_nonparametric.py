@@ -82,9 +82,9 @@ def check_formula(
     for held in product((0, 1), repeat=len(do)):
         action = dict(zip(do, held, strict=True))
         after = model.joint(action)
-        loose = sorted(free_variables(formula) - {*outcomes, *do, *conditions})
-        for rest in product((0, 1), repeat=len(outcomes) + len(conditions) + len(loose)):
-            values = action | dict(zip((*outcomes, *conditions, *loose), rest, strict=True))
+        arbitrary = sorted(free_variables(formula) - {*outcomes, *do, *conditions})
+        for rest in product((0, 1), repeat=len(outcomes) + len(conditions) + len(arbitrary)):
+            values = action | dict(zip((*outcomes, *conditions, *arbitrary), rest, strict=True))
             given = action | {z: values[z] for z in conditions}
             truth = marginal(after, graph.observed, given | {y: values[y] for y in outcomes})
             truth /= marginal(after, graph.observed, given)

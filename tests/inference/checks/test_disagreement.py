@@ -213,9 +213,9 @@ def test_on_wrong_graphs_it_is_found(name: str) -> None:
     recipe = recipe_of(believed, EFFECT)
     said = [disagreement(ht.fit(believed, model.sample(2000, random_state=k)), EFFECT, recipe) for k in range(10)]
     assert [note.code for note in said if note is not None] == ["formula differs"] * 10
-    told = str(said[0])
-    assert "x ~> y" in told
-    assert "contradict the graph" in told
+    sentence = str(said[0])
+    assert "x ~> y" in sentence
+    assert "contradict the graph" in sentence
 
 
 def test_the_warning_comes_with_the_answer() -> None:
@@ -240,9 +240,9 @@ def test_the_warning_comes_with_the_answer() -> None:
 def test_few_rows_for_many_causes_are_no_disagreement(rows: int) -> None:
     """The formula regresses on one cause, the model on ten: in a graph that is right they differ by chance."""
     graph = ht.graph("; ".join(f"x{i} -> y" for i in range(10)))
-    query, rng, told = TotalEffect("x0", "y"), np.random.default_rng(3), 0
+    query, rng, warned = TotalEffect("x0", "y"), np.random.default_rng(3), 0
     for _ in range(100):
         seen = ht.moments(rng.normal(size=(rows, 11)), names=graph.observed)
         found = difference(fit(graph, seen), query, recipe_of(graph, query))
-        told += found is not None and found.note is not None
-    assert told <= 2  # the level is one in a thousand; without the count of rows it is one in ten
+        warned += found is not None and found.note is not None
+    assert warned <= 2  # the level is one in a thousand; without the count of rows it is one in ten

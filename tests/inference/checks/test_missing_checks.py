@@ -120,9 +120,9 @@ def test_pairs_that_no_row_has_have_no_observed_correlation() -> None:
         assert np.isnan(observed) == np.isnan(residual) == ((lhs, rhs) == ("a", "c"))
     assert np.isnan(table["z"]).all()
     tests = found.tests()
-    untold = dict(zip(tests["constraint"], tests["p"], strict=True))
-    assert np.isnan(untold["a independent of c given b"])
-    assert np.isfinite(untold["a independent of d given b"])
+    p_values = dict(zip(tests["constraint"], tests["p"], strict=True))
+    assert np.isnan(p_values["a independent of c given b"])
+    assert np.isfinite(p_values["a independent of d given b"])
     assert "no row" in list(tests["verdict"])[list(tests["constraint"]).index("a independent of c given b")]
 
 

@@ -307,8 +307,8 @@ def test_an_unidentified_corner_beside_it_does_not_matter() -> None:
 
 
 def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     found = ht.fit(NAPKIN, DATA)
-    replicates_of(found, "bootstrap", 30, 0, lambda done, total: told.append((done, total)))
-    assert told[-1] == (30, 30)
-    assert all(0 < done <= total for done, total in told)
+    replicates_of(found, "bootstrap", 30, 0, lambda done, total: reports.append((done, total)))
+    assert reports[-1] == (30, 30)
+    assert all(0 < done <= total for done, total in reports)

@@ -15,7 +15,7 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
-from halftrek.inference.draws import missing_draws as holed_draws
+from halftrek.inference.draws import missing_draws
 from halftrek.inference.draws.bootstrap import acceleration, replicates_of
 from halftrek.inference.draws.missing_draws import draw_patterns
 from halftrek.inference.information.incomplete import row_scores
@@ -73,12 +73,12 @@ def test_errors_are_those_of_the_sandwich_and_of_the_information(fitted: ht.Fit)
 def test_the_same_seed_gives_the_same_bits_and_progress_is_told(
     fitted: ht.Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[int, int]] = []
-    first = replicates_of(fitted, "bootstrap", 7, 5, lambda done, total: told.append((done, total)))
-    assert told[-1] == (7, 7)
+    reports: list[tuple[int, int]] = []
+    first = replicates_of(fitted, "bootstrap", 7, 5, lambda done, total: reports.append((done, total)))
+    assert reports[-1] == (7, 7)
     again = ht.fit("x -> m -> y; m <-> y; x -> z", table(600))
     np.testing.assert_array_equal(first.batch.T, replicates_of(again, "bootstrap", 7, 5).batch.T)
-    monkeypatch.setattr(holed_draws, "HELD", 1)  # one replicate at a time: other draws, of the same kind
+    monkeypatch.setattr(missing_draws, "HELD", 1)  # one replicate at a time: other draws, of the same kind
     single = list(draw_patterns(fitted, "bootstrap", 3, 5))
     assert [p.total for p in single] == [fitted.n] * 3
 

@@ -85,8 +85,8 @@ def test_a_fixed_or_missing_number_is_no_liml() -> None:
     names = ht.graph(TWO).observed
     held = ht.fit(TWO, rows, names=names, noise={"x": 1.0})
     rows[0, 0] = np.nan
-    holed = ht.fit(TWO, rows, names=names)
-    for found in (held, holed):
+    incomplete = ht.fit(TWO, rows, names=names)
+    for found in (held, incomplete):
         assert liml_instruments(found, EDGE, tasks_of(found, EDGE)) == ()
 
 
@@ -118,8 +118,8 @@ def test_other_estimates_say_which_equations_they_use() -> None:
     assert "all that the graph says of x, y, z1, z2 and w" in beside
     rows = np.array(random_model(ht.graph(TWO), random_state=2).sample(300, random_state=3))
     rows[:30, 0] = np.nan
-    holed = ht.fit(TWO, rows, names=ht.graph(TWO).observed).effect("x", "y")
-    assert "formula beside missing values" in [note.code for note in holed.notes]
+    incomplete = ht.fit(TWO, rows, names=ht.graph(TWO).observed).effect("x", "y")
+    assert "formula beside missing values" in [note.code for note in incomplete.notes]
     question = fitted("c -> x -> m -> y; c -> y").query("P(y | do(x=1))")
     assert question.notes[0].facts["what"] == "x ~> y"
 

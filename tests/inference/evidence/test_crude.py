@@ -72,29 +72,29 @@ def test_clusters_weights_and_missing_values_count_in_the_crude_number(rows: np.
     twice = np.repeat(rows, weights, axis=0)
     crude = there(fit(rows, weights=weights.astype(float)).effect("x", "y", crude=True).crude)
     assert crude.value == pytest.approx(least_squares(*columns(twice, "x", "y"))[0])
-    holed = rows.copy()
+    incomplete = rows.copy()
     rng = np.random.default_rng(2)
-    holed[rng.random(300) < 0.2, GRAPH.observed.index("x")] = np.nan
-    holed[rng.random(300) < 0.3, GRAPH.observed.index("c")] = np.nan  # rows without c have x and y
-    known = ~np.isnan(holed[:, GRAPH.observed.index("x")])
-    slope, error, robust = least_squares(*columns(holed[known], "x", "y"))
+    incomplete[rng.random(300) < 0.2, GRAPH.observed.index("x")] = np.nan
+    incomplete[rng.random(300) < 0.3, GRAPH.observed.index("c")] = np.nan  # rows without c have x and y
+    known = ~np.isnan(incomplete[:, GRAPH.observed.index("x")])
+    slope, error, robust = least_squares(*columns(incomplete[known], "x", "y"))
     kinds: tuple[tuple[Interval, float], ...] = (("delta", error), ("robust", robust))
     for interval, expected in kinds:
-        answer = fit(holed).effect("x", "y", crude=True, interval=interval)
+        answer = fit(incomplete).effect("x", "y", crude=True, interval=interval)
         assert (value_of(there(answer.crude)), se_of(there(answer.crude))) == pytest.approx((slope, expected))
     assert there(answer.crude).n == known.sum()
     assert f"(of {known.sum()} rows that have what it needs)" in answer.explain()
-    complete = ~np.isnan(holed).any(axis=1)  # rows that the fit leaves out are left out here as well
-    dropped = fit(holed, missing="drop").effect("x", "y", crude=True)
-    assert there(dropped.crude).value == pytest.approx(least_squares(*columns(holed[complete], "x", "y"))[0])
+    complete = ~np.isnan(incomplete).any(axis=1)  # rows that the fit leaves out are left out here as well
+    dropped = fit(incomplete, missing="drop").effect("x", "y", crude=True)
+    assert there(dropped.crude).value == pytest.approx(least_squares(*columns(incomplete[complete], "x", "y"))[0])
 
 
 def test_sampling_weights_count_in_the_crude_number(rows: np.ndarray) -> None:
     """Weighted least squares with the sandwich of survey statistics, also where values are missing."""
     weights = np.random.default_rng(3).uniform(0.5, 3.0, 300)
-    holed = rows.copy()
-    holed[:40, GRAPH.observed.index("x")] = holed[20:90, GRAPH.observed.index("c")] = np.nan
-    for data in (rows, holed):
+    incomplete = rows.copy()
+    incomplete[:40, GRAPH.observed.index("x")] = incomplete[20:90, GRAPH.observed.index("c")] = np.nan
+    for data in (rows, incomplete):
         x, y = columns(data, "x", "y")
         known = ~np.isnan(x)
         w = weights[known]
@@ -113,10 +113,10 @@ def test_covariances_alone_and_columns_without_names(rows: np.ndarray) -> None:
     slope = least_squares(*columns(rows, "x", "y"))[0]
     for found in (ht.fit(GRAPH, seen), ht.fit(GRAPH, cov=seen.cov, n=300), ht.fit(GRAPH, np.asarray(rows))):
         assert there(found.effect("x", "y", crude=True).crude).value == pytest.approx(slope)
-    holed = rows.copy()
-    holed[0, 0] = np.nan
+    incomplete = rows.copy()
+    incomplete[0, 0] = np.nan
     # an array without names, holes
-    bare = there(ht.fit(GRAPH, holed).effect("m", "y", crude=True, interval="robust").crude)
+    bare = there(ht.fit(GRAPH, incomplete).effect("m", "y", crude=True, interval="robust").crude)
     assert bare.se == pytest.approx(least_squares(*columns(rows, "m", "y"))[2])
 
 
@@ -205,9 +205,9 @@ def test_on_the_command_line_and_in_a_report(
 
 
 def test_rows_that_never_meet(tmp_path: Path) -> None:
-    holed = np.random.default_rng(1).normal(size=(40, 3))
-    holed[:20, 0] = holed[20:, 2] = np.nan
-    found = ht.fit("x -> m -> y", holed)
+    incomplete = np.random.default_rng(1).normal(size=(40, 3))
+    incomplete[:20, 0] = incomplete[20:, 2] = np.nan
+    found = ht.fit("x -> m -> y", incomplete)
     with pytest.raises(ht.DataError, match="hardly any row has all of x, y"):
         seen_moments(found, ("x", "y"))
     with pytest.raises(ht.DataError, match="hardly any row has all of x, y"):

@@ -51,7 +51,7 @@ def read_case(name: str) -> tuple[dict[str, Any], Fit]:
     return case, ht.fit(ht.graph(graph), CASES / f"{name}.csv")
 
 
-def holed(n: int, seed: int, share: float = 0.25) -> dict[str, np.ndarray]:
+def incomplete(n: int, seed: int, share: float = 0.25) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     u = rng.normal(size=n)
     x = u + rng.normal(size=n)
@@ -149,15 +149,15 @@ def test_robust_indices_of_rows_with_holes_are_those_of_complete_rows() -> None:
     X = np.stack([a, b, c, d, 0.4 * d + 0.15 * b + rng.normal(size=8000)])
     complete = ht.fit(GRAPHS["fiml_chain"], dict(zip("abcde", X, strict=True))).measures()
     X[rng.random(X.shape) < 0.3] = np.nan
-    holed = ht.fit(GRAPHS["fiml_chain"], dict(zip("abcde", X, strict=True))).measures(robust=True)
-    assert holed["rmsea_robust"] == pytest.approx(complete["rmsea"], rel=0.08)
-    assert holed["rmsea_scaled"] < 0.85 * complete["rmsea"]
-    assert 1.0 - holed["cfi_robust"] == pytest.approx(1.0 - complete["cfi"], rel=0.15)
+    incomplete = ht.fit(GRAPHS["fiml_chain"], dict(zip("abcde", X, strict=True))).measures(robust=True)
+    assert incomplete["rmsea_robust"] == pytest.approx(complete["rmsea"], rel=0.08)
+    assert incomplete["rmsea_scaled"] < 0.85 * complete["rmsea"]
+    assert 1.0 - incomplete["cfi_robust"] == pytest.approx(1.0 - complete["cfi"], rel=0.15)
 
 
 def test_observed_errors_are_those_of_differences() -> None:
     """The Hessian of the likelihood, by differences, and the delta method by hand."""
-    data = holed(300, 1)
+    data = incomplete(300, 1)
     found = ht.fit(FRONT_DOOR, data)
     patterns = found.patterns
     assert patterns is not None
@@ -182,7 +182,7 @@ def test_observed_errors_are_those_of_differences() -> None:
 
 
 def test_scores_of_rows_are_derivatives_and_sum_to_zero() -> None:
-    data = holed(200, 2)
+    data = incomplete(200, 2)
     found = ht.fit(FRONT_DOOR, data)
     table = np.stack([data[v] for v in found.model.names], axis=1)
     known = pattern_information(found)
@@ -199,7 +199,7 @@ def test_scores_of_rows_are_derivatives_and_sum_to_zero() -> None:
 
 
 def test_removing_a_row_moves_the_answer_as_its_score_says() -> None:
-    data = holed(2000, 3)
+    data = incomplete(2000, 3)
     found = ht.fit(FRONT_DOOR, data)
     table = np.stack([data[v] for v in found.model.names], axis=1)
     query = TotalEffect("x", "y")
@@ -215,7 +215,7 @@ def test_removing_a_row_moves_the_answer_as_its_score_says() -> None:
 def test_errors_are_the_spread_of_estimates() -> None:
     query, values, errors = TotalEffect("x", "y"), [], []
     for seed in range(100):
-        found = ht.fit(FRONT_DOOR, holed(300, 1000 + seed))
+        found = ht.fit(FRONT_DOOR, incomplete(300, 1000 + seed))
         values.append(found.model.T[0, 1] * found.model.T[1, 2])
         errors.append(standard_errors(found, query)[0][0])
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
@@ -225,7 +225,7 @@ def test_errors_are_the_spread_of_estimates() -> None:
 
 def test_an_unrelated_corner_without_information_spoils_nothing() -> None:
     rng = np.random.default_rng(44)
-    data = holed(500, 4)
+    data = incomplete(500, 4)
     u = rng.normal(size=500)
     data["a"] = u + rng.normal(size=500)
     data["b"] = data["a"] + u + rng.normal(size=500)
@@ -244,7 +244,7 @@ def test_an_unrelated_corner_without_information_spoils_nothing() -> None:
 
 def test_what_only_the_holes_leave_open_has_no_interval() -> None:
     """x and y are never seen together: the chain is known, the error covariance of x and y is not."""
-    data = holed(600, 5, share=0.0)
+    data = incomplete(600, 5, share=0.0)
     data["x"][:300], data["y"][300:] = np.nan, np.nan
     found = ht.fit(FRONT_DOOR, data)
     errors = {(r.lhs, r.op, r.rhs): r.se for r in parameter_rows(found)}
@@ -256,7 +256,7 @@ def test_what_only_the_holes_leave_open_has_no_interval() -> None:
 
 
 def test_fixed_and_equal_parameters() -> None:
-    data = holed(400, 6)
+    data = incomplete(400, 6)
     graph = ht.graph("x -> m [k]; m -> y [k]; x <-> y")
     found = ht.fit(graph, data, intercepts={"m": 1.0})
     rows = {(r.lhs, r.op, r.rhs): r for r in parameter_rows(found)}
@@ -270,7 +270,7 @@ def test_fixed_and_equal_parameters() -> None:
 
 
 def test_weights_in_errors() -> None:
-    data, weights = holed(200, 7), np.random.default_rng(7).integers(0, 3, 200)
+    data, weights = incomplete(200, 7), np.random.default_rng(7).integers(0, 3, 200)
     weighted = ht.fit(FRONT_DOOR, data, weights=weights)
     repeated = ht.fit(FRONT_DOOR, {v: np.repeat(c, weights) for v, c in data.items()})
     for interval in ("delta", "robust"):
@@ -280,7 +280,7 @@ def test_weights_in_errors() -> None:
 
 def test_robust_errors_by_cluster() -> None:
     """Rows that come twice in a cluster count once: errors are those of the single rows."""
-    data = holed(300, 8)
+    data = incomplete(300, 8)
     twice = {v: np.repeat(c, 2) for v, c in data.items()}
     single = ht.fit(FRONT_DOOR, data).effect("x", "y", interval="robust").se
     clustered = ht.fit(FRONT_DOOR, twice, cluster=np.repeat(np.arange(300), 2)).effect("x", "y", interval="robust").se
@@ -288,7 +288,7 @@ def test_robust_errors_by_cluster() -> None:
 
 
 def test_answers_say_what_was_used() -> None:
-    data = holed(300, 9)
+    data = incomplete(300, 9)
     table = np.isfinite(np.stack(list(data.values()), axis=1))
     rows, whole = int(table.any(axis=1).sum()), int(table.all(axis=1).sum())
     sentence = f"{rows} rows, {rows - whole} of them incomplete: {table.sum()} of {3 * rows} values used"
@@ -297,12 +297,12 @@ def test_answers_say_what_was_used() -> None:
     answer = found.query("P(y | do(x=1))")
     assert any(sentence in w and left in w for w in answer.warnings)
     assert "full-information maximum likelihood" in " ".join(found.summary().split())
-    dropped = ht.fit(FRONT_DOOR, holed(300, 9), missing="drop")
+    dropped = ht.fit(FRONT_DOOR, incomplete(300, 9), missing="drop")
     assert any("left out" in w for w in dropped.query("P(y | do(x=1))").warnings)
 
 
 def test_a_saturated_model_has_no_misfit() -> None:
-    data = holed(300, 10)
+    data = incomplete(300, 10)
     found = read_patterns(data, ["x", "m", "y"])
     assert isinstance(found, Patterns)
     good = measures(fit(FRONT_DOOR, found))
@@ -313,7 +313,7 @@ def test_a_saturated_model_has_no_misfit() -> None:
 
 
 def test_a_saved_fit_comes_back_with_its_patterns(tmp_path: Path) -> None:
-    found = ht.fit(FRONT_DOOR, holed(200, 11))
+    found = ht.fit(FRONT_DOOR, incomplete(200, 11))
     found.save(tmp_path / "fit.json")
     again = ht.load(tmp_path / "fit.json")
     assert again.effect("x", "y").se == pytest.approx(found.effect("x", "y").se, rel=1e-12)

@@ -211,9 +211,9 @@ def test_rows_are_asked_for_where_there_are_none() -> None:
 
 def test_scaled_tests_with_a_missing_value_are_near_those_without_its_row() -> None:
     """With missing values the test of Satorra and Bentler needs complete rows; see test_incomplete for the other."""
-    holed = DATA.copy()
-    holed.loc[3, "a"] = np.nan
-    whole, found = (ht.fit(MODELS["napkin"][0], holed, missing=m) for m in ("drop", "fiml"))
+    incomplete = DATA.copy()
+    incomplete.loc[3, "a"] = np.nan
+    whole, found = (ht.fit(MODELS["napkin"][0], incomplete, missing=m) for m in ("drop", "fiml"))
     usual, here = whole.measures(robust=True), found.measures(robust=True)
     assert (usual["n"], here["n"]) == (399, 400)
     assert here["scaling"] == pytest.approx(usual["scaling"], rel=0.02)

@@ -27,14 +27,14 @@ from tests.narrow import array, some
 HERE = Path(__file__).parents[2] / "reference" / "sampling_weights"
 LAVAAN: dict[str, Any] = json.loads((HERE / "sampling_weights.json").read_text())
 ROWS = pd.read_csv(HERE / "sampling_weights.csv")
-HOLED = ROWS[["xh", "zh", "mh", "yh", "w", "g"]].rename(columns={f"{v}h": v for v in "xzmy"})
+INCOMPLETE = ROWS[["xh", "zh", "mh", "yh", "w", "g"]].rename(columns={f"{v}h": v for v in "xzmy"})
 GRAPH = "x -> m -> y; z -> y; x -> z"
 CASES: dict[str, dict[str, Any]] = {
     "plain": {"data": ROWS},
     "cluster": {"data": ROWS, "cluster": "g"},
-    "drop": {"data": HOLED, "missing": "drop"},
-    "fiml": {"data": HOLED},
-    "fiml_cluster": {"data": HOLED, "cluster": "g"},
+    "drop": {"data": INCOMPLETE, "missing": "drop"},
+    "fiml": {"data": INCOMPLETE},
+    "fiml_cluster": {"data": INCOMPLETE, "cluster": "g"},
 }
 QUESTIONS = ("x ~> y", "E[y | do(m=1)]", "Var[y | do(m=1)]")
 
@@ -57,7 +57,7 @@ def test_estimates_and_errors_equal_lavaan(case: str) -> None:
 
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_scaled_tests_equal_lavaan(case: str) -> None:
-    found, told = fitted(case).measures(robust=True), LAVAAN[case]["measures"]
+    found, theirs_found = fitted(case).measures(robust=True), LAVAAN[case]["measures"]
     for ours, theirs in {
         "chi2": "chisq",
         "scaling": "chisq.scaling.factor",
@@ -65,10 +65,10 @@ def test_scaled_tests_equal_lavaan(case: str) -> None:
         "baseline_scaling": "baseline.chisq.scaling.factor",
         "rmsea_scaled": "rmsea.scaled",
     }.items():
-        assert found[ours] == pytest.approx(told[theirs], rel=1e-5), ours
+        assert found[ours] == pytest.approx(theirs_found[theirs], rel=1e-5), ours
     if "fiml" not in case:
-        assert found["cfi_robust"] == pytest.approx(told["cfi.robust"], rel=1e-5)
-        assert found["rmsea_robust"] == pytest.approx(told["rmsea.robust"], rel=1e-5)
+        assert found["cfi_robust"] == pytest.approx(theirs_found["cfi.robust"], rel=1e-5)
+        assert found["rmsea_robust"] == pytest.approx(theirs_found["rmsea.robust"], rel=1e-5)
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
@@ -216,9 +216,9 @@ def test_groups() -> None:
         assert [joint.loc[(key, v), "se"] for v in "yz"] == pytest.approx(list(array(errors)), rel=1e-6)
     with pytest.raises(InputError, match="tests that groups are alike"):
         fits.invariance()
-    holed: Any = ht.fit(GRAPH, HOLED, by=labels, sampling_weights=1e3 * HOLED["w"])
-    for key, row in holed.query("x ~> y").set_index("group").iterrows():
-        single = ht.fit(GRAPH, HOLED[labels == key], sampling_weights="w").query("x ~> y")
+    incomplete: Any = ht.fit(GRAPH, INCOMPLETE, by=labels, sampling_weights=1e3 * INCOMPLETE["w"])
+    for key, row in incomplete.query("x ~> y").set_index("group").iterrows():
+        single = ht.fit(GRAPH, INCOMPLETE[labels == key], sampling_weights="w").query("x ~> y")
         assert row["estimate"] == pytest.approx(single.value, rel=1e-6)
         assert row["se"] == pytest.approx(single.se, rel=1e-6)
     alone = {k: read_moments(ROWS[labels == k], list("xzmy"), sampling_weights="w") for k in ("high", "low")}

@@ -130,8 +130,8 @@ def test_several_instruments_have_the_limited_information_set(strength: float, s
 
     quad = [(v @ v, v @ w, w @ w) for v, w in ((y, x), (basis.T @ y, basis.T @ x))]
     grid = np.linspace(-60, 60, 240001)
-    whole, told = (q[0] - 2 * grid * q[1] + grid**2 * q[2] for q in quad)
-    curve = n * np.log(whole / (whole - told))
+    whole, explained = (q[0] - 2 * grid * q[1] + grid**2 * q[2] for q in quad)
+    curve = n * np.log(whole / (whole - explained))
     top = minimize(lambda c: concentrated(c[0]), [grid[curve.argmin()]], tol=1e-12).fun
     inside = curve - top < CUT
     flips = np.flatnonzero(inside[1:] != inside[:-1])

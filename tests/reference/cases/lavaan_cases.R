@@ -38,17 +38,17 @@ for (name in c("s03_admg_bowfree", "s05_frontdoor_saturated", "s14_kerchoff_recu
 }
 
 # rows with holes: full information
-holed <- function(text, data, ...) {
+incomplete <- function(text, data, ...) {
   fit <- sem(text, data, missing = "fiml", fixed.x = FALSE, meanstructure = TRUE, std.lv = TRUE, ...)
   list(fit = measures(fit), parameters = rows_of(fit), effects = defined(fit))
 }
 air <- read.csv("s21_fiml_airquality.csv")
 text <- texts[["s21_fiml_airquality"]]$model_syntax
-out[["s21_fiml_airquality"]] <- list(main = holed(text, air), mlr = holed(text, air, estimator = "MLR"))
+out[["s21_fiml_airquality"]] <- list(main = incomplete(text, air), mlr = incomplete(text, air, estimator = "MLR"))
 models <- c(fiml_factor = "F =~ a + b + c + d + e\ne ~ d", fiml_front_door = "m ~ x\ny ~ m\nz ~ x\ny ~~ x\nz ~~ 0*y")
 for (name in names(models)) {
   data <- read.csv(paste0(name, ".csv"))
-  out[[name]] <- list(observed = holed(models[[name]], data), expected = holed(models[[name]], data, information = "expected"),
-                      mlr = holed(models[[name]], data, estimator = "MLR"))
+  out[[name]] <- list(observed = incomplete(models[[name]], data), expected = incomplete(models[[name]], data, information = "expected"),
+                      mlr = incomplete(models[[name]], data, estimator = "MLR"))
 }
 writeLines(toJSON(out, auto_unbox = TRUE, na = "null", digits = 15, pretty = 1))

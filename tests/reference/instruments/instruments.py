@@ -32,7 +32,7 @@ def drawn(n: int = 240, groups: int = 48, seed: int = 20) -> np.ndarray:
     return np.column_stack([y, x1, x2, z, w, group])
 
 
-def told(frame, causes: list[str], instruments: list[str]) -> dict:  # type: ignore[no-untyped-def]
+def figures(frame, causes: list[str], instruments: list[str]) -> dict:  # type: ignore[no-untyped-def]
     from linearmodels.iv import IV2SLS, IVGMM, IVLIML  # type: ignore[import-not-found]
 
     frame = frame.assign(one=1.0)
@@ -86,7 +86,7 @@ def write() -> None:
     found = {
         "tool": {"name": "linearmodels", "version": version("linearmodels")},
         "cases": [
-            {"name": name, "causes": causes, "instruments": tools, **told(frame, causes, tools)}
+            {"name": name, "causes": causes, "instruments": tools, **figures(frame, causes, tools)}
             for name, (causes, tools) in cases.items()
         ],
     }

@@ -2,12 +2,12 @@
 suppressPackageStartupMessages(library(lavaan))
 d <- read.csv("sampling_weights.csv")
 model <- "m ~ x\ny ~ m + z\nz ~ x\nx ~ 1\nz ~ 1\nm ~ 1\ny ~ 1"
-holed <- data.frame(x = d$xh, z = d$zh, m = d$mh, y = d$yh, w = d$w, g = d$g)
+incomplete <- data.frame(x = d$xh, z = d$zh, m = d$mh, y = d$yh, w = d$w, g = d$g)
 run <- function(data, ...) sem(model, data = data, fixed.x = FALSE, meanstructure = TRUE, estimator = "MLR",
                                sampling.weights = "w", ...)
 fits <- list(
-  plain = run(d), cluster = run(d, cluster = "g"), drop = run(holed, missing = "listwise"),
-  fiml = run(holed, missing = "ml"), fiml_cluster = run(holed, missing = "ml", cluster = "g"))
+  plain = run(d), cluster = run(d, cluster = "g"), drop = run(incomplete, missing = "listwise"),
+  fiml = run(incomplete, missing = "ml"), fiml_cluster = run(incomplete, missing = "ml", cluster = "g"))
 number <- function(x) ifelse(is.na(x), "null", formatC(x, digits = 12, format = "g"))
 cat("{\n  \"source\": \"", R.version.string, ", lavaan ", as.character(packageVersion("lavaan")),
     ", run as a program: sampling_weights.R on sampling_weights.csv\"", sep = "")
@@ -18,8 +18,8 @@ for (name in names(fits)) {
   m <- fitMeasures(fit)
   keys <- c("chisq", "df", "chisq.scaled", "chisq.scaling.factor", "baseline.chisq.scaling.factor", "cfi.scaled",
             "rmsea.scaled", "cfi.robust", "rmsea.robust", "logl")
-  told <- sprintf("\"%s\": %s", keys, number(m[keys]))
+  measures <- sprintf("\"%s\": %s", keys, number(m[keys]))
   cat(",\n  \"", name, "\": {\n    \"n\": ", nobs(fit), ",\n    \"parameters\": [", paste(rows, collapse = ",\n      "), "],\n    \"measures\": {",
-      paste(told, collapse = ", "), "}}", sep = "")
+      paste(measures, collapse = ", "), "}}", sep = "")
 }
 cat("\n}\n")
