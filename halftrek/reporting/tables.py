@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +15,13 @@ WIDTH = 80
 _DECIMALS = 6  # at most, of a column
 _FIGURES = 8  # before and after the point, that small entries may ask of a column
 Cell = str | float | int | None
+_NUMBER = re.compile(r"(< )?[-−]?[\d.,]+( ?%)?|fixed")  # a cell that is text already, and stands with numbers
 
 _width: ContextVar[int] = ContextVar("width", default=WIDTH)
+
+
+class PValue(float):
+    """A p-value, which is printed as papers do; frames and JSON have the number."""
 
 
 def page_width() -> int:
@@ -64,7 +70,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int
             raise ValueError(f"a row of {len(row)} cells under {len(headers)} headers: {row!r}")
     headers = [printable(head) for head in headers]
     columns = [column_texts([row[j] for row in rows], digits) for j in range(len(headers))]
-    numeric = [any(isinstance(row[j], (int, float)) for row in rows) for j in range(len(headers))]
+    numeric = [is_numeric([row[j] for row in rows]) for j in range(len(headers))]
     widths = [max(map(len, (head, *column))) for head, column in zip(headers, columns, strict=True)]
     spare = page_width() - indent - 2 * (len(headers) - 1)
     while sum(widths) > spare and not all(numeric):
@@ -128,7 +134,8 @@ def column_texts(cells: Sequence[Cell], digits: int) -> list[str]:
 
     An entry that is too small for that has an exponent, and so have all where the largest is too large or too small.
     """
-    floats = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c) and c != 0.0]
+    sizes = [abs(c) for c in cells if isinstance(c, float) and not isinstance(c, PValue)]
+    floats = [size for size in sizes if math.isfinite(size) and size != 0.0]
     if not floats:
         return [_cell(c, digits, None) for c in cells]
     largest = max(floats)
@@ -141,6 +148,14 @@ def column_texts(cells: Sequence[Cell], digits: int) -> list[str]:
     return [_cell(c, digits, decimals if together else None) for c in cells]
 
 
+def is_numeric(cells: Sequence[Cell]) -> bool:
+    """True for a column of numbers, which stand to the right; empty cells and "fixed" may be among them."""
+    if any(isinstance(cell, int | float) for cell in cells):
+        return True
+    texts = [cell for cell in cells if cell not in (None, "")]
+    return bool(texts) and all(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in texts)
+
+
 def _cell(cell: Cell, digits: int, decimals: int | None) -> str:
     if cell is None:
         return ""
@@ -148,6 +163,8 @@ def _cell(cell: Cell, digits: int, decimals: int | None) -> str:
         return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,d}"
+    if isinstance(cell, PValue):
+        return number(cell) if math.isnan(cell) else "< 0.001" if cell < 0.001 else f"{cell:.3f}"
     if decimals is None or not math.isfinite(cell):
         return number(cell, digits)
     text = f"{cell:.{decimals}f}"
