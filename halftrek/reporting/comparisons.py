@@ -47,4 +47,4 @@ def _asked(asked: tuple[Asked, ...]) -> Table:
             rows.append((name, None, None, None, None, a.note))
         else:
             rows.append((name, a.estimate, a.se, a.low, a.high, a.note))
-    return Table(("model", "estimate", "se", "low", "high", "note"), rows)
+    return Table(("model", "estimate", "std. error", "low", "high", "note"), rows)

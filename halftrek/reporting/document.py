@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from halftrek.reporting.tables import Cell, PValue, column_texts, is_numeric
+from halftrek.reporting.tables import Cell, PValue, is_numeric, texts_of
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def grid(table: Table) -> Grid:
     rows = table.rows[: table.most]
     columns = [[_shown(row[j]) for row in rows] for j in range(len(table.heads))]
     used = [j for j, column in enumerate(columns) if any(cell not in (None, "") for cell in column)]
-    texts = [column_texts(columns[j], table.digits) for j in used]
+    texts = texts_of([table.heads[j] for j in used], [columns[j] for j in used], table.digits)
     numeric = [is_numeric(columns[j]) for j in used]
     more = f" {table.more} has all." if table.more else ""
     cut = f"{len(rows)} of {len(table.rows):,} rows are shown.{more}" if len(rows) < len(table.rows) else ""

@@ -54,7 +54,7 @@ def test_answers_show_a_number_to_the_decimals_of_its_interval() -> None:
     lines = [line.split(maxsplit=1) for line in text.splitlines()]
     assert ["answer", "X3 ~ N(0.7400, 1.900)"] in lines  # the paper's Table 1
     effect = describe_answer(result.query("X1 ~> X3"))
-    assert ["value", "0.450000", "from"] in [line.split()[:3] for line in effect.splitlines()]
+    assert ["value", "0.4500", "from"] in [line.split()[:3] for line in effect.splitlines()]
     assert "95% intervals" in effect
     assert "interval" not in describe_answer(result.model.query("X1 ~> X3"))
 
