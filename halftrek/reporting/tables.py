@@ -14,6 +14,7 @@ from halftrek.errors import printable
 
 WIDTH = 80
 _DECIMALS = 6  # at most, of a column
+_ITEM = re.compile(r" *(- )?")  # what a line of a list begins with
 _ERROR, _ENDS = "std. error", ("low", "high")  # heads of columns that stand behind the number they are about
 _FIGURES = 8  # before and after the point, that small entries may ask of a column
 Cell = str | float | int | None
@@ -90,10 +91,16 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int
 
 
 def paragraph(text: str, *, indent: int = 0) -> str:
-    """Text folded to the page, its own line breaks kept."""
+    """Text folded to the page, its own line breaks kept; an item of a list is folded under its first word."""
     margin = " " * indent
     folded = (
-        textwrap.wrap(line, max(20, page_width() - indent), break_long_words=False) or [""]
+        textwrap.wrap(
+            line,
+            max(20, page_width() - indent),
+            break_long_words=False,
+            subsequent_indent=" " * len(_ITEM.match(line)[0]),  # type: ignore[index]  # matches every line
+        )
+        or [""]
         for line in printable(text).splitlines()
     )
     return "\n".join((margin + line).rstrip() for lines in folded for line in lines)

@@ -279,3 +279,15 @@ def test_answers_speak_the_protocol_of_maketables(fit: ht.Fit, mixed: ht.AnswerT
     assert mixed.__maketables_default_stat_keys__ == ["N"]
     other = fit.effect("x", "w", level=0.9)
     assert "ci95l" not in other.__maketables_coef_table__
+
+
+def test_what_is_a_table_already_is_named_as_such(fit: ht.Fit) -> None:
+    with pytest.raises(InputError, match=r"Decomposition is a table already: its to_latex\(\)"):
+        ht.table([fit.decompose("x", "y")])  # type: ignore[list-item]
+
+
+def test_frames_of_tables_have_one_name(fit: ht.Fit) -> None:
+    found = fit.instruments("x ~> y")
+    assert found.to_frame().equals(found.frame())
+    adjusted = fit.adjustments("x ~> w")
+    assert adjusted.to_frame().equals(adjusted.frame())

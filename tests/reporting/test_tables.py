@@ -16,6 +16,7 @@ from halftrek.reporting.tables import (
     count,
     facts,
     number,
+    page,
     paragraph,
     table,
     texts_of,
@@ -158,3 +159,9 @@ def test_p_values_read_as_in_papers() -> None:
 def test_numbers_that_are_text_stand_to_the_right() -> None:
     found = table(["path", "share"], [("one", "51.3 %"), ("two", "100.0 %")])
     assert found.splitlines()[2] == "  one    51.3 %"
+
+
+def test_an_item_of_a_list_is_folded_under_its_first_word() -> None:
+    with page(30):
+        lines = paragraph("Any of these:\n  - measuring something that moves it", indent=2).splitlines()
+    assert lines == ["  Any of these:", "    - measuring something that", "      moves it"]

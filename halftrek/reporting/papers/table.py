@@ -106,7 +106,7 @@ def _each(some: Given | Iterable[Given]) -> list[Given]:
     if isinstance(some, Answer | NotIdentifiedError | Verdict):
         return [some]
     if isinstance(some, str) or not isinstance(some, Iterable):
-        raise InputError(f"a table is made of answers, and {_short(some)} is none: ask fit.query(...) first")
+        raise _no_answer(some)
     return list(some)
 
 
@@ -125,7 +125,16 @@ def _answer(given: Given) -> Answer:
             raise InputError(
                 f'{given.query} is identified, and a verdict has no number: ask fit.query("{given.query}")'
             )
-    raise InputError(f"a table is made of answers, and {_short(given)} is none: ask fit.query(...) first")
+    raise _no_answer(given)
+
+
+def _no_answer(given: object) -> InputError:
+    if isinstance(given, Tabled):
+        return InputError(
+            f"a table is made of answers, and {type(given).__name__} is a table already: its to_latex(), to_word() and "
+            "to_html() give it"
+        )
+    return InputError(f"a table is made of answers, and {_short(given)} is none: ask fit.query(...) first")
 
 
 def _short(given: object) -> str:
