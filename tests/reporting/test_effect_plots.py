@@ -274,3 +274,13 @@ def test_an_interval_without_an_end_has_an_arrow_there() -> None:
     assert (arrow.get_marker(), list(arrow.get_ydata())) == ("<", [1])
     (bar,) = [line for line in drawn if line.get_marker() == "None" and list(line.get_ydata()) == [1, 1]]
     assert list(bar.get_xdata()) == [arrow.get_xdata()[0], 4.0]
+
+
+def test_a_forest_of_groups_is_labelled_by_them() -> None:
+    x = np.random.default_rng(1).normal(size=200)
+    labelled = pd.DataFrame({"x": x, "y": 0.5 * x + np.sin(np.arange(200.0))}).assign(site=["a", "b"] * 100, sex=["f", "f", "m", "m"] * 50)
+    one = ht.fit("x -> y", labelled, by="site").effect("x", "y")
+    assert [line[0] for line in lines_of(one)] == ["a", "b"]
+    both = ht.fit("x -> y", labelled, by=["site", "sex"]).effect("x", "y")
+    assert [line[0] for line in lines_of(both)] == ["a, f", "a, m", "b, f", "b, m"]
+    assert [line[1] for line in lines_of(both)] == list(both["estimate"])

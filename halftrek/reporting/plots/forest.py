@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,6 +96,9 @@ def _labels(columns: Mapping[str, list[Entry]]) -> list[str]:
     if {"lhs", "op", "rhs"} <= set(columns):
         parts = zip(columns["lhs"], columns["op"], columns["rhs"], strict=True)
         return [_parameter(str(lhs), str(op), str(rhs)) for lhs, op, rhs in parts]
+    groups = list(takewhile(lambda name: name != "estimate", columns))  # of fits by group: what stands before it
+    if "estimate" in columns and groups and "effect" not in columns:
+        return [", ".join(map(str, row)) for row in zip(*(columns[name] for name in groups), strict=True)]
     return [str(v) for v in pick(columns, ("effect",), "plot_effects")]
 
 
