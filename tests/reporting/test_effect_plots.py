@@ -278,7 +278,9 @@ def test_an_interval_without_an_end_has_an_arrow_there() -> None:
 
 def test_a_forest_of_groups_is_labelled_by_them() -> None:
     x = np.random.default_rng(1).normal(size=200)
-    labelled = pd.DataFrame({"x": x, "y": 0.5 * x + np.sin(np.arange(200.0))}).assign(site=["a", "b"] * 100, sex=["f", "f", "m", "m"] * 50)
+    labelled = pd.DataFrame({"x": x, "y": 0.5 * x + np.sin(np.arange(200.0))}).assign(
+        site=["a", "b"] * 100, sex=["f", "f", "m", "m"] * 50
+    )
     one = ht.fit("x -> y", labelled, by="site").effect("x", "y")
     assert [line[0] for line in lines_of(one)] == ["a", "b"]
     both = ht.fit("x -> y", labelled, by=["site", "sex"]).effect("x", "y")
