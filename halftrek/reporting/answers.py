@@ -40,12 +40,12 @@ def _facts(answer: Answer) -> Facts:
             pairs.append(("single units", f"standard deviation {spread}; more data do not reduce it"))
     elif len(distribution.names) == 1:
         mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
-        centre, spread = _figure(mean, answer.interval), _figure(variance, answer.variance_interval)
+        centre, width = _figure(mean, answer.interval), _figure(variance, answer.variance_interval)
         if not any(n.code == "not normal" for n in answer.notes):
-            pairs.append(("answer", _strong(f"{distribution.names[0]} ~ N({centre[0]}, {spread[0]})")))
+            pairs.append(("answer", _strong(f"{distribution.names[0]} ~ N({centre[0]}, {width[0]})")))
         pairs.append(("mean", _strong("".join(centre))))
         pairs += _error(answer)
-        pairs.append(("variance", "".join(spread)))
+        pairs.append(("variance", "".join(width)))
     if answer.method:
         pairs.append(("known by", method_in_words(answer.method)))
     if answer.estimand:

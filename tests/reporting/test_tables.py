@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from halftrek.reporting.tables import (
     WIDTH,
+    Cell,
     PValue,
     column_texts,
     count,
@@ -139,7 +140,14 @@ def test_whatever_the_numbers_are_decimals_are_the_same_and_two_digits_are_seen(
 
 def test_a_number_its_error_and_its_interval_have_the_same_decimals() -> None:
     heads = ["", "effect", "std. error", "low", "high", "rows"]
-    cells = [["a", "b"], [0.4957, 0.2413], [0.2753, 0.1269], [-0.04385, -0.00000741], [1.0353, 0.49], [3.5, 4.0]]
+    cells: list[list[Cell]] = [
+        ["a", "b"],
+        [0.4957, 0.2413],
+        [0.2753, 0.1269],
+        [-0.04385, -0.00000741],
+        [1.0353, 0.49],
+        [3.5, 4.0],
+    ]
     assert texts_of(heads, cells, 4) == [
         ["a", "b"],
         ["0.496", "0.241"],
