@@ -6,19 +6,32 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 
 Advance = Callable[[int, int], None]
+_DRAWN: ContextVar[bool] = ContextVar("a bar is drawn", default=False)
 
 
 @contextmanager
 def progress_bar(title: str, *, shown: bool | None = None) -> Iterator[Advance]:
     """Gives a function ``advance(done, total)``; draws with rich if it is installed, else a plain line.
 
-    Silent unless standard error is a terminal; ``shown`` overrules.
+    Silent unless standard error is a terminal; ``shown`` overrules. Within another bar it is silent too: one line can
+    show one thing.
     """
-    if not (sys.stderr.isatty() if shown is None else shown):
+    if _DRAWN.get() or not (sys.stderr.isatty() if shown is None else shown):
         yield _silent
         return
+    outside = _DRAWN.set(True)
+    try:
+        with _drawn(title) as advance:
+            yield advance
+    finally:
+        _DRAWN.reset(outside)
+
+
+@contextmanager
+def _drawn(title: str) -> Iterator[Advance]:
     try:
         from rich.console import Console
         from rich.progress import Progress

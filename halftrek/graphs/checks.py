@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import NoReturn
 
 from halftrek.errors import GraphError
 from halftrek.graphs.arcs import Arcs
 from halftrek.graphs.arcs import Pair as Pair
 from halftrek.graphs.edges import Edge, check_name, holds_half_letter
+from halftrek.words import did_you_mean
 
 Coefficient = float | str
 
@@ -127,3 +129,12 @@ def _known_value(key: str, value: Coefficient) -> Coefficient:
     if number != number or number in (float("inf"), float("-inf")):
         raise GraphError(f"the coefficient of {key!r} must be a finite number or a label, not {value!r}")
     return number
+
+
+def refuse_unknown(variable: object, observed: tuple[str, ...], latents: Container[str]) -> NoReturn:
+    """Raise GraphError for what is no observed variable of a graph."""
+    if not isinstance(variable, str):
+        raise GraphError(f"a variable's name is needed here, not {variable!r}")
+    if variable in latents:
+        raise GraphError(f"{variable!r} is hidden; only observed variables can be asked for here")
+    raise GraphError(f"the graph has no observed variable {variable!r}.{did_you_mean(variable, observed)}")

@@ -22,12 +22,13 @@ from halftrek.graphs.checks import (
     observed_names,
     pair_of,
     refuse_impossible,
+    refuse_unknown,
     unordered,
 )
 from halftrek.graphs.edges import Edge, check_name
 from halftrek.graphs.order import connected, find_cycle, neighbours, reachable, topological_sort
+from halftrek.graphs.reach import Reach
 from halftrek.graphs.sketch import Sketch
-from halftrek.words import did_you_mean
 
 if TYPE_CHECKING:
     import networkx
@@ -180,6 +181,10 @@ class Graph(upward.Faces):
             return self.siblings(variable)
         shared = (c for u in self.latent_parents(variable) for c in self.latents[u])
         return tuple(v for v in dict.fromkeys((*self.siblings(variable), *shared)) if v != variable)
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(self.topological_order, self.directed)
 
     def ancestors(self, variables: str | Iterable[str]) -> frozenset[str]:
         """The variables and everything observed that causes them."""
@@ -381,14 +386,9 @@ class Graph(upward.Faces):
         return table[self._known(variable)]
 
     def _known(self, variable: str) -> str:
-        if not isinstance(variable, str):
-            raise GraphError(f"a variable's name is needed here, not {variable!r}")
-        if variable not in self._parents:
-            if variable in self.latents:
-                raise GraphError(f"{variable!r} is hidden; only observed variables can be asked for here")
-            hint = did_you_mean(variable, self.observed)
-            raise GraphError(f"the graph has no observed variable {variable!r}.{hint}")
-        return variable
+        if isinstance(variable, str) and variable in self._parents:
+            return variable
+        return refuse_unknown(variable, self.observed, self.latents)
 
     def _several(self, variables: str | Iterable[str]) -> tuple[str, ...]:
         chosen = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from halftrek.errors import GraphError
+from halftrek.graphs.basis import separable_pairs
 from halftrek.graphs.order import reachable
 
 if TYPE_CHECKING:
@@ -27,20 +28,7 @@ def implied_independences(graph: Graph) -> list[tuple[str, str, tuple[str, ...]]
     x are kept, of these the ones next to y, which leaves a set none of whose members can be spared (van der Zander,
     Liśkiewicz and Textor 2019).
     """
-    walks = Walks(graph)
-    order = graph.topological_order
-    above = {v: graph.ancestors(v) for v in order}
-    found: list[tuple[str, str, tuple[str, ...]]] = []
-    for j, y in enumerate(order):
-        near = {*graph.parents(y), *graph.children(y), *graph.spouses(y)}
-        for x in order[:j]:
-            if x in near:
-                continue
-            pool = above[x] | above[y]
-            given = minimal_separator(walks, x, y, pool)
-            if given is not None:
-                found.append((x, y, tuple(v for v in order if v in given)))
-    return found
+    return separable_pairs(graph)
 
 
 def minimal_separator(walks: Walks, x: str, y: str, pool: frozenset[str]) -> frozenset[str] | None:

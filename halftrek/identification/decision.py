@@ -16,7 +16,7 @@ from halftrek.identification.advice import Change, helpful_changes
 from halftrek.identification.arrows.estimand import as_latex, as_text
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.arrows.nonparametric import Hedge
-from halftrek.identification.clock import Progress
+from halftrek.identification.clock import Progress, start_clock
 from halftrek.identification.composites import decide_composite, truly_moves
 from halftrek.identification.counterfactual import decide_counterfactual
 from halftrek.identification.criteria.certificate import find_recipe, known_effects
@@ -146,7 +146,7 @@ def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: f
         region = study.part(study.region(query))
         verdict = _decide_by_counting(study, region, query, budget=budget, witness=witness)
     elif verdict is None and (is_rational(query) or isinstance(query, Distribution) or truly_moves(study, query)):
-        verdict = _not_identified(study, query, witness)
+        verdict = _not_identified(study, query, budget, witness)
     elif verdict is None:
         reason = "It is made of numbers that are not identified; whether they cancel was not found out."
         verdict = Verdict(query, study.graph, "undecided", "jacobian", "linear", reasons=(reason,))
@@ -159,7 +159,7 @@ def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) 
     if fixed is not None:
         return fixed
     if not study.locally_identified(query):
-        return _not_identified(study, query, witness)
+        return _not_identified(study, query, budget, witness)
     part = study.part(study.region(query))
     found = find_recipe(part, query)
     if found is not None:
@@ -343,7 +343,7 @@ def _absent(graph: Graph, query: Query) -> str | None:
     return None
 
 
-def _not_identified(study: Study, query: Query, witness: bool) -> Verdict:
+def _not_identified(study: Study, query: Query, budget: float, witness: bool) -> Verdict:
     reason = (
         "Other values of the coefficients give the same variances and covariances of everything that is observed, and "
         "another answer: no amount of data tells them apart."
@@ -352,7 +352,8 @@ def _not_identified(study: Study, query: Query, witness: bool) -> Verdict:
         "The parameters of the model can move in a direction that leaves every covariance of the observed variables as "
         f"it is and changes the answer ({_CHECKED})."
     )
-    proof = find_witness(study.graph, query) if witness else None
+    clock = start_clock(budget, study.progress)
+    proof = find_witness(study.graph, query, clock=clock) if witness else None
     return Verdict(
         query,
         study.graph,

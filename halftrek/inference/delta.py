@@ -14,6 +14,7 @@ from halftrek.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.information import Kind, district_information
 from halftrek.inference.information.plain import is_plain, plain_spread
 from halftrek.queries import Query
@@ -44,6 +45,9 @@ def district_variances(
     The means are made of the errors' means, ``m = B'(mu + e)``: each district adds ``h' Omega h`` with ``h`` the part
     of ``B g_m`` that is its own.
     """
+    if isinstance(gradients, EdgeSlopes):  # means have no share in them
+        blocks = district_information(fit, information, touching=gradients.touched)
+        return [(block.task.variables, block.spreads(gradients.pulled(block))) for block in blocks]
     plan = make_plan(fit.graph, fit.model.names, fit.options, raw=bool(fit.options.intercepts))
     slopes = [fit.model.B @ g.mean if g.mean.any() else np.zeros_like(g.mean) for g in gradients]
     used = np.zeros(len(fit.model.names), dtype=bool)
@@ -54,8 +58,7 @@ def district_variances(
     left = used.copy()
     for variables in found:
         left[list(variables)] = False
-    blocks = list(district_information(fit, information, touching=left)) if left.any() else []
-    for block in blocks:
+    for block in district_information(fit, information, touching=left) if left.any() else ():
         pulled = np.array([block.pull(*with_intercepts(fit, g)) for g in gradients])
         found[block.task.variables] = block.spreads(pulled)
     if not fit.options.intercepts:

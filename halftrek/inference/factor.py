@@ -14,6 +14,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.influence import forms_covariance, influence
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
@@ -33,11 +34,6 @@ class Slopes:
     @staticmethod
     def of(gradients: Sequence[Gradient]) -> Slopes:
         return Slopes(*(np.stack([getattr(g, part) for g in gradients]) for part in ("T", "omega", "mean")))
-
-    @staticmethod
-    def in_coefficients(T: Floats) -> Slopes:
-        """Of answers that depend on the direct effects alone."""
-        return Slopes(T, np.zeros((len(T), 1, 1)), np.zeros(T.shape[:2]))
 
     def single(self, size: int) -> Iterator[Gradient]:
         """One by one."""
@@ -81,7 +77,7 @@ class Factor:
         lengths = np.sqrt(np.einsum("ij,ij->i", chosen, chosen))
         for unknown, whole in self.open:
             leak, size = (unknown, whole) if weights is None else (weights @ unknown, weights @ whole)
-            lengths[_leaks(leak, size)] = np.nan
+            lengths[leaks(leak, size)] = np.nan
         return np.asarray(lengths)
 
     def covariance(self, weights: Floats | None = None) -> Floats:
@@ -116,7 +112,8 @@ def _weighted(weights: Floats, lines: Floats) -> Floats:
     return np.where(endless, np.inf, finite)
 
 
-Pieces = Slopes | Iterable[Slopes]  # gradients may come in pieces, so that many need little memory
+Piece = Slopes | EdgeSlopes
+Pieces = Piece | Iterable[Piece]  # gradients may come in pieces, so that many need little memory
 
 
 def expected_factor(fit: Fitted, slopes: Pieces, how: How) -> Factor:
@@ -171,14 +168,19 @@ def joint_factor(fit: Fitted, slopes: Pieces, how: How, *, together: bool = True
     if how.interval is None:
         return suited_factor(fit, slopes, how, together=together)
     if not kind_of(how).in_tables:
-        raise InputError(
-            f"interval={how.interval!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
-        )
+        raise refused(how)
     return kind_of(how).factor(fit, slopes, how)
 
 
-def _pieces(slopes: Pieces) -> Iterable[Slopes]:
-    return [slopes] if isinstance(slopes, Slopes) else slopes
+def refused(how: How) -> InputError:
+    """What to say of an interval that tables cannot have."""
+    return InputError(
+        f"interval={how.interval!r} is for single questions, see fit.query; ask for 'delta' or 'robust' here"
+    )
+
+
+def _pieces(slopes: Pieces) -> Iterable[Piece]:
+    return [slopes] if isinstance(slopes, Slopes | EdgeSlopes) else slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +193,7 @@ class Columns:
     open: tuple[tuple[Floats, Floats], ...]
 
 
-def district_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+def district_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: float) -> Columns:
     """How numbers with these gradients vary, where moments are complete: district by district."""
     blocks = list(district_information(fit, information))
     parts = [_pulled(fit, piece, blocks) for piece in pieces]
@@ -202,9 +204,9 @@ def district_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level
         pulled, own = np.concatenate([part[1][k] for part in parts]), list(block.task.variables)
         spread = means[:, own] @ covariance_root(fit.model.omega[np.ix_(own, own)]).T
         if pulled.any():
-            inside, unknown, whole = _resolved(block, pulled)
+            inside, unknown, whole = resolved(block, pulled)
             spread = np.concatenate([spread, inside], axis=1)
-            if _leaks(unknown, whole).any():
+            if leaks(unknown, whole).any():
                 open_parts.append((unknown, whole))
         if spread.any():
             spread_parts.append(spread)
@@ -221,7 +223,7 @@ def _times(lines: Floats, factors: Floats) -> Floats:
         return np.where(lines == 0.0, 0.0, lines * factors)
 
 
-def whole_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level: float) -> Columns:
+def whole_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: float) -> Columns:
     """With missing values districts are not separate: all parameters at once."""
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
@@ -231,7 +233,7 @@ def whole_columns(fit: Fitted, pieces: list[Slopes], information: Kind, level: f
         nothing = np.full((len(pulled), 1), np.nan)
         return Columns(nothing, nothing, nothing, ())
     whole = np.concatenate([along, lost], axis=1)
-    open_parts = ((lost, whole),) if _leaks(lost, whole).any() else ()
+    open_parts = ((lost, whole),) if leaks(lost, whole).any() else ()
     spread, rests = along @ vectors / np.sqrt(values * fit.n), seen_support(fit, pulled)
     return Columns(spread, _times(spread, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
 
@@ -273,14 +275,16 @@ def moment_factor(fit: Fitted, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floa
     return spread, ((np.where(lost, whole, 0.0), whole),) if lost.any() else ()
 
 
-def _leaks(unknown: Floats, whole: Floats) -> Floats:
+def leaks(unknown: Floats, whole: Floats) -> Floats:
     """Which answers need what data do not determine."""
     size = np.abs(whole).max(axis=1, initial=0.0)
     return np.asarray(np.abs(unknown).max(axis=1, initial=0.0) > LEAK * size)
 
 
-def _pulled(fit: Fitted, slopes: Slopes, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
+def _pulled(fit: Fitted, slopes: Piece, blocks: list[DistrictInformation]) -> tuple[Floats, list[Floats]]:
     """What is left to the errors' means, and the gradients in each district's free parameters."""
+    if isinstance(slopes, EdgeSlopes):
+        return np.zeros((len(slopes), slopes.size)), [slopes.pulled(block) for block in blocks]
     T, errors = slopes.T, slopes.mean @ fit.model.B.T
     intercepts = np.zeros_like(errors)
     if fit.options.intercepts:  # means are no longer free: they move with the intercepts, and T moves them too
@@ -289,7 +293,7 @@ def _pulled(fit: Fitted, slopes: Slopes, blocks: list[DistrictInformation]) -> t
     return errors, [block.pull_all(T, slopes.omega, intercepts) for block in blocks]
 
 
-def _resolved(block: DistrictInformation, pulled: Floats) -> tuple[Floats, Floats, Floats]:
+def resolved(block: DistrictInformation, pulled: Floats) -> tuple[Floats, Floats, Floats]:
     """The factor that a district adds, the parts of the gradients without information, and all parts."""
     values, vectors, scale = block.spectrum
     along = (pulled / scale) @ vectors

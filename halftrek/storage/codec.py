@@ -24,6 +24,8 @@ from halftrek.storage.parts import refuse_wrong_parts
 from halftrek.storage.sound import refuse_unsound
 
 _READABLE = 4096  # entries up to which an array is written as numbers; a longer one as base64 of its bytes
+_SPARSE = 4  # an array with fewer entries than one in so many that are not zero is written as these alone
+_MOST_SPREAD = 10**9  # entries of an array that a short file may ask memory for
 _ENTRIES: dict[str, tuple[tuple[type, ...], str]] = {  # what stands in the file for an entry, and its name
     "float64": ((float, int), "numbers"),
     "int64": ((int,), "whole numbers"),
@@ -169,11 +171,18 @@ def _encode_array(array: Array) -> dict[str, object]:
     if kind == "str":
         record["width"] = array.dtype.itemsize // 4  # letters that an entry has room for
     if flat.size > _READABLE and kind != "str":
-        bare = flat.astype(flat.dtype.newbyteorder("<"), copy=False)
-        record["base64"] = base64.b64encode(bare.tobytes()).decode("ascii")
+        if kind == "float64":
+            at = np.flatnonzero(flat.view(np.int64))  # by their bits: zero has a sign
+            if len(at) < flat.size // _SPARSE:
+                record["at"], flat = _bytes(at), flat[at]
+        record["base64"] = _bytes(flat)
     else:
         record["values"] = [encode(v) for v in flat.tolist()]
     return record
+
+
+def _bytes(flat: Array) -> str:
+    return base64.b64encode(flat.astype(flat.dtype.newbyteorder("<"), copy=False).tobytes()).decode("ascii")
 
 
 def _decode_array(data: dict[str, object], where: str) -> Array:
@@ -181,12 +190,14 @@ def _decode_array(data: dict[str, object], where: str) -> Array:
     if kind not in _DTYPES:
         raise Malformed(f"{where} is an array of {kind!r}")
     for key in data:
-        if key not in ("type", "shape", "dtype", "order", "names", "width", "base64", "values"):
+        if key not in ("type", "shape", "dtype", "order", "names", "width", "base64", "values", "at"):
             raise Malformed(f"{where}, an array, has a part {key!r}, which is not known")
     shape = data.get("shape")
     if not isinstance(shape, list) or not all(type(k) is int and 0 <= k < _LONGEST for k in shape) or len(shape) > 8:
         raise Malformed(f"{where}, an array, has the shape {shape!r}")
     flat = _from_bytes(data, kind, where) if "base64" in data else _from_entries(data, kind, where)
+    if "at" in data:
+        flat = _spread(data, flat, math.prod(shape), where)
     if flat.size != math.prod(shape):
         raise Malformed(f"{where} is an array of {flat.size} numbers for the shape {tuple(shape)}")
     array = flat.reshape(shape)
@@ -195,6 +206,17 @@ def _decode_array(data: dict[str, object], where: str) -> Array:
     if "order" in data:
         array = np.asfortranarray(array)
     return Rows(array, _column_names(data["names"], array, where)) if "names" in data else array
+
+
+def _spread(data: dict[str, Any], entries: Array, size: int, where: str) -> Array:
+    """All entries of an array of which the file holds those that are not zero, and where they stand."""
+    at = _from_bytes({"base64": data["at"]}, "int64", where)
+    sound = len(at) == len(entries) and (len(at) == 0 or (at[0] >= 0 and at[-1] < size and (np.diff(at) > 0).all()))
+    if not sound or size > _MOST_SPREAD or entries.dtype != float:
+        raise Malformed(f"{where}, an array, has {len(entries)} entries in places that are not its own")
+    flat = np.zeros(size)
+    flat[at] = entries
+    return flat
 
 
 def _from_bytes(data: dict[str, Any], kind: str, where: str) -> Array:

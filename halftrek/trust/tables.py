@@ -11,6 +11,7 @@ import numpy as np
 from halftrek import identification
 from halftrek.estimation import Fitted
 from halftrek.frames import Columns
+from halftrek.graphs.reach import reach_of
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.evidence.few_valued import probabilities
@@ -20,12 +21,11 @@ from halftrek.inference.how import Uncertainty, asked
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.decomposition import Decomposition, Share
-from halftrek.inference.tables.effects import Effect
+from halftrek.inference.tables.effects import Effect, gradients_of
 from halftrek.inference.tables.legs import PathSum, edges_of
 from halftrek.inference.tables.mediation import Mediation, Route
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
-from halftrek.queries.gradients import linearize
 from halftrek.trust.judge import SURE, doubt_of, rests_of, table_how
 from halftrek.trust.misfit import LARGE, rejected
 from halftrek.trust.strength import STRONG
@@ -122,9 +122,9 @@ def _judged_lines(
     """
     choosing = how.interval is None
     asked = [(i, query) for i, query in enumerate(queries) if query is not None and rows[i].se > 0.0]
-    gradients = [linearize(query, fit.model).values[0] for _, query in asked]
+    strong = strengths(fit, gradients_of(fit, [query for _, query in asked]))
     weak = sorted(
-        ((s, i, query) for s, (i, query) in zip(strengths(fit, gradients), asked, strict=True) if s < SURE),
+        ((s, i, query) for s, (i, query) in zip(strong, asked, strict=True) if s < SURE),
         key=lambda one: one[:2],
     )
     found: dict[int, list[Note]] = {i: [] for i, _ in asked}
@@ -173,8 +173,8 @@ def _used(fit: Fitted, part: PathSum) -> list[Edges]:
 
 def _between(fit: Fitted, cause: str, effect: str) -> Edges:
     """The edges on any path from one variable to another."""
-    inside = fit.graph.descendants(cause) & fit.graph.ancestors([effect])
-    return {(u, v) for u, v in fit.graph.directed if u in inside and v in inside}
+    reach = reach_of(fit.graph)
+    return set(reach.edges_of(reach.edges_between(cause, effect)))
 
 
 def _doubt_of_line(
@@ -249,7 +249,7 @@ def edge_doubts(fit: Fitted, choosing: bool = False) -> dict[tuple[str, str], No
     """What speaks against the interval of an edge's weight, for the edges that something does."""
     names = fit.model.names
     edges = [(u, v) for u, v in fit.graph.directed if u in names and v in names]
-    gradients = [linearize(DirectEffect(u, v), fit.model).values[0] for u, v in edges]
+    gradients = gradients_of(fit, [DirectEffect(u, v) for u, v in edges])
     found: dict[tuple[str, str], Note] = {}
     weak = [(s, e) for s, e in zip(strengths(fit, gradients), edges, strict=True) if s < SURE]
     for k, (strength, edge) in enumerate(sorted(weak)):

@@ -59,7 +59,8 @@ def test_colours_on_a_terminal_only_where_they_are_wanted(capsys: Capture) -> No
 
 def test_narrow_terminals(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_terminal(BOW, columns=50, NO_COLOR="1")
-    assert 40 < max(map(len, shown.splitlines())) <= 50
+    to_read = [line for line in shown.splitlines() if not line.strip().startswith("halftrek ")]  # others are to paste
+    assert 40 < max(map(len, to_read)) <= 50
     for width in (40, 60):
         monkeypatch.setenv("COLUMNS", str(width))
         assert main(["effect", "tal_or", "tal_or", "--all"]) == 0

@@ -38,7 +38,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_all_commands_are_there() -> None:
     assert set(commands()) == {
         "demo", "reproduce", "identify", "fit", "query", "effect", "counterfactual", "compare", "report", "run",
-        "simulate", "convert", "completion", "schema",
+        "simulate", "convert", "completion", "schema", "instruments", "adjustments", "predict",
     }  # fmt: skip
 
 

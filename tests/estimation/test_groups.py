@@ -15,6 +15,10 @@ import halftrek as ht
 from halftrek.data.grouping import group_reader
 from halftrek.data.groups import read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
+from halftrek.estimation.district import district
+from halftrek.estimation.district.search import Choice
+from halftrek.estimation.district.shape import Problem
+from halftrek.estimation.many.batch import fit_batch
 from halftrek.results.group_tables import NO_INFORMATION
 from halftrek.simulation import random_model
 from tests.narrow import floats, grouped, some
@@ -358,3 +362,37 @@ def test_one_group_that_tells_is_too_few_and_failed_groups_are_named() -> None:
 def test_rows_without_anything_that_tells_groups_apart_are_refused() -> None:
     with pytest.raises(DataError, match="say what tells the groups apart: by='column'"):
         ht.fit_groups("x -> y", {"x": [0.0, 1.0, 2.0], "y": [1.0, 0.0, 2.0]})
+
+
+def test_groups_that_solve_their_equations_wait_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A confounded effect with an instrument in many small groups: as from all starts, for a few groups only."""
+    rng = np.random.default_rng(5)
+    z, u = rng.normal(size=(2, 300, 12))
+    x = 0.8 * z + u + rng.normal(size=z.shape)
+    y = 0.5 * x + u + rng.normal(size=z.shape)
+    rows = np.stack([z, x, y], axis=2)
+    cov = np.stack([np.cov(one.T, ddof=0) for one in rows])
+    graph = ht.graph("z -> x -> y; x <-> y")
+    searched: list[int] = []
+    highest = district._highest
+
+    def counted(problem: Problem, *args: Any, **options: Any) -> Choice:
+        searched.append(len(problem.G))
+        return highest(problem, *args, **options)
+
+    monkeypatch.setattr(district, "_highest", counted)
+    quick = fit_batch(graph, cov=cov, mean=rows.mean(axis=1), n=12)
+    assert sum(searched) < 0.2 * len(cov)
+    monkeypatch.setattr(
+        district,
+        "_solved_first",
+        lambda problem, wanted, measure, steps, *, many_maxima: highest(
+            problem, wanted, None, measure, steps, many_maxima=many_maxima
+        ),
+    )
+    slow = fit_batch(graph, cov=cov, mean=rows.mean(axis=1), n=12)
+    assert list(quick.code) == list(slow.code)
+    np.testing.assert_allclose(quick.loglik, slow.loglik, rtol=1e-10)
+    good = quick.code == "converged"
+    assert good.mean() > 0.9
+    np.testing.assert_allclose(quick.T[good], slow.T[good], rtol=1e-6, atol=1e-8)

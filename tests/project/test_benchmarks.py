@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import growth
 from benchmarks.accuracy import judge
 from benchmarks.claims import claims
 from benchmarks.compare import changes, faster, main, slower
@@ -134,3 +135,20 @@ def test_a_better_answer_of_a_peer_is_seen(mine: Any, peer: Any, met: bool) -> N
     (claim,) = claims({"accuracy": entries})
     assert claim.met is met
     assert claim.measured == ("never" if met else "other on q")
+
+
+def test_growth_is_told_from_the_last_two_sizes() -> None:
+    square = growth.Walk("f", (100, 200, 400), (0.1, 1.5, 6.0))
+    assert square.exponent == pytest.approx(2.0)
+    assert square.first_above == 400
+    assert growth.line(square) == "| `f` | 100: 0.10, 200: 1.50, 400: 6.00 | 2.0 | 400 |"
+    short = growth.Walk("g", (1_000, 10_000), (0.001, 0.01))
+    assert (short.exponent, short.first_above) == (None, None)
+    assert growth.page_of([square, short]).endswith("| `g` | 1,000: 0.00, 10,000: 0.01 | – | no |\n")
+
+
+def test_a_walk_ends_where_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 10.0, 16.0, 20.0, 30.0])
+    monkeypatch.setattr("benchmarks.growth.time.process_time", lambda: next(clock))
+    found = growth.walk(growth.Operation("f", (1, 2, 3), lambda size: size, lambda given: given))
+    assert found == growth.Walk("f", (1, 2), (1.0, 6.0))

@@ -41,3 +41,18 @@ def test_late_bar_appears_only_for_long_work(capsys: pytest.CaptureFixture[str])
         advance(1, 2)
         advance(2, 2)
     assert "100%" in capsys.readouterr().err
+
+
+def test_a_bar_within_a_bar_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("Outer", shown=True) as advance:
+        advance(1, 2)
+        with progress_bar("Inner", shown=True) as silent, late_bar("Late", after=-1.0, shown=True) as late:
+            silent(1, 2)
+            late(1, 2)
+    shown = capsys.readouterr().err
+    assert "Outer" in shown
+    assert "Inner" not in shown
+    assert "Late" not in shown
+    with progress_bar("Next", shown=True) as advance:
+        advance(1, 2)
+    assert "Next" in capsys.readouterr().err

@@ -149,9 +149,16 @@ def test_missing_values_are_told() -> None:
         np.testing.assert_allclose(cell(parts[row.path][0]), row.est, rtol=2e-3)
 
 
+def test_the_code_asks_for_the_rows_where_instruments_are_looked_at(tmp_path: Path) -> None:
+    study = ht.dataset("mroz")
+    page = Page(ht.fit(study.graph, study.data).report(tmp_path / "r.html", [study.question]).read_text("utf-8"))
+    assert "save them as data.csv" in page.text["reproduce"]
+    assert "'data.csv'" in page.code[0]
+
+
 @pytest.mark.parametrize("kind", ["file", "moments", "covariance"])
 def test_the_code_in_a_report_makes_it_again(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = ht.dataset("mroz")
+    study = ht.dataset("tal_or" if kind == "moments" else "mroz")  # what instruments say is found in rows
     monkeypatch.chdir(tmp_path)
     Path("women.csv").write_text(study.path.read_text(encoding="utf-8"), encoding="utf-8")  # type: ignore[union-attr]
     if kind == "file":
@@ -176,7 +183,7 @@ def test_the_code_in_a_report_makes_it_again(kind: str, tmp_path: Path, monkeypa
     if kind == "covariance":
         assert "for Python" in page.text["reproduce"]
     else:
-        assert "--question 'educ -> lwage'" in page.code[1]
+        assert f"--question '{study.question}'" in page.code[1]
         assert "--level 0.9" in page.code[1]
 
 

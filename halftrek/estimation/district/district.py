@@ -13,11 +13,12 @@ from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.loadings import split_covariances
 from halftrek.estimation.district.newton import without
 from halftrek.estimation.district.piece import Piece, piece_of
-from halftrek.estimation.district.search import Choice, choose, climb, look_again, reach_floor
+from halftrek.estimation.district.search import Choice, choose, climb, led_to, look_again, reach_floor
 from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.estimation.district.starts import side_by_side, solving_starts, starting_values
 from halftrek.estimation.district.steps import SOLID, STEPS
 from halftrek.estimation.fast.alone import fits_alone, layout_of, newton_alone
+from halftrek.estimation.fast.one_factor import fit_one_factor, is_one_factor
 from halftrek.estimation.plan import Task
 from halftrek.models.kernels import shares_left
 
@@ -140,10 +141,19 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
             and not measure.doubtful(np.array([found.value]))
         ):
             return piece_of(task, found, measure.deviance(np.array([found.value])), measure.spare)
+    if settings.plain and settings.starts is None and settings.max_iter >= STEPS and is_one_factor(problem):
+        quick = fit_one_factor(problem)
+        if quick is not None:
+            both = np.full(len(problem.G), 2)  # starts, which agree
+            return _described(task, problem, Choice(quick, both, both.copy(), both > 2), measure)
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1
     if settings.finish or not has_em_step(problem):
-        choice = _highest(problem, wanted, given, measure, settings.max_iter, many_maxima=many_maxima)
+        steps = settings.max_iter
+        if len(problem.G) > 1 and wanted > 1 and given is None and problem.saturated and (measure.spare <= 0).all():
+            choice = _solved_first(problem, wanted, measure, steps, many_maxima=many_maxima)
+        else:
+            choice = _highest(problem, wanted, given, measure, steps, many_maxima=many_maxima)
         if settings.again and problem.free:
             choice = look_again(problem, choice, measure, settings.max_iter)
     else:
@@ -151,6 +161,20 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
         ends = climb(problem, theta, measure, steps=0)
         choice = choose(problem, replace(ends, converged=settled, iterations=ends.iterations + taken))
     return _described(task, problem, choice, measure)
+
+
+def _solved_first(problem: Problem, wanted: int, measure: Yardstick, steps: int, *, many_maxima: bool) -> Choice:
+    """As ``_highest``, for many data sets whose equations are linear: those that solve them wait for no other.
+
+    Where errors covary freely and nothing is left unexplained, the coefficients solve linear equations, and who does so
+    is at the floor, where no other start leads higher.
+    """
+    choice = led_to(problem, solving_starts(problem, None, 1), steps)
+    left = np.flatnonzero(~(measure.reached(choice.best.value) & choice.best.converged & choice.best.stiff))
+    if not len(left):
+        return choice
+    rest = _highest(problem.take(left), wanted, None, measure.take(left), steps, many_maxima=many_maxima)
+    return choice.with_rows(left, rest) if len(left) < len(problem.G) else rest
 
 
 def _highest(

@@ -179,14 +179,15 @@ def choose(problem: Problem, ends: Optimum) -> Choice:
 
 def reach_floor(problem: Problem, solved: Floats, measure: Yardstick, steps: int) -> Choice:
     """Where starts that solve the equations lead in a few steps; if not to the floor, then more of them."""
-    first = _led_to(problem, solved, steps)
+    first = led_to(problem, solved, steps)
     if measure.reached(first.best.value).all():
         return first
     count = len(solved) // len(problem.G)
-    return _led_to(problem, other_starts(problem, first.best.theta, 2 * count), steps)
+    return led_to(problem, other_starts(problem, first.best.theta, 2 * count), steps)
 
 
-def _led_to(problem: Problem, theta: Floats, steps: int) -> Choice:
+def led_to(problem: Problem, theta: Floats, steps: int) -> Choice:
+    """Where some starts lead in a few steps."""
     many = problem.take(np.repeat(np.arange(len(problem.G)), len(theta) // len(problem.G)))
     return choose(problem, minimize(many, theta, max_iter=min(steps, FIRST)))
 

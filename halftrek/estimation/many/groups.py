@@ -20,9 +20,11 @@ from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.estimation.options import Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
 from halftrek.portable import Portable
+from halftrek.progress import late_bar
 from halftrek.upward import Faces
 
-PIECE = 10_000  # groups that are fitted at a time, to bound memory
+PIECE = 10_000  # groups that are fitted at a time, to bound memory; more ...
+NUMBERS = 1_000_000  # ... as long as their moments are not more numbers than this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,13 +151,17 @@ def fit_groups(
     unusable = np.asarray(constant_columns(groups).any(axis=1))
     unusable[[*groups.patterns, *groups.troubles]] = True  # not in one program with the others
     cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
-    parts = [
-        fit_batch(
-            graph, cov=cov[k : k + PIECE], mean=groups.mean[k : k + PIECE], n=groups.n[k : k + PIECE],
-            noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter,
-        )
-        for k in range(0, len(groups), PIECE)
-    ]  # fmt: skip
+    size = max(PIECE, NUMBERS // len(graph) ** 2)  # the slowest group of a piece takes as long however many there are
+    parts: list[BatchFit] = []
+    with late_bar("groups") as advance:
+        for k in range(0, len(groups), size):
+            some = slice(k, k + size)
+            found = fit_batch(
+                graph, cov=cov[some], mean=groups.mean[some], n=groups.n[some],
+                noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter,
+            )  # fmt: skip
+            parts.append(found)
+            advance(min(k + size, len(groups)), len(groups))
     holed: dict[int, Fitted] = {}
     failed = dict(groups.troubles)
     for i, patterns in groups.patterns.items():

@@ -9,8 +9,10 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from halftrek.identification.arrows.named import effect_label
-from halftrek.identification.criteria.closure import Closure, Cut, parent_cuts, small_cuts
+from halftrek.identification.criteria.closure import Closure, Cut, Map, parent_cuts, small_cuts
 from halftrek.identification.criteria.determinants import determinant_steps
+from halftrek.identification.criteria.first_round import FirstRound
+from halftrek.identification.criteria.half_trek import step_alone
 from halftrek.identification.criteria.registry import CRITERIA, STEPWISE
 from halftrek.identification.recipes.describe import method_name
 from halftrek.identification.recipes.recipe import (
@@ -99,7 +101,7 @@ def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
     """A recipe for the query and its name, simplest kinds first, confirmed at fresh random points."""
     if isinstance(query, Counterfactual | Composite):  # its effects have been tried one by one
         return None
-    closure = Closure(study.bench)
+    closure = Closure(study.bench, shared=_map_of(study))
     wanted, finish, outputs = needs(closure, query)
     for name in ("half-trek", "edgewise half-trek"):
         seeds = _edge_steps(study, name, wanted)
@@ -107,6 +109,10 @@ def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
             recipe = _finished(study, [*_constants(closure), *seeds, *finish], outputs, query)
             if recipe is not None:
                 return recipe, method_name(recipe, name)
+    steps = _by_first_round(study, closure, query, wanted)
+    if steps is not None:
+        recipe = _finished(study, [*steps, *finish], outputs, query)
+        return None if recipe is None else (recipe, method_name(recipe, "partial-effect closure"))
     cuts: list[Cut] = []
     for more in _rounds(closure, query):
         cuts += more
@@ -145,7 +151,7 @@ def known_effects(study: Study) -> Closure:
     if "closure" in study.memory:
         known: Closure = study.memory["closure"]
         return known
-    closure = Closure(study.bench)
+    closure = Closure(study.bench, shared=_map_of(study))
     study.memory["closure"] = closure
     cuts: list[Cut] = []
     for more in _rounds(closure, None):
@@ -154,14 +160,44 @@ def known_effects(study: Study) -> Closure:
     return closure
 
 
+def _by_first_round(study: Study, closure: Closure, query: Query, wanted: list[str]) -> list[Step] | None:
+    """The steps to the one effect that an edge or a total effect is, if the round that all questions share has them."""
+    if not isinstance(query, DirectEffect | TotalEffect):
+        return None
+    if "asked" not in study.memory:  # for one question alone to share is no gain
+        study.memory["asked"] = True
+        return None
+    if "first round" not in study.memory:
+        fresh = Closure(study.bench, shared=_map_of(study))
+        study.memory["first round"] = FirstRound(fresh, next(_rounds(fresh, None)))
+    shared: FirstRound = study.memory["first round"]
+    if not shared.applies:
+        return None
+    own = closure.cut(query.effect, [query.cause]) if isinstance(query, TotalEffect) else None
+    return shared.steps_to(wanted[0], own)
+
+
+def _map_of(study: Study) -> Map:
+    if "map" not in study.memory:
+        study.memory["map"] = Map(study.bench)
+    found: Map = study.memory["map"]
+    return found
+
+
 def _constants(closure: Closure) -> list[Step]:
     return [s for s in closure.steps if isinstance(s, ValueStep)]
 
 
 def _edge_steps(study: Study, name: str, wanted: list[str]) -> tuple[LinearStep, ...] | None:
     """The first steps of a criterion for edges, found once for a study; None if not all that is wanted comes."""
-    if not all(map(arrow_of, wanted)):
+    arrows = [arrow_of(q) for q in wanted]
+    if None in arrows:
         return None
+    targets = {arrow.second for arrow in arrows if arrow is not None}
+    if name == "half-trek" and name not in study.memory and len(targets) == 1:
+        alone = step_alone(study.bench, *targets)
+        if alone is not None:  # no need to solve all that come before it
+            return (alone,)
     if name not in study.memory:
         study.memory[name] = (STEPWISE[name](study.bench), list[LinearStep](), set[str]())
     coming, steps, found = study.memory[name]
@@ -185,11 +221,14 @@ def _rounds(closure: Closure, query: Query | None) -> Iterator[list[Cut]]:
             own = [closure.cut(v, [u]) for u, v in itertools.pairwise(stations)]
         case Interventional(outcomes, do, given):
             own = [closure.cut(y, [x for x in do if x in graph.ancestors(y)]) for y in (*outcomes, *given)]
-    yield [*own, *parent_cuts(closure)]
-    yield list(small_cuts(closure, 1))
-    pairs = sum(comb(len(graph.ancestors(z)) - 1, 2) for z in closure.bench.names)
+    # names of effects around others are given by the first cut that has them: only cuts of one cause leave them alone
+    several = isinstance(query, Interventional) and len(query.do) > 1
+    shared = Map(closure.bench) if several or closure.shared is None else closure.shared
+    yield [*own, *shared.round_of(closure, 0, parent_cuts)]
+    yield shared.round_of(closure, 1, lambda one: small_cuts(one, 1))
+    pairs = sum(comb(len(above) - 1, 2) for above in shared.above.values())
     if pairs <= _MOST_CUTS:
-        yield list(small_cuts(closure, 2))
+        yield shared.round_of(closure, 2, lambda one: small_cuts(one, 2))
 
 
 def _finished(study: Study, steps: list[Step], outputs: tuple[str, ...], query: Query) -> Recipe | None:

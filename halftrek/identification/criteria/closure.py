@@ -8,7 +8,7 @@ that is uncorrelated with the rest is an instrument: ``Cov(w, X_C) delta = Cov(w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,10 +19,12 @@ import numpy as np
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Step, SumStep, ValueStep, direct
 
 if TYPE_CHECKING:
+    from halftrek.graphs import Graph
     from halftrek.identification.criteria.bench import Bench
     from halftrek.identification.numbers.modular import Ints
 
 Edges = frozenset[tuple[str, str]]
+Sum = tuple[str, list[tuple[str, ...]], int]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,87 @@ class Cut:
     residual: Ints = field(compare=False, repr=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Map:
+    """What does not depend on what is known, for all closures: who causes whom, names of total effects, cuts."""
+
+    bench: Bench
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return self.bench.point.parameters.graph
+
+    @cached_property
+    def down(self) -> dict[str, frozenset[str]]:
+        """What each variable causes, itself among it."""
+        return {v: self._graph.descendants(v) for v in self.bench.names}
+
+    @cached_property
+    def above(self) -> dict[str, list[str]]:
+        """What causes each variable, and it, causes before effects."""
+        found: dict[str, list[str]] = {v: [] for v in self.bench.names}
+        for u, below in self.down.items():
+            for v in below:
+                found[v].append(u)
+        return found
+
+    @cached_property
+    def _wholes(self) -> dict[tuple[str, str], str]:
+        return {}
+
+    def whole(self, cause: str, effect: str) -> str:
+        """How a total effect is called."""
+        found = self._wholes.get((cause, effect))
+        if found is None:
+            first = [w for w in self._graph.children(cause) if effect in self.down[w]]
+            found = direct(cause, effect) if first == [effect] else f"{cause} ~> {effect}"
+            self._wholes[cause, effect] = found
+        return found
+
+    @cached_property
+    def _sums(self) -> dict[tuple[str, tuple[str, ...], tuple[str, ...], str], Sum | None]:
+        return {}
+
+    def sum_over(self, closure: Closure, cut: Cut, x: str) -> Sum | None:
+        """How ``x ~> z`` is called, the products over C that it is the sum of if C cuts all paths, and its value."""
+        key = (cut.effect, cut.causes, cut.keys, x)
+        if key not in self._sums:
+            self._sums[key] = self._sum_over(closure, cut, x)
+        return self._sums[key]
+
+    def _sum_over(self, closure: Closure, cut: Cut, x: str) -> Sum | None:
+        if x == cut.effect or cut.effect not in self.down[x] or not cut.causes:
+            return None
+        whole = closure.name(x, cut.effect)
+        terms: list[tuple[str, ...]] = []
+        for c, key in zip(cut.causes, cut.keys, strict=True):
+            if c == x:
+                terms.append((key,))
+            elif c in self.down[x]:
+                terms.append((closure.name(x, c), key))
+        if not terms or terms == [(whole,)]:
+            return None
+        return whole, terms, int(self.bench.B[self.bench.place[x], self.bench.place[cut.effect]])
+
+    def meets_all(self, cut: Cut, x: str, total: int) -> bool:
+        """True if C cuts all paths from x."""
+        place, reach = self.bench.place, self.bench.B[self.bench.place[x]]
+        met = ((int(reach[place[c]]), delta) for c, delta in zip(cut.causes, cut.deltas, strict=True))
+        return sum(effect * delta for effect, delta in met) % self.bench.field.p == total
+
+    @cached_property
+    def _rounds(self) -> dict[int, tuple[list[Cut], dict[tuple[str, str, Edges], str]]]:
+        return {}
+
+    def round_of(self, closure: Closure, size: int, make: Callable[[Closure], Iterable[Cut]]) -> list[Cut]:
+        """The cuts of a round, made once, and the names that they have given to sets of paths."""
+        if size not in self._rounds:
+            self._rounds[size] = (list(make(closure)), dict(closure._names))
+        cuts, names = self._rounds[size]
+        closure._names.update(names)
+        return cuts
+
+
 @dataclass
 class Closure:
     """The growing set of known effects; ``steps`` says how each was found."""
@@ -43,9 +126,15 @@ class Closure:
     bench: Bench
     steps: list[Step] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
+    shared: Map | None = None
+
+    @cached_property
+    def _map(self) -> Map:
+        return Map(self.bench) if self.shared is None else self.shared
 
     def __post_init__(self) -> None:
         self._graph = self.bench.point.parameters.graph
+        self._down, self._above = self._map.down, self._map.above
         size = len(self.bench.names)
         self._rows = [Combination(v) for v in self.bench.names]
         self._vectors = np.eye(size, dtype=np.int64)
@@ -56,23 +145,23 @@ class Closure:
             if e.parameter is None:
                 self.learn(ValueStep(direct(e.source, e.target), e.value), self.weight(e.source, e.target))
 
-    @cached_property
-    def _down(self) -> dict[str, frozenset[str]]:
-        return {v: self._graph.descendants(v) for v in self.bench.names}
-
-    @cached_property
-    def _above(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {v: [] for v in self.bench.names}
-        for u, below in self._down.items():
-            for v in below:
-                found[v].append(u)
-        return found
+    def branch(self) -> Closure:
+        """The same closure, to grow in another way."""
+        other = Closure(self.bench, shared=self._map)
+        other.steps, other.known = list(self.steps), dict(self.known)
+        other._rows, other._seen, other._names = list(self._rows), set(self._seen), dict(self._names)
+        other._vectors, other._products = self._vectors, self._products
+        return other
 
     # -- partial effects ---------------------------------------------------------------------------
 
     def ancestors(self, effect: str) -> list[str]:
         """Proper ancestors of a variable, causes before effects."""
         return self._above[effect][:-1]
+
+    def and_ancestors(self, effect: str) -> list[str]:
+        """The same and the variable itself."""
+        return self._above[effect]
 
     def weight(self, u: str, v: str) -> int:
         """Weight of an edge at the point."""
@@ -101,8 +190,7 @@ class Closure:
         """How the effect around some variables is called; equal sets of paths have equal names."""
         avoided = set(around)
         if not avoided:
-            first = [w for w in self._graph.children(cause) if effect in self._down[w]]
-            return direct(cause, effect) if first == [effect] else f"{cause} ~> {effect}"
+            return self._map.whole(cause, effect)
         forward, stack = {cause}, [cause]
         while stack:
             for w in self._graph.children(stack.pop()):
@@ -180,24 +268,12 @@ class Closure:
 
     def sum_step(self, cut: Cut, x: str) -> bool:
         """``x ~> z`` is the sum over C of ``x ~> c`` times the partial effect of c, if C cuts all paths from x to z."""
-        if x == cut.effect or cut.effect not in self._down[x] or not cut.causes:
+        made = self._map.sum_over(self, cut, x)
+        if made is None:
             return False
-        whole = self.name(x, cut.effect)
-        terms: list[tuple[str, ...]] = []
-        for c, key in zip(cut.causes, cut.keys, strict=True):
-            if c == x:
-                terms.append((key,))
-            elif c in self._down[x]:
-                terms.append((self.name(x, c), key))
-        if not terms or terms == [(whole,)]:
-            return False
+        whole, terms, total = made
         unknown = {q for term in (*terms, (whole,)) for q in term if q not in self.known}
-        if len(unknown) != 1:
-            return False
-        place, reach = self.bench.place, self.bench.B[self.bench.place[x]]
-        total = int(reach[place[cut.effect]])
-        met = ((int(reach[place[c]]), delta) for c, delta in zip(cut.causes, cut.deltas, strict=True))
-        if sum(effect * delta for effect, delta in met) % self.bench.field.p != total:  # other paths lead past C
+        if len(unknown) != 1 or not self._map.meets_all(cut, x, total):
             return False
         target = unknown.pop()
         if target == whole:
@@ -291,7 +367,7 @@ class Closure:
                         return
                 changed |= self.add_combinations(cut)
             for cut in cuts:
-                for x in self._above[cut.effect]:
+                for x in self.and_ancestors(cut.effect):
                     if self.sum_step(cut, x):
                         changed = True
                         if done():

@@ -43,6 +43,12 @@ def half_trek_steps(bench: Bench, known: Collection[str] = ()) -> Iterator[Linea
                 progress = True
 
 
+def step_alone(bench: Bench, v: str) -> LinearStep | None:
+    """The step of one variable, where it needs the errors of no other: then it is the same in whichever order."""
+    graph = bench.point.parameters.graph
+    return _system(bench, v, _candidates(bench, v, {v, *graph.spouses(v)}, ()))
+
+
 def _candidates(bench: Bench, v: str, near: Collection[str], solved: Collection[str]) -> Iterator[Combination]:
     """Possible rows: parents first (a regression, where it will do), other variables, errors of solved variables."""
     graph = bench.point.parameters.graph

@@ -82,6 +82,8 @@ class Block:
         changes = field.reduce(changes + field.mul(first[:, upper[1]], second[:, upper[0]]))
         own = [i for i, e in enumerate(self.entries) if e.kind == "noise"]  # a covariance stands in Omega twice
         changes[own] = field.mul(changes[own], np.asarray(field.number(Fraction(1, 2)), field.dtype))
+        if len(self.free) == len(self.entries):  # no two share a label
+            return changes
         at = {k: i for i, k in enumerate(self.free)}
         jacobian = np.zeros((len(self.free), changes.shape[1]), field.dtype)
         np.add.at(jacobian, [at[e.parameter] for e in self.entries if e.parameter is not None], changes)

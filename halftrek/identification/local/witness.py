@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.errors import QueryError
+from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.jacobian import Block, block_at
 from halftrek.identification.local.parameters import Parameters, Point, parameters_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-10
 _STEPS = 40
 _TRIALS = 12
+_TALL = 11 / 6  # from here on LAPACK itself begins with the triangle
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +70,19 @@ class Witness(Portable):
         return {"quantity": self.quantity, "answers": list(self.answers), "models": models}
 
 
-def find_witness(graph: Graph, query: Query, *, random_state: int | np.random.Generator = 0) -> Witness | None:
-    """Two checked models of the graph, or None if none was found after several random starts."""
+def find_witness(
+    graph: Graph, query: Query, *, random_state: int | np.random.Generator = 0, clock: Clock | None = None
+) -> Witness | None:
+    """Two checked models of the graph, or None if none was found after several random starts, or in the time given."""
     rng = np.random.default_rng(random_state)
     table = parameters_of(graph)
+    clock = start_clock(np.inf) if clock is None else clock
     for _ in range(_TRIALS):
+        if clock.over():
+            break
         start = Point(table, Reals(), starting_values(table, rng))
         try:
-            found = _walk(start, query)
+            found = _walk(start, query, clock)
         except QueryError:  # no answer in one of the models
             continue
         if found is not None:
@@ -95,25 +102,31 @@ def starting_values(table: Parameters, rng: np.random.Generator) -> Array:
     return values
 
 
-def _walk(start: Point, query: Query) -> Witness | None:
+def _walk(start: Point, query: Query, clock: Clock) -> Witness | None:
     """Follow the directions that leave Sigma as it is, uphill in one functional, correcting after every small step."""
     found = functionals(query, start)
     for members in start.parameters.blocks:
         block = block_at(start, members)
-        kernel = _null_space(block.jacobian.T)
-        slopes = np.asarray(found.gradients[:, list(block.free)], dtype=float) @ kernel
+        own = np.asarray(found.gradients[:, list(block.free)], dtype=float)
+        if not own.any():
+            continue
+        slopes = own @ _null_space(block.jacobian.T)
         if slopes.size and np.abs(slopes).max() > 1e-7:
             row = int(np.argmax(np.abs(slopes).max(axis=1)))
-            witness = _follow(start, members, block, query, row)
+            witness = _follow(start, members, block, query, row, clock)
             if witness is not None:
                 return witness
     return None
 
 
-def _follow(start: Point, members: tuple[str, ...], home: Block, query: Query, row: int) -> Witness | None:
+def _follow(
+    start: Point, members: tuple[str, ...], home: Block, query: Query, row: int, clock: Clock
+) -> Witness | None:
     here, best = start, None
     step = 0.1
     for _ in range(_STEPS):
+        if clock.over():
+            break
         block = block_at(here, members)
         kernel = _null_space(block.jacobian.T)
         gradient = functionals(query, here).gradients[row, list(block.free)]
@@ -121,7 +134,7 @@ def _follow(start: Point, members: tuple[str, ...], home: Block, query: Query, r
         length = float(np.linalg.norm(direction))
         if length < 1e-9:
             break
-        moved = _correct(_shifted(here, block, direction * (step / length)), members, home)
+        moved = _correct(_shifted(here, block, direction * (step / length)), members, home, clock)
         if moved is None or not is_model(moved):
             step /= 2.0
             if step < 1e-3:
@@ -136,9 +149,11 @@ def _follow(start: Point, members: tuple[str, ...], home: Block, query: Query, r
     return best
 
 
-def _correct(point: Point, members: tuple[str, ...], home: Block) -> Point | None:
-    """Back onto the models with the home covariance, by Gauss-Newton steps of smallest length."""
+def _correct(point: Point, members: tuple[str, ...], home: Block, clock: Clock) -> Point | None:
+    """Back onto the models with the home covariance, by Gauss-Newton steps of smallest length; None if that fails."""
     for _ in range(30):
+        if clock.over():
+            return None
         block = block_at(point, members)
         upper = np.triu_indices(len(block.names))
         gap = (home.sigma - block.sigma)[upper]
@@ -197,6 +212,8 @@ def moves_freely(graph: Graph, query: Query, *, random_state: int = 3) -> bool:
 
 
 def _null_space(matrix: Array) -> Array:
+    if len(matrix) > _TALL * matrix.shape[1]:  # the left vectors, thousands, are of no use
+        matrix = np.asarray(np.linalg.qr(matrix, mode="r"))
     _, values, vectors = np.linalg.svd(matrix)
     scale = values[0] if len(values) else 0.0
     rank = int((values > 1e-9 * scale).sum())

@@ -165,15 +165,16 @@ def partial_residuals(moments: Moments, at: list[int]) -> tuple[float, Floats, F
     Both have unit variance. Their covariance has the slope ``u v'``: how u and v themselves move does not matter, as
     they make what is left least.
     """
-    given, sd = at[2:], np.sqrt(np.diag(moments.cov))
-    R = moments.cov / np.outer(sd, sd)  # what counts as dependent must not depend on units
-    left = np.zeros((2, len(sd)))
-    for line, i in zip(left, at[:2], strict=True):
-        line[i] = 1.0
-        if given:
-            line[given] = -np.linalg.lstsq(R[np.ix_(given, given)], R[given, i], rcond=None)[0]
-    u, v = left / np.sqrt(np.diag(left @ R @ left.T))[:, None]
-    return float(u @ R @ v), u / sd, v / sd
+    S = moments.cov[np.ix_(at, at)]  # the others, perhaps hundreds, have no share in it
+    sd = np.sqrt(S.diagonal())
+    R = S / (sd[:, None] * sd)  # what counts as dependent must not depend on units
+    left = np.eye(2, len(at))
+    if len(at) > 2:
+        left[:, 2:] = -np.linalg.lstsq(R[2:, 2:], R[2:, :2], rcond=None)[0].T
+    left /= np.sqrt(np.diag(left @ R @ left.T))[:, None]
+    whole = np.zeros((2, len(moments.cov)))
+    whole[:, at] = left / sd
+    return float(left[0] @ R @ left[1]), whole[0], whole[1]
 
 
 def missing_scaling(fit: Fitted, test: RobustTest, df: int) -> float:

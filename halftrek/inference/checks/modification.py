@@ -18,6 +18,7 @@ from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
 from halftrek.inference.checks.relaxation import relaxations
 from halftrek.inference.checks.scores import Edges, Relaxation
+from halftrek.inference.checks.undetermined import undetermined_edges
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
@@ -60,11 +61,10 @@ def modifications(fit: Fitted, kind: Kind | None = None, robust: bool | None = N
     ``robust``: from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
     """
     by_units = counts_units(fit, robust, "modifications()")
-    blocks = district_information(replace(fit, patterns=None))
-    doubtful = any(information_rank(block.matrix) < len(block.matrix) for block in blocks)
+    flat = _flat_districts(fit)
     rows: list[Modification] = []
     for found in relaxations(fit, Edges.of(*absent_edges(fit)), kind=kind):
-        rows += _rows(fit, found.take(np.isfinite(found.score)), kind, by_units, doubtful)
+        rows += _rows(fit, found.take(np.isfinite(found.score)), kind, by_units, flat)
     place = {v: k for k, v in enumerate(fit.model.names)}
     # edges that data cannot tell apart: arrows first
     return sorted(rows, key=lambda r: (-float(f"{r.mi:.6e}"), r.op, *(place[v] for v in _ends(r))))
@@ -81,7 +81,7 @@ def _ends(row: Modification) -> tuple[str, str]:
     return (row.rhs, row.lhs) if row.op == "~" else (row.lhs, row.rhs)
 
 
-def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, doubtful: bool) -> Iterator[Modification]:
+def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, flat: Flags) -> Iterator[Modification]:
     from scipy.special import chdtrc
 
     if not len(freed.edges):
@@ -93,25 +93,38 @@ def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, dou
         found = unit_tests(fit, freed.score, Centred(freed.rows, freed.score))
         mi, p, test = found.t**2, found.p, "robust score"
     sd, noise = np.sqrt(np.diag(fit.model.cov)), np.sqrt(error_variances(fit))
-    if doubtful:  # an error variance that data do not tell is no unit
+    if flat.any():  # an error variance that data do not tell is no unit
         unknown = undetermined_parameters(fit.graph, fit.options)
         noise = np.where([(name, "~~", name) in unknown for name in fit.model.names], np.nan, noise)
     u, v = freed.edges.first, freed.edges.second
     std = freed.change * np.where(freed.edges.arrow, sd[u] / sd[v], 1.0 / (noise[u] * noise[v]))
+    hangs = _undetermined(fit, freed.edges, flat)
     for k, edge in enumerate(freed.edges.named(fit.model.names)):
         lhs, op, rhs = (edge.second, "~", edge.first) if edge.kind == "->" else (edge.first, "~~", edge.second)
         epc, scaled = float(freed.change[k]), float(std[k])
-        if doubtful and _undetermined(fit, edge):
+        if hangs[k]:
             epc = scaled = float("nan")  # its value hangs on what data do not tell
         yield Modification(str(edge), lhs, op, rhs, float(mi[k]), epc, scaled, float(p[k]), test)
 
 
-def _undetermined(fit: Fitted, edge: Edge) -> bool:
-    """True if the weight of a new edge would not be determined, or only at special values of the other parameters."""
-    unknown = undetermined_parameters(with_edge(fit.graph, edge), fit.options)
-    if edge.kind == "->":
-        return (edge.second, "~", edge.first) in unknown
-    return (edge.second, "~~", edge.first) in unknown or (edge.first, "~~", edge.second) in unknown
+def _flat_districts(fit: Fitted) -> Flags:
+    """Variables of districts with parameters that data do not determine."""
+    flat = np.zeros(len(fit.model.names), dtype=bool)
+    for block in district_information(replace(fit, patterns=None)):
+        if information_rank(block.matrix) < len(block.matrix):
+            flat[list(block.task.variables)] = True
+    return flat
+
+
+def _undetermined(fit: Fitted, edges: Edges, flat: Flags) -> Flags:
+    """Edges whose weight would not be determined: of those that data notice, only some that enter a flat district."""
+    found = np.zeros(len(edges), dtype=bool)
+    if flat.any():
+        near = flat[edges.second] | (flat[edges.first] & ~edges.arrow)
+        # with holes what data notice is counted in other information than what is flat
+        some = np.flatnonzero(near if kind_of_data(fit).by_district else np.ones(len(edges), dtype=bool))
+        found[some] = undetermined_edges(fit, edges.take(some))
+    return found
 
 
 def with_edge(graph: Graph, edge: Edge) -> Graph:

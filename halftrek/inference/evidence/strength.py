@@ -16,6 +16,7 @@ from halftrek.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.delta import with_intercepts
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import DistrictInformation, district_information
 from halftrek.models.gaussian import pseudo_inverse
@@ -32,8 +33,11 @@ def strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
 def district_strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
     """The same where moments are complete."""
     touched = np.zeros(len(fit.model.names), dtype=bool)
-    for g in gradients:
-        touched |= g.T.any(axis=0)
+    if isinstance(gradients, EdgeSlopes):
+        touched = gradients.touched
+    else:
+        for g in gradients:
+            touched |= g.T.any(axis=0)
     parts = [
         _of_block(fit, block, gradients)
         for block in district_information(fit, touching=touched)
@@ -48,7 +52,10 @@ def district_strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
 
 def _of_block(fit: Fitted, block: DistrictInformation, gradients: Sequence[Gradient]) -> tuple[Floats, Floats]:
     """What a district adds to each variance, and by how much estimating its error covariances makes it larger."""
-    pulled = np.array([block.pull(*with_intercepts(fit, g)) for g in gradients])
+    if isinstance(gradients, EdgeSlopes):
+        pulled = gradients.pulled(block)
+    else:
+        pulled = np.array([block.pull(*with_intercepts(fit, g)) for g in gradients])
     link = block.state.problem.link
     slots = block.task.shape.slots
     tied = None if link is None else np.abs(link[0][:slots]).any(axis=0)

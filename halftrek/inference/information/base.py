@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from halftrek.inference.checks.scores import Relaxer, RowForms
     from halftrek.inference.draws.bootstrap import Maker
     from halftrek.inference.evidence.evidence import Support
-    from halftrek.inference.factor import Columns, Slopes
+    from halftrek.inference.factor import Columns, Piece
     from halftrek.inference.how import How
     from halftrek.inference.information.influence import Scores
     from halftrek.inference.information.information import Kind
@@ -71,7 +71,7 @@ class DataKind:
     # information about them is, and how a row times n moves them; a table of all; the likelihood around the fit
     determined: Callable[[Fitted], int]
     variances: Callable[[Fitted, Sequence[Gradient], Kind | None], Floats]
-    columns: Callable[[Fitted, list[Slopes], Kind | None, float], Columns]
+    columns: Callable[[Fitted, list[Piece], Kind | None, float], Columns]
     support: Callable[[Fitted, Sequence[Gradient], Kind | None], Support]
     strengths: Callable[[Fitted, Sequence[Gradient]], Floats]
     row_scores: Callable[[Fitted, tuple[Gradient, ...]], Scores]

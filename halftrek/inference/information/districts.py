@@ -22,9 +22,11 @@ from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.information.information import fitted_parameters
 from halftrek.inference.information.landscape import (
+    ALONG_PATHS,
     Landscape,
     Point,
     Target,
+    path_bend,
     shifted,
     small_model,
     variables_behind,
@@ -117,6 +119,28 @@ class DistrictLandscape(Landscape):
         """A gradient in (T, Omega, intercepts) of the small model as one in the vector."""
         pairs = zip(self.parts, point.states, strict=True)
         return np.concatenate([part.pull(state, found, slopes) for part, state in pairs])
+
+    def bend(self, point: Point, slope: Floats) -> Floats:
+        """The target's second derivatives, from the coefficients where it is made of them alone."""
+        if self.target.kind == "variance" or not isinstance(self.target.query, ALONG_PATHS):
+            return super().bend(point, slope)
+        i, j, moves = self._coefficients
+        return np.asarray(moves.T @ path_bend(self.target.query, point.model, i, j) @ moves)
+
+    @cached_property
+    def _coefficients(self) -> tuple[Ints, Ints, Floats]:
+        """Rows and columns in T of all coefficients, and how each moves with the vector: a line for each."""
+        rows, columns, moves = [], [], []
+        for part in self.parts:
+            a, i, j = part.coefficients.T
+            link = part.problem.link
+            inside = np.eye(part.task.shape.parameters)[a] if link is None else link[0][a]
+            own = np.zeros((len(a), len(self.start)))
+            own[:, part.where] = inside * part.units[a][:, None]
+            rows.append(i)
+            columns.append(j)
+            moves.append(own)
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(moves)
 
     def refit_errors(self, before: Point, theta: Floats) -> Floats:
         """A point with its error covariances moved as the residuals' covariances move from ``before``.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -33,6 +34,8 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import Gradient, linearize
+
+ALONG_PATHS = (DirectEffect, TotalEffect, PathEffect, ThroughEffect)
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,36 @@ class Landscape(ABC):
             aside /= 2.0
         found = np.abs(self.slope(point))
         return np.asarray(found > 1e-12 * found.max(initial=0.0))
+
+
+def path_bend(query: Query, model: CGLSCM, rows: Ints, columns: Ints) -> Floats:
+    """Second derivatives of an effect over paths in some coefficients, a product of edges or of total effects.
+
+    ``d² B_ij / dT_ab dT_cd = B_ia B_bc B_dj + B_ic B_da B_bj``.
+    """
+    edges = isinstance(query, DirectEffect | PathEffect)
+    at = [model.names.index(v) for v in variables_of(query)]
+    values, slopes, bends = [], [], []
+    crossed = model.B[np.ix_(columns, rows)]
+    for i, j in pairwise(at):
+        if edges:
+            values.append(float(model.T[i, j]))
+            slopes.append(((rows == i) & (columns == j)).astype(float))
+            continue
+        into, out = model.B[i, rows], model.B[columns, j]
+        half = into[:, None] * crossed * out
+        values.append(float(model.B[i, j]))
+        slopes.append(into * out)
+        bends.append(half + half.T)
+    found = np.zeros((len(rows), len(rows)))
+    for k in range(len(values)):
+        others = values[:k] + values[k + 1 :]
+        if bends:
+            found += prod(others) * bends[k]
+        for m in range(k):
+            both = prod(x for n, x in enumerate(values) if n not in (k, m)) * np.outer(slopes[k], slopes[m])
+            found += both + both.T
+    return found
 
 
 def variables_behind(fit: Fitted, target: Target) -> list[int]:

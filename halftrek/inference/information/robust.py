@@ -134,7 +134,7 @@ def _added(
     forms: tuple[RowForms, ...], mean: Floats, cov: Floats, sampling: bool, block: RowBlock
 ) -> Iterator[tuple[Floats, Floats | None, slice]]:
     """What the rows of a block add to the forms, some rows at a time, with their weights."""
-    size = max(64, NUMBERS // max([1, *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
+    size = max(64, NUMBERS // max([1, sum(map(len, forms)), *(len(f.at) * (len(f.at) + 1) // 2 for f in forms)]))
     for start in range(0, len(block), size):
         part = slice(start, start + size)
         centred = block.values[part] - mean

@@ -83,7 +83,7 @@ def tangent(fit: Fitted) -> Tangent:
     omega = model.omega
     K = np.linalg.inv(omega)
     means = bool(fit.options.intercepts)
-    X, at, w, owner = _entries(space, model.B, K, explicit, model.mean, means)
+    X, at, w, owner = entries_of(space, model.B, K, explicit, model.mean, means)
     plan = make_plan(fit.graph, model.names, fit.options, raw=True)
     home = np.zeros(len(model.names), dtype=np.intp)
     members = [np.array(task.variables, dtype=np.intp) for task in plan.every_task]
@@ -101,7 +101,7 @@ def tangent(fit: Fitted) -> Tangent:
     )
 
 
-def _entries(
+def entries_of(
     space: Space, B: Floats, K: Floats, C: Floats, mean: Floats, means: bool
 ) -> tuple[Floats, Ints, Floats, Ints]:
     """One line for each entry of T, W, C (and mu): K x, target, mean weight, parameter."""
@@ -123,8 +123,13 @@ def _entries(
 def _part(
     variables: Ints, parameters: Ints, X: Floats, at: Ints, w: Floats, owner: Ints, omega: Floats, K: Floats
 ) -> Part:
+    return Part(variables, parameters, X, at, w, owner, information_of(X, at, w, owner, len(parameters), omega, K))
+
+
+def information_of(X: Floats, at: Ints, w: Floats, owner: Ints, free: int, omega: Floats, K: Floats) -> Floats:
+    """The information of a row about free parameters, from the entries of each."""
     cross = X[:, at]
     entries = cross * cross.T + (X @ omega @ X.T + np.outer(w, w)) * K[np.ix_(at, at)]
-    information = np.zeros((len(parameters), len(parameters)))
+    information = np.zeros((free, free))
     np.add.at(information, (owner[:, None], owner[None, :]), entries)
-    return Part(variables, parameters, X, at, w, owner, information)
+    return information

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from halftrek.queries.gradients import Gradient, Scale, linearize, scale_of
 
 if TYPE_CHECKING:
     from halftrek.inference.draws.bootstrap import Replicates
-    from halftrek.inference.factor import Factor, Pieces
+    from halftrek.inference.factor import Factor, Piece, Pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,12 @@ class IntervalKind(ABC):
     @abstractmethod
     def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
         """The same of many numbers at once, with how they vary together."""
+
+    def lengths(self, fit: Fitted, pieces: Iterable[Piece], how: How) -> Iterator[tuple[Floats, Floats]]:
+        """Standard errors and reach of many numbers, a piece at a time, without how they vary together."""
+        for piece in pieces:
+            factor = self.factor(fit, piece, how)
+            yield factor.errors(), factor.reaches()
 
     def replicates(self, fit: Fitted, how: How) -> Replicates | None:  # noqa: ARG002 (as all of its kind are called)
         """Fits of other data sets that tables take their numbers from; None where gradients do."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import Support, student_quantile, support
-from halftrek.inference.factor import Factor, Pieces, Slopes, moment_factor, row_factor
+from halftrek.inference.factor import Factor, Piece, Pieces, Slopes, moment_factor, row_factor
 from halftrek.inference.how import How
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.influence import influence
-from halftrek.inference.information.robust import count_clusters, gradient_errors, is_clustered
+from halftrek.inference.information.robust import count_clusters, gradient_errors, is_clustered, rows_needed
+from halftrek.inference.information.score_squares import Squares, normal_squares, row_squares, sandwich_errors
 from halftrek.inference.intervals.base import IntervalKind, Spread
 from halftrek.queries.gradients import Gradient
 
@@ -32,9 +35,13 @@ class Robust(IntervalKind):
         return Spread(errors, errors * row_quantiles(fit, support(fit, gradients), how))
 
     def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
-        pieces = [slopes] if isinstance(slopes, Slopes) else list(slopes)
+        pieces = [slopes] if isinstance(slopes, Slopes | EdgeSlopes) else list(slopes)
         spread, open_parts = row_factor(fit, pieces)
         return Factor.with_quantile(spread, _of_pieces(fit, pieces, how), open_parts)
+
+    def lengths(self, fit: Fitted, pieces: Iterable[Piece], how: How) -> Iterator[tuple[Floats, Floats]]:
+        rows_needed(fit, 'interval="robust"')
+        return _lengths(self, fit, pieces, how, row_squares)
 
 
 class Sandwich(IntervalKind):
@@ -53,9 +60,27 @@ class Sandwich(IntervalKind):
         return Spread(errors, errors * few_rows_quantiles(support(fit, gradients), how))
 
     def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
-        pieces = [slopes] if isinstance(slopes, Slopes) else list(slopes)
+        pieces = [slopes] if isinstance(slopes, Slopes | EdgeSlopes) else list(slopes)
         spread, open_parts = moment_factor(fit, pieces)
         return Factor.with_quantile(spread, _of_pieces(fit, pieces, how), open_parts)
+
+    def lengths(self, fit: Fitted, pieces: Iterable[Piece], how: How) -> Iterator[tuple[Floats, Floats]]:
+        return _lengths(self, fit, pieces, how, normal_squares)
+
+
+def _lengths(
+    kind: IntervalKind, fit: Fitted, pieces: Iterable[Piece], how: How, squares: Squares
+) -> Iterator[tuple[Floats, Floats]]:
+    """Errors and reaches of effects one by one, from how the scores of all parameters vary together."""
+    given = list(pieces)
+    on_edges = [piece for piece in given if isinstance(piece, EdgeSlopes)]
+    if len(on_edges) < len(given) or not kind_of_data(fit).by_district:
+        factor = kind.factor(fit, given, how)
+        yield factor.errors(), factor.reaches()
+        return
+    for piece, errors in zip(on_edges, sandwich_errors(fit, on_edges, squares), strict=True):
+        with np.errstate(invalid="ignore"):  # an infinite quantile of what has no spread
+            yield errors, np.where(errors == 0.0, 0.0, errors * row_quantiles(fit, _support_of(fit, piece), how))
 
 
 def few_rows_quantiles(rests: Support, how: How) -> Floats:
@@ -72,6 +97,9 @@ def row_quantiles(fit: Fitted, rests: Support, how: How) -> Floats:
     return np.maximum(found, student_quantile(how.level, np.array(count_clusters(fit) - 1.0)))
 
 
-def _of_pieces(fit: Fitted, pieces: Sequence[Slopes], how: How) -> Floats:
-    size = len(fit.model.names)
-    return np.concatenate([row_quantiles(fit, support(fit, tuple(piece.single(size))), how) for piece in pieces])
+def _of_pieces(fit: Fitted, pieces: Sequence[Piece], how: How) -> Floats:
+    return np.concatenate([row_quantiles(fit, _support_of(fit, piece), how) for piece in pieces])
+
+
+def _support_of(fit: Fitted, piece: Piece) -> Support:
+    return support(fit, piece if isinstance(piece, EdgeSlopes) else tuple(piece.single(len(fit.model.names))))

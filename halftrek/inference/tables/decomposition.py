@@ -78,7 +78,7 @@ def decompose(fit: Fitted, cause: str, effect: str, how: How, *, most: int = 20)
     check_ends(graph, cause, effect)
     count = count_paths(graph, cause, effect)
     paths = _listed(fit, cause, effect, how, count, most)
-    parts = tuple(along(graph, p) for p in paths)
+    parts = tuple(along(p) for p in paths)
     found = measure(fit, [total(graph, cause, effect), *parts], how)
     told = ~np.isnan(found.values)
     whole = _share(" ~> ".join(map(quoted, (cause, effect))), found, 0, found.values[0])
@@ -137,7 +137,7 @@ def _listed(fit: Fitted, cause: str, effect: str, how: How, count: int, most: in
         order = {v: i for i, v in enumerate(graph.topological_order)}
         return sorted(every, key=lambda path: (len(path), [order[v] for v in path]))
     on_paths = [e for e in graph.directed if e[0] in graph.descendants(cause) and e[1] in graph.ancestors(effect)]
-    found = measure(fit, [along(graph, e) for e in on_paths], how)
+    found = measure(fit, [along(e) for e in on_paths], how)
     size = {e: abs(float(x)) for e, x in zip(on_paths, found.values, strict=True) if not np.isnan(x)}
     return largest_paths(graph, cause, effect, size, most)
 

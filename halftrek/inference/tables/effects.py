@@ -17,17 +17,19 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
 from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean, quoted
+from halftrek.graphs.reach import reach_of
 from halftrek.inference.draws.bootstrap import Replicates, about_failures
 from halftrek.inference.evidence.evidence import two_sided
-from halftrek.inference.factor import Factor, Slopes, joint_factor
+from halftrek.inference.factor import Factor, joint_factor
 from halftrek.inference.how import How
+from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.intervals import kind_of
-from halftrek.inference.tables.known import ABSENT, Settled, knowledge
+from halftrek.inference.lengths import separate_lengths
+from halftrek.inference.tables.known import ABSENT, Knowledge, Settled, knowledge
 from halftrek.inference.tables.legs import (
     ManyWeights,
     PathSum,
     Weights,
-    between,
     direct,
     edges_of,
     indirect,
@@ -35,6 +37,9 @@ from halftrek.inference.tables.legs import (
     total,
 )
 from halftrek.notes import Note, in_short, note
+from halftrek.progress import Advance, late_bar
+from halftrek.queries import DirectEffect, Query, TotalEffect
+from halftrek.queries.gradients import Gradient, linearize
 
 BUDGET = 5.0  # seconds for the hard questions of one call
 PIECE = 4_000_000  # numbers in the gradients that are held at a time
@@ -62,8 +67,9 @@ class Effect:
 class Measured:
     """Effects over paths with what is known of each; numbers are there for the identified ones alone.
 
-    ``factor`` has one row for each effect (zero where it is not identified), for sums and ratios of effects; ``draws``
-    has the effects in each bootstrap replicate, one row each, None for other intervals.
+    ``factor`` has one row for each effect (zero where it is not identified), for sums and ratios of effects, and no
+    row if each was measured for itself; ``draws`` has the effects in each bootstrap replicate, one row each, None for
+    other intervals.
     """
 
     effects: tuple[PathSum, ...]
@@ -109,7 +115,8 @@ def measure(
     ``together``: sums and ratios of the effects will be made, so that all have to have one kind of interval.
     """
     known, until = knowledge(fit.graph), time.monotonic() + budget
-    settled = tuple(known.settle(effect, until) for effect in effects)
+    with late_bar("effects") as advance:
+        settled = _settled(known, effects, until, advance)
     weights = Weights(fit.model)
     open_ = np.array([not s.identified for s in settled], dtype=bool)
     values = np.array([np.nan if o else weights.estimate(e) for e, o in zip(effects, open_, strict=True)])
@@ -117,28 +124,42 @@ def measure(
     drawn = kind.replicates(fit, how)
     draws: Floats | None = None
     failures: tuple[Note, ...] = ()
+    factor = Factor(np.zeros((0, 0)), np.zeros((0, 0)))
+    errors = reaches = np.zeros(0)
     if not effects:
-        factor = Factor(np.zeros((0, 0)), np.zeros((0, 0)))
+        pass
+    elif drawn is None and together:
+        factor = joint_factor(fit, _gradients(weights, effects, open_), how)
     elif drawn is None:
-        factor = joint_factor(fit, _gradients(weights, effects, open_), how, together=together)
+        errors, reaches = separate_lengths(fit, _gradients(weights, effects, open_), how)
     else:
         found = _draws(fit, drawn, effects, open_, how)
         failures = about_failures(drawn.failed, drawn.drawn, drawn.kind)
         factor = drawn.factor(found, np.where(open_, 0.0, values), how.level)
         draws = found if drawn.percentile else None
-    errors = np.where(open_, np.nan, factor.errors())
-    reaches = factor.reaches()
+    if len(factor.spread):
+        errors, reaches = factor.errors(), factor.reaches()
+    errors = np.where(open_, np.nan, errors)
     intervals = [
         ends_of(value, float(reach), None if draws is None else draws[:, i], how)
         for i, (value, reach) in enumerate(zip(values, reaches, strict=True))
     ]
+    cautions = _Cautions.of(fit)
     notes = tuple(
-        (*_cautions(fit, e, float(error), s.method), *(n for n in failures if n.level == "doubt"))
+        (*cautions.about(e, float(error), s.method), *(n for n in failures if n.level == "doubt"))
         for s, e, error in zip(settled, effects, errors, strict=True)
     )
     both = np.array(intervals).reshape(len(intervals), 2)
     tests = _tests(values, errors, reaches if draws is None else how.quantile * errors, how.level)
     return Measured(tuple(effects), settled, values, errors, both, factor, notes, tests, draws)
+
+
+def _settled(known: Knowledge, effects: Sequence[PathSum], until: float, advance: Advance) -> tuple[Settled, ...]:
+    found = []
+    for k, effect in enumerate(effects, 1):
+        found.append(known.settle(effect, until))
+        advance(k, len(effects))
+    return tuple(found)
 
 
 def _tests(values: Floats, errors: Floats, reaches: Floats, level: float) -> Floats:
@@ -185,41 +206,72 @@ def check_ends(graph: Graph, cause: str, effect: str) -> None:
 
 
 def _pairs(graph: Graph) -> list[tuple[str, str]]:
-    order = graph.topological_order
-    return [(u, v) for u in order for below in (graph.descendants(u),) for v in order if v != u and v in below]
+    reach = reach_of(graph)
+    return [(u, v) for u in graph.topological_order for v in reach.names(reach.below(u)) if v != u]
 
 
 def _of_pair(graph: Graph, u: str, v: str, kind: EffectKind) -> Iterator[tuple[str, PathSum]]:
-    inside = between(graph, u, v)
+    reach = reach_of(graph)
+    inside = reach.inside(u, v)
     if kind in ("all", "direct") and v in graph.children(u):
-        yield "direct", direct(graph, u, v)
+        yield "direct", direct(u, v)
     if kind in ("all", "indirect") and inside:
         yield "indirect", indirect(graph, u, v)
     if kind in ("all", "total"):
         yield "total", total(graph, u, v)
     if kind == "through":
-        for m in graph.topological_order:
-            if m in inside:
-                yield f"through {quoted(m)}", through(graph, (u, m, v))
+        for m in reach.names(inside):
+            yield f"through {quoted(m)}", through(graph, (u, m, v))
 
 
-def _gradients(weights: Weights, effects: Sequence[PathSum], open_: Floats) -> Iterator[Slopes]:
+def _gradients(weights: Weights, effects: Sequence[PathSum], open_: Floats) -> Iterator[EdgeSlopes]:
     """Gradients in pieces; zero where an effect is not identified."""
-    p = len(weights.model.names)
-    size = max(1, PIECE // (p * p))
+    p, (tails, heads) = len(weights.model.names), weights.ends
+    size = max(1, PIECE // (2 * p + len(tails)))  # about as many as there are parameters
     for start in range(0, len(effects), size):
-        piece = range(start, min(start + size, len(effects)))
-        yield Slopes.in_coefficients(
-            np.stack([np.zeros((p, p)) if open_[i] else weights.gradient(effects[i]) for i in piece])
-        )
+        values = np.zeros((min(size, len(effects) - start), len(tails)))
+        for k in range(len(values)):
+            if not open_[start + k]:
+                values[k] = weights.gradient(effects[start + k])
+        yield EdgeSlopes(values, tails, heads, p)
 
 
-def _cautions(fit: Fitted, effect: PathSum, error: float, method: str) -> list[Note]:
-    """What to know before trusting a number."""
-    if method == ABSENT:
-        return [note("no path")]
-    nothing = [note("no information")] if np.isnan(error) else []
-    return [*nothing, *troubles(fit.status, fit.districts, {v for _, v in edges_in(fit.graph, effect)})]
+def gradients_of(fit: Fitted, queries: Sequence[Query]) -> Sequence[Gradient]:
+    """Gradients of numbers, all at once where they are direct and total effects."""
+    model = fit.model
+    weights = Weights(model)
+    made = [
+        direct(q.cause, q.effect) if isinstance(q, DirectEffect) else total(fit.graph, q.cause, q.effect)
+        for q in queries
+        if isinstance(q, DirectEffect | TotalEffect)
+    ]
+    if len(made) < len(queries):
+        return [linearize(query, model).values[0] for query in queries]
+    values = np.array([weights.gradient(effect) for effect in made]).reshape(len(made), len(weights.ends[0]))
+    return EdgeSlopes(values, *weights.ends, len(model.names))
+
+
+@dataclass(frozen=True)
+class _Cautions:
+    """What to know before trusting a number: of the whole fit, or of the districts whose variables it involves."""
+
+    fit: Fitted
+    local: bool  # something speaks against some districts and not against others
+    everywhere: tuple[Note, ...]
+
+    @staticmethod
+    def of(fit: Fitted) -> _Cautions:
+        return _Cautions(fit, any(r.warnings for r in fit.districts), troubles(fit.status, fit.districts, ()))
+
+    def about(self, effect: PathSum, error: float, method: str) -> list[Note]:
+        """What to know of one number."""
+        if method == ABSENT:
+            return [note("no path")]
+        nothing = [note("no information")] if np.isnan(error) else []
+        if not self.local:
+            return [*nothing, *self.everywhere]
+        involved = {v for _, v in edges_in(self.fit.graph, effect)}
+        return [*nothing, *troubles(self.fit.status, self.fit.districts, involved)]
 
 
 def edges_in(graph: Graph, effect: PathSum) -> list[tuple[str, str]]:

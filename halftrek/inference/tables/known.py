@@ -10,13 +10,14 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from halftrek.graphs import Graph, quoted
+from halftrek.graphs.reach import reach_of
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.decision import decide
 from halftrek.identification.local.functionals import Functionals, valuation
 from halftrek.identification.numbers import duals
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Status
-from halftrek.inference.tables.legs import Leg, PathSum, edges_of, leg
+from halftrek.inference.tables.legs import Leg, PathSum, around_of, edge_bits, edge_leg, leg
 from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
 
 MOST = 1.0  # seconds for the hardest step of one question
@@ -56,6 +57,11 @@ class Knowledge:
     def _sums(self) -> dict[PathSum, Settled]:
         return {}
 
+    @cached_property
+    def _known_edges(self) -> list[int]:
+        """One number, whose bits are edges that are known to be identified."""
+        return [0]
+
     def settle(self, effect: PathSum, until: float) -> Settled:
         """Is the effect determined? Hard steps end at the time ``until`` (of ``time.monotonic``)."""
         return _remembered(self._sums, effect, lambda: self._decide(effect, until))
@@ -79,11 +85,11 @@ class Knowledge:
         return _remembered(self._legs, one, lambda: self._decide_leg(one, until))
 
     def _decide_leg(self, one: Leg, until: float) -> Settled:
-        edges = edges_of(self.graph, one)
+        edges = edge_bits(self.graph, one)
         ends = (one.cause, one.effect)
         if not edges:
             return Settled("identified", ABSENT)
-        if edges == [ends]:
+        if edges == reach_of(self.graph).edge(*ends):
             return self._ask(DirectEffect(*ends), None, until)
         attempts = (partial(self._named, one), partial(self._edge_by_edge, edges, until))
         for attempt in attempts if len(self.graph) <= NAMED else reversed(attempts):
@@ -100,9 +106,13 @@ class Knowledge:
         found = from_the_arrows(self.graph, Interventional((one.effect,), held))
         return found.method if isinstance(found, Finding) else ""
 
-    def _edge_by_edge(self, edges: list[tuple[str, str]], until: float) -> str:
-        every = frozenset(self.graph.observed)
-        return EDGES if all(self.leg(leg(self.graph, u, v, every), until).identified for u, v in edges) else ""
+    def _edge_by_edge(self, edges: int, until: float) -> str:
+        reach = reach_of(self.graph)
+        for u, v in reach.edges_of(edges & ~self._known_edges[0]):
+            if not self._identified(u, v, until):
+                return ""
+            self._known_edges[0] |= reach.edge(u, v)
+        return EDGES
 
     def _difference(self, one: Leg, until: float) -> Settled:
         """The total effect less what enters the others, by the first of them that a path visits."""
@@ -138,13 +148,11 @@ class Knowledge:
 
     def _why(self, effect: PathSum, until: float) -> str:
         """Names an edge that stands in the way, one with a confounder of its two ends first."""
-        used = {e for _, product in effect.forms[-1] for one in product for e in edges_of(self.graph, one)}
-        every = frozenset(self.graph.observed)
-        unknown = [
-            (u, v)
-            for u, v in self.graph.directed
-            if (u, v) in used and not self.leg(leg(self.graph, u, v, every), until).identified
-        ]
+        used = 0
+        for _, product in effect.forms[-1]:
+            for one in product:
+                used |= edge_bits(self.graph, one)
+        unknown = [(u, v) for u, v in reach_of(self.graph).edges_of(used) if not self._identified(u, v, until)]
         bows = [(u, v) for u, v in unknown if v in self.graph.spouses(u)]
         if bows:
             return f"not identified: {quoted(bows[0][0])} -> {quoted(bows[0][1])} is confounded"
@@ -154,6 +162,9 @@ class Knowledge:
             else "not identified"
         )
 
+    def _identified(self, u: str, v: str, until: float) -> bool:
+        return self.leg(edge_leg(u, v), until).identified
+
     def _stays(self, effect: PathSum, number: int) -> bool:
         at = self._study.probe(number)
         ends = {v for _, product in effect.forms[0] for one in product for v in (one.cause, one.effect)}
@@ -162,7 +173,7 @@ class Knowledge:
         for sign, product in effect.forms[0]:
             value = duals.constant(model.field, sign, model.width)
             for one in product:
-                reach = model.effects_of(one.cause, one.around).get(one.effect, model.zero())
+                reach = model.effects_of(one.cause, around_of(self.graph, one)).get(one.effect, model.zero())
                 value = duals.multiply(model.field, value, reach)
             total = model.field.reduce(total + value)
         return at.locally_identified(Functionals(("",), np.asarray(total)[None]))[0]

@@ -7,25 +7,32 @@ total effects, effects through stations and indirect effects are sums of product
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from math import prod
+from typing import overload
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.arrays import Floats, Ints
 from halftrek.graphs import Graph
+from halftrek.graphs.reach import reach_of
 from halftrek.models import CGLSCM, total_effects
 from halftrek.queries import DirectEffect, PathEffect, Query, ThroughEffect, TotalEffect
 
 
 @dataclass(frozen=True)
 class Leg:
-    """The effect over all directed paths from ``cause`` to ``effect`` that avoid ``around`` (see ``leg``)."""
+    """The effect over all directed paths from ``cause`` to ``effect`` that avoid ``around`` (see ``leg``).
+
+    ``edge``: they avoid everything, so that only the edge is left; ``around`` is then not written out.
+    """
 
     cause: str
     effect: str
     around: frozenset[str] = frozenset()
+    edge: bool = False
 
 
 Form = tuple[tuple[float, tuple[Leg, ...]], ...]  # signs and products of legs
@@ -35,31 +42,54 @@ Form = tuple[tuple[float, tuple[Leg, ...]], ...]  # signs and products of legs
 class PathSum:
     """An effect: ``forms`` are expressions that all give it; ``query`` asks for just this, if there is one."""
 
-    forms: tuple[Form, ...]
+    forms: Sequence[Form]
     query: Query | None = None
 
 
 def between(graph: Graph, cause: str, effect: str) -> frozenset[str]:
     """Variables on directed paths from cause to effect, the ends not counted."""
-    return (graph.descendants(cause) & graph.ancestors(effect)) - {cause, effect}
+    reach = reach_of(graph)
+    return frozenset(reach.names(reach.inside(cause, effect)))
+
+
+def edge_leg(cause: str, effect: str) -> Leg:
+    """The edge alone, which is nothing where there is none."""
+    return Leg(cause, effect, edge=True)
 
 
 def leg(graph: Graph, cause: str, effect: str, around: Iterable[str] = ()) -> Leg:
     """The leg, naming only what lies on its paths, so that equal effects are equal legs."""
-    return Leg(cause, effect, frozenset(around) & between(graph, cause, effect))
+    reach = reach_of(graph)
+    inside = reach.inside(cause, effect)
+    kept = inside & reach.bits(around)
+    return edge_leg(cause, effect) if kept == inside else Leg(cause, effect, frozenset(reach.names(kept)))
+
+
+def around_of(graph: Graph, one: Leg) -> frozenset[str]:
+    """The variables that a leg's paths avoid."""
+    return between(graph, one.cause, one.effect) if one.edge else one.around
+
+
+def edge_bits(graph: Graph, one: Leg) -> int:
+    """The edges that the leg's paths use, as bits in the order of the graph."""
+    reach = reach_of(graph)
+    if one.edge:
+        return reach.edge(one.cause, one.effect)
+    if not one.around:
+        return reach.edges_between(one.cause, one.effect)
+    down = _walk(one.cause, one.around, graph.children)
+    up = _walk(one.effect, one.around, graph.parents)
+    return sum(1 << k for k, (u, v) in enumerate(graph.directed) if u in down and v in up)
 
 
 def edges_of(graph: Graph, one: Leg) -> list[tuple[str, str]]:
     """The edges that the leg's paths use."""
-    down = _walk(one.cause, one.around, graph.children)
-    up = _walk(one.effect, one.around, graph.parents)
-    return [(u, v) for u, v in graph.directed if u in down and v in up]
+    return reach_of(graph).edges_of(edge_bits(graph, one))
 
 
-def direct(graph: Graph, cause: str, effect: str) -> PathSum:
+def direct(cause: str, effect: str) -> PathSum:
     """The edge."""
-    one = leg(graph, cause, effect, between(graph, cause, effect))
-    return PathSum((((1.0, (one,)),),), DirectEffect(cause, effect))
+    return PathSum((((1.0, (edge_leg(cause, effect),)),),), DirectEffect(cause, effect))
 
 
 def total(graph: Graph, cause: str, effect: str) -> PathSum:
@@ -73,9 +103,9 @@ def through(graph: Graph, stations: Sequence[str]) -> PathSum:
     return PathSum((((1.0, legs),),), ThroughEffect(tuple(stations)))
 
 
-def along(graph: Graph, path: Sequence[str]) -> PathSum:
+def along(path: Sequence[str]) -> PathSum:
     """One path."""
-    legs = tuple(leg(graph, u, v, between(graph, u, v)) for u, v in pairwise(path))
+    legs = tuple(edge_leg(u, v) for u, v in pairwise(path))
     return PathSum((((1.0, legs),),), PathEffect(tuple(path)) if len(path) > 2 else DirectEffect(*path))
 
 
@@ -84,7 +114,7 @@ def avoiding(graph: Graph, cause: str, effect: str, mediators: Iterable[str]) ->
     whole = between(graph, cause, effect)
     kept = whole & frozenset(mediators)
     if kept == whole:
-        return direct(graph, cause, effect)
+        return direct(cause, effect)
     return PathSum((((1.0, (leg(graph, cause, effect, kept),)),),), None if kept else TotalEffect(cause, effect))
 
 
@@ -96,16 +126,52 @@ def only_through(graph: Graph, stations: Sequence[str], mediators: Iterable[str]
 
 def indirect(graph: Graph, cause: str, effect: str, mediators: Iterable[str] | None = None) -> PathSum:
     """All directed paths that visit a mediator (left out: any other variable): total less direct."""
-    whole = between(graph, cause, effect)
-    kept = whole if mediators is None else whole & frozenset(mediators)
-    order = [v for v in graph.topological_order if v in kept]
-    rest = leg(graph, cause, effect, kept)
-    difference: Form = ((1.0, (leg(graph, cause, effect),)), (-1.0, (rest,)))
-    by_first: Form = tuple((1.0, (leg(graph, cause, m, kept), leg(graph, m, effect))) for m in order)
-    by_last: Form = tuple((1.0, (leg(graph, cause, m), leg(graph, m, effect, kept))) for m in order)
-    if not edges_of(graph, rest):
-        return PathSum((*total(graph, cause, effect).forms, by_first, by_last), TotalEffect(cause, effect))
-    return PathSum((difference, by_first, by_last))
+    if mediators is None:
+        kept, rest = None, edge_leg(cause, effect)
+    else:
+        kept = between(graph, cause, effect) & frozenset(mediators)
+        rest = leg(graph, cause, effect, kept)
+    whole = TotalEffect(cause, effect) if not edge_bits(graph, rest) else None
+    return PathSum(IndirectForms(cause, effect, kept, rest if whole is None else None, graph), whole)
+
+
+@dataclass(frozen=True)
+class IndirectForms(Sequence[Form]):
+    """The forms of an indirect effect, each written out when it is asked for: most never are.
+
+    The total less the ``rest`` (None: there is none), then by the first mediator on a path, and by the last one.
+    ``kept`` are the mediators; None: all there are.
+    """
+
+    cause: str
+    effect: str
+    kept: frozenset[str] | None
+    rest: Leg | None
+    graph: Graph = field(compare=False, repr=False)
+
+    def __len__(self) -> int:
+        return 3
+
+    @overload
+    def __getitem__(self, index: int) -> Form: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Form]: ...
+
+    def __getitem__(self, index: int | slice) -> Form | Sequence[Form]:
+        if isinstance(index, slice):
+            return tuple(self[k] for k in range(*index.indices(3)))
+        if not -3 <= index < 3:
+            raise IndexError(index)
+        graph, ends = self.graph, (self.cause, self.effect)
+        if index % 3 == 0:
+            whole: Form = ((1.0, (leg(graph, *ends),)),)
+            return whole if self.rest is None else (*whole, (-1.0, (self.rest,)))
+        kept = between(graph, *ends) if self.kept is None else self.kept
+        order = [v for v in graph.topological_order if v in kept]
+        if index % 3 == 1:
+            return tuple((1.0, (leg(graph, self.cause, m, kept), leg(graph, m, self.effect))) for m in order)
+        return tuple((1.0, (leg(graph, self.cause, m), leg(graph, m, self.effect, kept))) for m in order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,45 +198,46 @@ class Weights:
 
     def value(self, one: Leg) -> float:
         i, j = self.place[one.cause], self.place[one.effect]
-        return float(self.model.T[i, j] if self._is_edge(one) else self.effects(one.around)[i, j])
+        return float(self.model.T[i, j] if one.edge else self.effects(one.around)[i, j])
+
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Where each edge of the graph begins and ends."""
+        pairs = [(self.place[u], self.place[v]) for u, v in self.model.graph.directed]
+        tails, heads = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        return tails, heads
+
+    @cached_property
+    def _number(self) -> dict[tuple[str, str], int]:
+        return {edge: k for k, edge in enumerate(self.model.graph.directed)}
 
     def slope(self, one: Leg) -> Floats:
-        """Derivatives in T."""
-        i, j = self.place[one.cause], self.place[one.effect]
-        if self._is_edge(one):
-            slope = np.zeros_like(self.model.T)
-            slope[i, j] = 1.0
+        """Derivatives in the weight of each edge."""
+        tails, heads = self.ends
+        slope = np.zeros(len(tails))
+        if one.edge:
+            at = self._number.get((one.cause, one.effect))
+            if at is not None:
+                slope[at] = 1.0
             return slope
         B = self.effects(one.around)
-        slope = np.outer(B[i], B[:, j])
-        slope[:, [self.place[v] for v in one.around]] = 0.0
+        np.multiply(B[self.place[one.cause]][tails], B[:, self.place[one.effect]][heads], out=slope)
+        if one.around:
+            slope[np.isin(heads, [self.place[v] for v in one.around])] = 0.0
         return slope
 
     def estimate(self, effect: PathSum) -> float:
         """The effect."""
-        return float(sum(sign * np.prod([self.value(one) for one in legs]) for sign, legs in effect.forms[0]))
+        return float(sum(sign * prod(self.value(one) for one in legs) for sign, legs in effect.forms[0]))
 
     def gradient(self, effect: PathSum) -> Floats:
-        """Its derivatives in T."""
-        slope = np.zeros_like(self.model.T)
+        """Its derivatives in the weight of each edge."""
+        slope = np.zeros(len(self.ends[0]))
         for sign, legs in effect.forms[0]:
             values = [self.value(one) for one in legs]
             for k, one in enumerate(legs):
-                slope += sign * float(np.prod(values[:k] + values[k + 1 :])) * self.slope(one)
+                slope += sign * prod(values[:k] + values[k + 1 :]) * self.slope(one)
         return slope
-
-    def _is_edge(self, one: Leg) -> bool:
-        return one.around == self._between(one.cause, one.effect)
-
-    def _between(self, cause: str, effect: str) -> frozenset[str]:
-        key = (cause, effect)
-        if key not in self._gaps:
-            self._gaps[key] = between(self.model.graph, cause, effect)
-        return self._gaps[key]
-
-    @cached_property
-    def _gaps(self) -> dict[tuple[str, str], frozenset[str]]:
-        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +254,7 @@ class ManyWeights:
 
     def value(self, one: Leg) -> Floats:
         i, j = self.names.index(one.cause), self.names.index(one.effect)
-        if one.around == between(self.graph, one.cause, one.effect):
+        if one.edge:
             return np.asarray(self.T[:, i, j])
         if one.around not in self._inverses:
             T = self.T.copy()

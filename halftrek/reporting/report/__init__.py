@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -11,6 +12,7 @@ from halftrek.errors import InputError
 from halftrek.files import whole_file
 from halftrek.inference import How
 from halftrek.inference.how import Uncertainty, asked
+from halftrek.progress import Advance, late_bar
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.document import Bullets, Chapter, Notice, Paragraph, Piece
 from halftrek.reporting.html import question_ends
@@ -68,6 +70,18 @@ def report_html(
 ) -> str:
     """The report as text; a question that is not identified is shown as refused, with the reason."""
     environment()  # before the work: what is not installed is told at once
+    with late_bar("report") as advance:
+        return _report(fit, questions, title, how, name, advance)
+
+
+def _report(
+    fit: Fit,
+    questions: str | Query | Iterable[str | Query],
+    title: str | None,
+    how: How | None,
+    name: str,
+    advance: Advance,
+) -> str:
     how = How(interval=None) if how is None else how
     queries = read_questions(questions, fit.graph)
     asked = [ask(fit, query, how) for query in queries]
@@ -75,16 +89,21 @@ def report_html(
     focus = _focus(queries)
     checks, found = checks_chapter(fit)
     head = title or _title(queries, fit)
-    chapters = [
-        graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),
-        Chapter("assumptions", "What the numbers rest on", [Bullets(assumption_sentences(fit, how, focus))]),
-        *(question_chapter(fit, one, k, how, common) for k, one in enumerate(asked, 1)),
-        effects_chapter(fit, how, focus),
-        parameters_chapter(fit, how),
-        checks,
-        data_chapter(fit),
-        reproduce_chapter(fit, [str(q) for q in queries], head, name, how),
+    makers: list[Callable[[], Chapter]] = [
+        lambda: graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),
+        lambda: Chapter("assumptions", "What the numbers rest on", [Bullets(assumption_sentences(fit, how, focus))]),
+        *(partial(question_chapter, fit, one, k, how, common) for k, one in enumerate(asked, 1)),
+        lambda: effects_chapter(fit, how, focus),
+        lambda: parameters_chapter(fit, how),
+        lambda: checks,
+        lambda: data_chapter(fit),
+        lambda: reproduce_chapter(fit, [str(q) for q in queries], head, name, how),
     ]
+    chapters: list[Chapter] = []
+    advance(0, len(makers))
+    for k, make in enumerate(makers, 1):
+        chapters.append(make())
+        advance(k, len(makers))
     warnings = [*_trouble(fit), *warnings_of(asked), *found]
     subtitle = f"A linear model of {len(fit.graph.observed)} variables, fitted to {count(fit.n)} rows with halftrek"
     lead: list[Piece] = [Bullets([short(one) for one in asked]) if asked else Paragraph(_NOTHING_ASKED)]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from halftrek.arrays import Floats
 from halftrek.data.categories import bare_names
+from halftrek.identification import identify
+from halftrek.identification.instruments import instrument_equations
 from halftrek.inference import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import KINDS
@@ -19,6 +21,7 @@ from halftrek.reporting.document import Chapter, Document, Facts, Heading, Listi
 from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.uncertainty import words_of
 from halftrek.reporting.tables import count
+from halftrek.results.inputs import read_question
 from halftrek.syntax import format_graph
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ def reproduce_chapter(fit: Fit, questions: Sequence[str], title: str, name: str,
 
 def python_code(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Recipe:
     """A script that makes the same report; where rows were a frame it has their moments, or says which file to make."""
-    data, before = _data(fit, how)
+    data, before = _data(fit, how, questions)
     report = [repr(name), f"questions={_list(questions)}", f"title={title!r}"]
     report += [
         f"{option}={value!r}"
@@ -97,12 +100,15 @@ def _list(texts: Sequence[str]) -> str:
     return line if len(line) <= _WIDTH - 20 else "[\n" + "".join(f"        {t!r},\n" for t in texts) + "    ]"
 
 
-def _data(fit: Fit, how: How) -> tuple[list[str], str]:
+def _data(fit: Fit, how: How, questions: Sequence[str]) -> tuple[list[str], str]:
     """Arguments of ``ht.fit`` that bring the data, and what has to be done before."""
     name = file_name(fit)
     if name is not None:
         return [repr(name)], ""
     needs_rows = how.interval is not None and KINDS[how.interval].needs_rows
+    if fit.rows is not None:  # how strong instruments are is looked for in the rows
+        verdicts = [identify(fit.graph, read_question(question)) for question in questions]
+        needs_rows = needs_rows or any(map(instrument_equations, verdicts))
     if needs_rows or not kind_of_data(fit).moments_suffice or len(fit.moments.names) > _WIDEST:
         names = bare_names(fit.moments.names, () if fit.rows is None else fit.rows.categories) or ()
         columns = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

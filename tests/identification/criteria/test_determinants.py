@@ -49,4 +49,4 @@ def test_half_treks_and_the_closure_do_not_reach_them() -> None:
 def test_the_method_is_named() -> None:
     verdict = identify(GRAPHS["fdd 3c"], DirectEffect("0", "1"))
     assert verdict.method == "trek separation"
-    assert "determinants" in verdict.explain()
+    assert "(trek separation)" in verdict.explain()

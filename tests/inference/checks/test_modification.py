@@ -11,12 +11,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
+from halftrek.arrays import Flags
 from halftrek.choices import Intercepts
 from halftrek.data import Moments
 from halftrek.estimation import Fitted, fit
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
-from halftrek.inference.checks.modification import modifications
+from halftrek.inference.checks import modification
+from halftrek.inference.checks.modification import absent_edges, modifications, with_edge
+from halftrek.inference.checks.scores import Edges
+from halftrek.inference.checks.undetermined import undetermined_edges
 from halftrek.inference.tables.parameters import undetermined_parameters
 from halftrek.simulation import random_graph, random_model
 from tests.estimation.test_reference import load, moments_of
@@ -236,3 +240,52 @@ def test_the_change_of_an_edge_that_data_would_not_tell_is_not_given() -> None:
     assert row.mi > 0.0
     assert np.isnan(row.epc)
     assert np.isnan(row.std)
+
+
+def _every_absent_edge_by_its_own_random_model(found: Fitted) -> dict[str, bool]:
+    """The slow way: all districts of a random model of the larger graph, for each edge."""
+    verdicts = {}
+    for edge in Edges.of(*absent_edges(found)).named(found.model.names):
+        unknown = undetermined_parameters(with_edge(found.graph, edge), found.options)
+        op = "~" if edge.kind == "->" else "~~"
+        verdicts[str(edge)] = bool({(edge.second, op, edge.first), (edge.first, op, edge.second)} & unknown)
+    return verdicts
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_edges_without_a_determined_weight_equal_those_of_a_random_model_each(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    hidden = {"n_latents": 1, "latent_children": int(rng.integers(2, 5))} if seed % 2 else {}
+    graph = random_graph(7, n_edges=8, n_bidirected=4, random_state=seed, **hidden)  # type: ignore[arg-type]
+    if seed % 3 == 0:  # edges of one label join their districts
+        graph = graph.with_(coefficients={f"{u} -> {v}": "a" for u, v in graph.directed[:2]})
+    held: Intercepts = ("zero", "free", {"x1": 2.0, "x3": 0.5}, "free")[seed % 4]
+    model = random_model(graph, random_state=seed)
+    reordered = tuple(sorted(graph.observed, reverse=True))
+    moments = Moments(model.names, 400, model.mean, model.cov).select(reordered)
+    found = fit(graph, moments, intercepts=held)
+    pairs = [set(kids) for kids in graph.latents.values() if len(kids) == 2]  # an arc beside one would say it twice
+    every = Edges.of(*absent_edges(found))
+    twice = [edge.kind == "<->" and {edge.first, edge.second} in pairs for edge in every.named(found.model.names)]
+    edges = every.take(~np.array(twice))
+    expected = _every_absent_edge_by_its_own_random_model(found)
+    told = dict(zip(map(str, edges.named(found.model.names)), undetermined_edges(found, edges), strict=True))
+    assert told == {edge: expected[edge] for edge in told}
+    assert any(told.values())
+
+
+def test_only_edges_into_a_flat_district_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = [(f"c{k}", f"c{k + 1}") for k in range(20)]
+    graph = Graph([("a", "b"), *chain], [("a", "b")])
+    model = random_model(graph, random_state=1)
+    found = fit(graph, Moments(model.names, 500, model.mean, model.cov))
+    looked: list[int] = []
+
+    def count(of: Fitted, edges: Edges) -> Flags:
+        looked.append(len(edges))
+        return undetermined_edges(of, edges)
+
+    monkeypatch.setattr(modification, "undetermined_edges", count)
+    rows = modifications(found)
+    assert len(rows) > 300
+    assert 0 < sum(looked) < 4 * len(graph)  # of 400: two ends, an arrow in and an arc each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,18 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.landscape import Landscape, Target
 from halftrek.inference.information.missing_likelihood import MissingLandscape
 from halftrek.models import CGLSCM
-from halftrek.queries import ErrorCovariance, Interventional, Query, TotalEffect
+from halftrek.queries import (
+    DirectEffect,
+    ErrorCovariance,
+    Interventional,
+    PathEffect,
+    Query,
+    ThroughEffect,
+    TotalEffect,
+)
 from halftrek.results.fit import Fit
+from halftrek.simulation import random_graph, random_model
+from tests.narrow import some
 
 FRONT_DOOR = "x -> m -> y; x <-> y"
 FACTOR = "latent U; U -> {x, m, y}; x -> z"
@@ -118,3 +129,36 @@ def test_error_covariances_that_can_be_anything_follow_the_coefficients(holes: b
     after = land.at(land.refit_errors(before, moved))
     assert land.answer(after) != pytest.approx(land.answer(before), abs=0.1)
     assert after.value == pytest.approx(before.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_second_derivatives_along_paths_equal_differences_of_the_gradient(seed: int) -> None:
+    graph = random_graph(7, n_edges=12, n_bidirected=3, random_state=seed)
+    if seed % 2:  # coefficients of one label move together
+        graph = graph.with_(coefficients={f"{u} -> {v}": "a" for u, v in graph.directed[:3]})
+    model = random_model(graph, random_state=seed)
+    fit = ht.fit(graph, ht.Moments(model.names, 200, model.mean, model.cov))
+    order = [v for v in graph.topological_order if v in graph.descendants(graph.topological_order[0])]
+    (u, m), w = graph.directed[0], graph.children(graph.directed[0][1])
+    queries: list[Query] = [TotalEffect(order[0], order[-1]), DirectEffect(u, m)]
+    queries += [PathEffect((u, m, w[0])), ThroughEffect((u, m, w[0]))] if w else []
+    for query in some(queries):
+        land, theta = landscape_of(fit, Target(query))
+        point = land.at(theta)
+        slope = land.slope(point)
+        slow = Landscape.bend(land, point, slope)
+        np.testing.assert_allclose(land.bend(point, slope), slow, atol=1e-5 * max(1.0, float(np.abs(slow).max())))
+
+
+def test_second_derivatives_cost_one_look_however_long_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"v{i}" for i in range(12)]
+    graph = ht.Graph(list(pairwise(names)))
+    model = random_model(graph, random_state=1)
+    fit = ht.fit(graph, ht.Moments(model.names, 200, model.mean, model.cov))
+    land, theta = landscape_of(fit, Target(TotalEffect("v0", "v11")))
+    point = land.at(theta)
+    slope = land.slope(point)
+    visited: list[np.ndarray] = []
+    monkeypatch.setattr(type(land), "at", lambda _, theta: visited.append(theta))
+    assert land.bend(point, slope).any()
+    assert not visited
