@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from halftrek.reporting.plots.checks import plot_convergence as convergence
     from halftrek.reporting.plots.checks import plot_profile as profile
     from halftrek.reporting.plots.checks import plot_residuals as residuals
+    from halftrek.reporting.plots.effects import plot_adjustments as adjustments
     from halftrek.reporting.plots.effects import plot_dose_response as dose_response
     from halftrek.reporting.plots.effects import plot_effects as effects
     from halftrek.reporting.plots.effects import plot_paths as paths
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from halftrek.reporting.plots.graph import draw_graph as graph
 
 __all__ = [
+    "adjustments",
     "constraints",
     "convergence",
     "densities",

@@ -32,7 +32,7 @@ def test_dir_of_plot_shows_the_drawing_functions() -> None:
         assert getattr(ht.plot, name) is getattr(reporting, long.get(name, f"plot_{name}"))
     known = {name for name in reporting.__all__ if name.startswith("plot_")}
     assert {f"plot_{name}" for name in dir(ht.plot) if name not in long} == known  # a new one is here too
-    with pytest.raises(AttributeError, match=r"has no attribute 'efects'; there are constraints, .* effects, graph"):
+    with pytest.raises(AttributeError, match=r"has no attribute 'efects'; there are adjustments, .* effects, graph"):
         _ = ht.plot.efects
 
 

@@ -1,8 +1,9 @@
-"""Draws the pictures of docs/pictures.md again: python docs/images/make.py."""
+"""Draws the pictures of docs/pictures.md and docs/gallery.md again: python docs/images/make.py."""
 
 from pathlib import Path
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 
 import halftrek as ht
 from halftrek.reporting import (
@@ -62,6 +63,33 @@ def main() -> None:
     mroz = ht.dataset("mroz")
     ax = plot_sensitivity(mroz.graph, mroz.data, "educ -> lwage", arc=("fatheduc", "lwage"))
     save(ax.figure, FOLDER / "sensitivity.png", dpi=90, overwrite=True)
+    gallery()
+
+
+def gallery() -> None:
+    """What docs/gallery.md shows beside these."""
+    smoking = ht.dataset("front_door")
+    front_door = ht.fit(smoking.graph, smoking.data)
+    near = smoking.data[(smoking.data["smoking"] - 3).abs() < 0.25]["cancer_risk"]
+    done = front_door.query("P(cancer_risk | do(smoking=3))").distribution
+    assert done is not None
+    kept("densities", ht.plot.densities({"rows with smoking near 3": near, "smoking set to 3": done}))
+    card = ht.dataset("card")
+    schooling = ht.fit(card.graph, card.data)
+    kept("instruments", ht.plot.effects(schooling.instruments("educ -> lwage"), title="A year of school, log wage"))
+    air = ht.dataset("airquality")
+    months = ht.fit("Wind -> Ozone; Temp -> Ozone; Wind <-> Temp", air.data, by="Month", missing="drop")
+    kept("groups", ht.plot.effects(months.effect("Temp", "Ozone"), title="Ozone for one degree more, May to September"))
+    ozone = ht.fit(air.graph, air.data, missing="drop")
+    kept("constraints", ht.plot.constraints(ozone.tests()))
+    mroz = ht.dataset("mroz")
+    profile = ht.fit(mroz.graph, mroz.data).profile("educ -> lwage", points=21)
+    kept("profile", ht.plot.profile(profile, name="educ -> lwage"))
+
+
+def kept(name: str, ax: Axes) -> None:
+    """A small picture."""
+    save(ax.figure, FOLDER / f"{name}.png", dpi=80, overwrite=True)
 
 
 def effects() -> None:
@@ -84,7 +112,7 @@ def adjustments() -> None:
     graph = ht.graph("age -> smoking -> cancer; age -> habits -> cancer; latent wealth; wealth -> {age, habits}")
     rows = random_model(graph, random_state=30).sample(500, random_state=2)
     ax = plot_adjustments(ht.fit(graph, rows).adjustments("smoking ~> cancer"))
-    save(ax.figure, FOLDER / "adjustments.png", dpi=90)
+    save(ax.figure, FOLDER / "adjustments.png", dpi=90, overwrite=True)
 
 
 if __name__ == "__main__":

@@ -107,12 +107,13 @@ def checks_text(fit: Fit, record: dict[str, Any]) -> str:
 
 def _measures(m: dict[str, Any]) -> list[tuple[str, str]]:
     from halftrek.inference.checks.robust_fit import NORMAL_THEORY
+    from halftrek.reporting.document import p_words
     from halftrek.reporting.tables import number
 
     indices = [f"{k.upper()} {m[k]:.3f}" for k in ("cfi", "tli", "rmsea", "srmr") if not _missing(m[k])]
     chi2 = "none: the graph allows every covariance matrix (no degrees of freedom)"
     if m["df"]:
-        p = "" if _missing(m["pvalue"]) else f", p = {number(m['pvalue'])}"
+        p = "" if _missing(m["pvalue"]) else f", {p_words(m['pvalue'])}".replace("\u00a0", " ")
         chi2 = f"{number(m['chi2'])} (degrees of freedom: {m['df']}){p}"
     return [
         ("chi-square", chi2),

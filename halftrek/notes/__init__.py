@@ -15,6 +15,7 @@ from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
 from halftrek.notes.words import ASKS, Front, Level, Words
 from halftrek.upward import Faces
+from halftrek.words import one_precision
 
 TAIL = 1e-6  # p-value below which only this is said
 
@@ -85,7 +86,13 @@ class Note(Faces):
 
     @property
     def _figures(self) -> Mapping[str, object]:
-        """The facts, with ``chance``, the p-value in words: digits far out in a tail say nothing."""
+        """The facts, with ``chance``, the p-value in words: digits far out in a tail say nothing.
+
+        And with ``between``, a value and the ends of its interval to the same decimals.
+        """
+        if {"value", "low", "high"} <= self.facts.keys():
+            value, low, high = one_precision(*(self.facts[key] for key in ("value", "low", "high")))
+            return {**self.facts, "between": f"{value} (from {low} to {high})"}
         if "p" not in self.facts:
             return self.facts
         p = self.facts["p"]

@@ -105,12 +105,12 @@ FITS: dict[str, Words] = {
         level="aside",
     ),
     "formula by chance": Words(
-        "in a graph that is right formula and estimate differ by chance alone: here by {gap:.2g}, and the standard "
+        "in a graph that is right, formula and estimate differ by chance alone: here by {gap:.2g}, and the standard "
         "error of this difference is {error:.2g}",
         level="aside",
     ),
     "formula by no chance": Words(
-        "in a graph that is right formula and estimate differ by chance alone, and chance does not explain this "
+        "in a graph that is right, formula and estimate differ by chance alone, and chance does not explain this "
         "difference ({chance})",
         level="aside",
     ),

@@ -168,9 +168,7 @@ INTERVALS: dict[str, Words] = {
         "interval by a sandwich",
         "note",
     ),
-    "without the restriction": Words(
-        "with {edge} in the graph the answer is {value:.4g} (from {low:.4g} to {high:.4g})", level="note"
-    ),
+    "without the restriction": Words("with {edge} in the graph the answer is {between}", level="note"),
     "not known without it": Words("with {edge} in the graph the answer could not be known", level="note"),
     # bootstrap
     "replicates left out": Words(

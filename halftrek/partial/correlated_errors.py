@@ -139,7 +139,8 @@ def _range(graph: Graph, seen: Moments | Patterns, arc: tuple[str, str]) -> Floa
     names = free.observed
     i, j = names.index(arc[0]), names.index(arc[1])
     reach = _REACH * float(np.sqrt(errors[i, i] * errors[j, j]))
-    return np.linspace(-reach, reach, _POINTS)
+    half = np.linspace(0.0, reach, _POINTS // 2 + 1)  # zero itself is among them, and not 1e-16
+    return np.concatenate([-half[:0:-1], half])
 
 
 def _correlation(fitted: Fit, first: str, second: str) -> float:

@@ -12,6 +12,7 @@ from halftrek.inference.intervals import KINDS
 from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.wording import crude_in_words, crude_meaning
+from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.models import Gaussian
@@ -32,18 +33,19 @@ def _facts(answer: Answer) -> Facts:
     if answer.form != "point":
         pairs.append((answer.form, _strong(str(answer.result))))
     elif distribution is None:
-        pairs.append(("value", _strong(number(float(answer.value), 6) + _range(answer.interval))))
+        pairs.append(("value", _strong("".join(_figure(float(answer.value), answer.interval)))))
         pairs += _error(answer)
         if answer.outcome is not None:
             spread = number(float(answer.outcome.sd[0]), 4)
             pairs.append(("single units", f"standard deviation {spread}; more data do not reduce it"))
     elif len(distribution.names) == 1:
         mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
+        centre, width = _figure(mean, answer.interval), _figure(variance, answer.variance_interval)
         if not any(n.code == "not normal" for n in answer.notes):
-            pairs.append(("answer", _strong(f"{distribution.names[0]} ~ N({number(mean, 6)}, {number(variance, 6)})")))
-        pairs.append(("mean", _strong(number(mean, 6) + _range(answer.interval))))
+            pairs.append(("answer", _strong(f"{distribution.names[0]} ~ N({centre[0]}, {width[0]})")))
+        pairs.append(("mean", _strong("".join(centre))))
         pairs += _error(answer)
-        pairs.append(("variance", number(variance, 6) + _range(answer.variance_interval)))
+        pairs.append(("variance", "".join(width)))
     if answer.method:
         pairs.append(("known by", method_in_words(answer.method)))
     if answer.estimand:
@@ -69,10 +71,10 @@ def _crude(answer: Answer) -> list[tuple[str, Words]]:
     if crude is None or crude.estimate is None or answer.verdict is None:
         return []
     if crude.distribution is None:
-        found = number(float(crude.value), 6) + _range(crude.interval)
+        found = "".join(_figure(float(crude.value), crude.interval))
     else:
         found = "; ".join(
-            f"{v}: mean {number(float(crude.distribution.mean[i]), 6)}{_range(crude.estimate.intervals[i])}"
+            f"{v}: mean {''.join(_figure(float(crude.distribution.mean[i]), crude.estimate.intervals[i]))}"
             for i, v in enumerate(crude.distribution.names)
         )
     rows = f" in {count(crude.n)} rows" if crude.n != answer.n and crude.n else ""
@@ -85,11 +87,12 @@ def _strong(words: str) -> Words:
     return [Span(words, "strong")]
 
 
-def _range(ends: tuple[float, float] | Floats | None) -> str:
+def _figure(value: float, ends: tuple[float, float] | Floats | None) -> tuple[str, str]:
+    """A number, and its interval to the same decimals."""
     if ends is None or np.isnan(np.asarray(ends)).any():
-        return ""
-    low, high = float(ends[0]), float(ends[1])
-    return f"   from {number(low, 4)} to {number(high, 4)}"
+        return number(value, 6), ""
+    figure, low, high = one_precision(value, float(ends[0]), float(ends[1]))
+    return figure, f"   from {low} to {high}"
 
 
 def _error(answer: Answer) -> list[tuple[str, Words]]:

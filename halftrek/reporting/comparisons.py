@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.reporting.document import Described, Heading, Paragraph, Printed, Table
-from halftrek.reporting.tables import Cell, number
+from halftrek.reporting.document import Described, Heading, Paragraph, Printed, Table, p_value
+from halftrek.reporting.tables import Cell
 
 if TYPE_CHECKING:
     from halftrek.comparison.models import Asked, Comparison, Nested
@@ -34,8 +34,7 @@ def comparison_document(found: Comparison) -> Described:
 
 def _nested(tests: tuple[Nested, ...]) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (f"{t.smaller} in {t.larger}", t.statistic, t.df, "" if np.isnan(t.p) else number(t.p), t.verdict)
-        for t in tests
+        (f"{t.smaller} in {t.larger}", t.statistic, t.df, p_value(t.p), t.verdict) for t in tests
     ]
     return Table(("", "statistic", "df", "p", ""), rows)
 
@@ -48,4 +47,4 @@ def _asked(asked: tuple[Asked, ...]) -> Table:
             rows.append((name, None, None, None, None, a.note))
         else:
             rows.append((name, a.estimate, a.se, a.low, a.high, a.note))
-    return Table(("model", "estimate", "se", "low", "high", "note"), rows)
+    return Table(("model", "estimate", "std. error", "low", "high", "note"), rows)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from halftrek.reporting.tables import Cell, column_texts
-
-_NUMBER = re.compile(r"(< )?[-−]?[\d.,]+( ?%)?|fixed")  # a cell that is text already, and stands with numbers
+from halftrek.reporting.tables import Cell, PValue, is_numeric, texts_of
 
 
 @dataclass(frozen=True)
@@ -123,10 +120,6 @@ class Chapter:
     parts: Document
 
 
-class PValue(float):
-    """A p-value, which a page prints as papers do."""
-
-
 def plain(words: Words) -> str:
     """The words alone."""
     return words if isinstance(words, str) else "".join(w if isinstance(w, str) else w.words for w in words)
@@ -150,8 +143,8 @@ def grid(table: Table) -> Grid:
     rows = table.rows[: table.most]
     columns = [[_shown(row[j]) for row in rows] for j in range(len(table.heads))]
     used = [j for j, column in enumerate(columns) if any(cell not in (None, "") for cell in column)]
-    texts = [column_texts(columns[j], table.digits) for j in used]
-    numeric = [all(map(_is_number, columns[j])) or any(isinstance(c, int | float) for c in columns[j]) for j in used]
+    texts = texts_of([table.heads[j] for j in used], [columns[j] for j in used], table.digits)
+    numeric = [is_numeric(columns[j]) for j in used]
     more = f" {table.more} has all." if table.more else ""
     cut = f"{len(rows)} of {len(table.rows):,} rows are shown.{more}" if len(rows) < len(table.rows) else ""
     return Grid([table.heads[j] for j in used], numeric, list(zip(*texts, strict=True)), cut)
@@ -174,10 +167,4 @@ def p_words(p: float) -> str:
 
 def _shown(cell: Cell) -> Cell:
     """The cell as a page shows it: nothing for nan."""
-    if isinstance(cell, PValue):
-        return "< 0.001" if cell < 0.001 else f"{cell:.3f}"
-    return known(cell) if isinstance(cell, float) else cell
-
-
-def _is_number(cell: Cell) -> bool:
-    return cell in (None, "") or not isinstance(cell, str) or bool(_NUMBER.fullmatch(cell))
+    return None if isinstance(cell, float) and math.isnan(cell) else cell

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from halftrek.identification.verdict import method_in_words
 from halftrek.reporting.document import Described, Heading, Paragraph, Remark, Table, known, p_value
-from halftrek.reporting.tables import Cell, number
+from halftrek.reporting.tables import Cell
 from halftrek.reporting.text import as_text
+from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.inference.tables.decomposition import Decomposition, Share
@@ -90,10 +91,10 @@ def _proportion(found: Mediation) -> str:
     share = found.proportion
     if share is None:
         return "proportion mediated: not known, for indirect and total effect are not both"
-    text = f"proportion mediated: {number(share.value)}{_ends(share.interval)}"
+    text = f"proportion mediated: {one_precision(share.value, *share.interval)[0]}{_ends(share.value, share.interval)}"
     if math.isinf(share.fieller[0]):
         return f"{text}; by Fieller's method no finite interval"
-    return text if math.isnan(share.fieller[0]) else f"{text}; by Fieller's method{_ends(share.fieller)}"
+    return text if math.isnan(share.fieller[0]) else f"{text}; by Fieller's method{_ends(share.value, share.fieller)}"
 
 
 def _table(
@@ -114,8 +115,11 @@ def _numbers(row: Effect | Share | Route) -> tuple[Cell, ...]:
     return tuple(map(known, (row.est, row.se, row.ci_low, row.ci_high)))
 
 
-def _ends(ends: tuple[float, float]) -> str:
-    return "" if math.isnan(ends[0]) else f", from {number(ends[0])} to {number(ends[1])}"
+def _ends(value: float, ends: tuple[float, float]) -> str:
+    if math.isnan(ends[0]):
+        return ""
+    _, low, high = one_precision(value, *ends)
+    return f", from {low} to {high}"
 
 
 def _level(level: float) -> Remark:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import takewhile
 
 from halftrek.errors import printable
 
 WIDTH = 80
 _DECIMALS = 6  # at most, of a column
+_ITEM = re.compile(r" *(- )?")  # what a line of a list begins with
+_ERROR, _ENDS = "std. error", ("low", "high")  # heads of columns that stand behind the number they are about
 _FIGURES = 8  # before and after the point, that small entries may ask of a column
 Cell = str | float | int | None
+_NUMBER = re.compile(r"(< )?[-−]?[\d.,]+( ?%)?|fixed")  # a cell that is text already, and stands with numbers
 
 _width: ContextVar[int] = ContextVar("width", default=WIDTH)
+
+
+class PValue(float):
+    """A p-value, which is printed as papers do; frames and JSON have the number."""
 
 
 def page_width() -> int:
@@ -63,8 +72,8 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int
         if len(row) != len(headers):
             raise ValueError(f"a row of {len(row)} cells under {len(headers)} headers: {row!r}")
     headers = [printable(head) for head in headers]
-    columns = [column_texts([row[j] for row in rows], digits) for j in range(len(headers))]
-    numeric = [any(isinstance(row[j], (int, float)) for row in rows) for j in range(len(headers))]
+    columns = texts_of(headers, [[row[j] for row in rows] for j in range(len(headers))], digits)
+    numeric = [is_numeric([row[j] for row in rows]) for j in range(len(headers))]
     widths = [max(map(len, (head, *column))) for head, column in zip(headers, columns, strict=True)]
     spare = page_width() - indent - 2 * (len(headers) - 1)
     while sum(widths) > spare and not all(numeric):
@@ -82,10 +91,16 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, indent: int
 
 
 def paragraph(text: str, *, indent: int = 0) -> str:
-    """Text folded to the page, its own line breaks kept."""
+    """Text folded to the page, its own line breaks kept; an item of a list is folded under its first word."""
     margin = " " * indent
     folded = (
-        textwrap.wrap(line, max(20, page_width() - indent), break_long_words=False) or [""]
+        textwrap.wrap(
+            line,
+            max(20, page_width() - indent),
+            break_long_words=False,
+            subsequent_indent=" " * len(_ITEM.match(line)[0]),  # type: ignore[index]  # matches every line
+        )
+        or [""]
         for line in printable(text).splitlines()
     )
     return "\n".join((margin + line).rstrip() for lines in folded for line in lines)
@@ -123,33 +138,69 @@ def _fold(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool], 
     return lines
 
 
+def texts_of(heads: Sequence[str], columns: Sequence[Sequence[Cell]], digits: int) -> list[list[str]]:
+    """The cells of columns as text; a number, its standard error and its interval have the same decimals."""
+    found: list[list[str]] = []
+    while len(found) < len(heads):
+        first = len(found)
+        after = takewhile(lambda j: heads[j] in (_ERROR, *_ENDS), range(first + 1, len(heads)))
+        together = (first, *after)
+        ends = [cell for j in together if heads[j] in _ENDS for cell in columns[j]]
+        told = [cell for j in together if heads[j] not in _ENDS for cell in columns[j]]
+        decimals = _decimals(told, digits, ends)
+        for j in together:
+            found.append([_cell(cell, digits, decimals, whole=heads[j] in _ENDS) for cell in columns[j]])
+    return found
+
+
 def column_texts(cells: Sequence[Cell], digits: int) -> list[str]:
     """The cells as text: one number of decimals for the column, so many that a small entry keeps two digits.
 
     An entry that is too small for that has an exponent, and so have all where the largest is too large or too small.
     """
-    floats = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c) and c != 0.0]
+    decimals = _decimals(cells, digits)
+    return [_cell(c, digits, decimals) for c in cells]
+
+
+def _decimals(cells: Sequence[Cell], digits: int, ends: Sequence[Cell] = ()) -> int | None:
+    """Of a column; the ends of intervals, which may be near zero by chance, ask for no more. None: exponents."""
+    floats = _sizes(cells)
     if not floats:
-        return [_cell(c, digits, None) for c in cells]
-    largest = max(floats)
+        return None
+    largest = max(floats + _sizes(ends))
     decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
-    together = largest < 1e7 and decimals <= _DECIMALS
-    if together:
-        most = min(_DECIMALS, _FIGURES - len(f"{largest:.0f}"))
-        asked = [1 - math.floor(math.log10(x)) for x in floats if not x.is_integer()]
-        decimals = max(decimals, *(n for n in asked if n <= most), 0)
-    return [_cell(c, digits, decimals if together else None) for c in cells]
+    if largest >= 1e7 or decimals > _DECIMALS:
+        return None
+    most = min(_DECIMALS, _FIGURES - len(f"{largest:.0f}"))
+    asked = [1 - math.floor(math.log10(x)) for x in floats if not x.is_integer()]
+    return max(decimals, *(n for n in asked if n <= most), 0)
 
 
-def _cell(cell: Cell, digits: int, decimals: int | None) -> str:
+def _sizes(cells: Sequence[Cell]) -> list[float]:
+    found = [abs(c) for c in cells if isinstance(c, float) and not isinstance(c, PValue)]
+    return [size for size in found if math.isfinite(size) and size != 0.0]
+
+
+def is_numeric(cells: Sequence[Cell]) -> bool:
+    """True for a column of numbers, which stand to the right; empty cells and "fixed" may be among them."""
+    if any(isinstance(cell, int | float) for cell in cells):
+        return True
+    texts = [cell for cell in cells if cell not in (None, "")]
+    return bool(texts) and all(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in texts)
+
+
+def _cell(cell: Cell, digits: int, decimals: int | None, *, whole: bool = False) -> str:
+    """A cell as text; ``whole``: never with an exponent beside entries that have none."""
     if cell is None:
         return ""
     if isinstance(cell, str):
         return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,d}"
+    if isinstance(cell, PValue):
+        return number(cell) if math.isnan(cell) else "< 0.001" if cell < 0.001 else f"{cell:.3f}"
     if decimals is None or not math.isfinite(cell):
         return number(cell, digits)
     text = f"{cell:.{decimals}f}"
     lost = round(abs(cell) * 10**decimals) < 10 and float(text) != cell  # all but its first digit
-    return f"{cell:.1e}" if lost else text
+    return f"{cell:.1e}" if lost and not whole else text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.errors import printable
 from halftrek.reporting.document import Described, Facts, Heading, Listing, Printed, Remark, Table, plain
-from halftrek.reporting.tables import facts, paragraph, table
+from halftrek.reporting.tables import Cell, facts, paragraph, table
 
 if TYPE_CHECKING:
     from halftrek.inference import Parameter
@@ -39,12 +39,17 @@ def _printed(piece: Printed) -> str:
 
 
 def _table(piece: Table) -> str:
-    """The columns that 80 letters have room for, and how many rows there are more."""
-    kept = [j for j, head in enumerate(piece.heads) if head not in piece.wide]
-    rows = [[row[j] for j in kept] for row in piece.rows[: piece.most]]
+    """The columns that 80 letters have room for and that say something, and how many rows there are more."""
+    shown = piece.rows[: piece.most]
+    kept = [j for j, head in enumerate(piece.heads) if head not in piece.wide and _says(shown, j)]
+    rows = [[row[j] for j in kept] for row in shown]
     left = len(piece.rows) - len(rows)
     more = f"\n  ... and {left:,} more, see {piece.more}" if left else ""
     return table([piece.heads[j] for j in kept], rows, digits=piece.digits) + more
+
+
+def _says(rows: Sequence[Sequence[Cell]], j: int) -> bool:
+    return not rows or any(row[j] not in (None, "") for row in rows)
 
 
 def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:

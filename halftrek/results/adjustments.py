@@ -83,6 +83,8 @@ class Adjustments(Tabled):
         columns = {name: [getattr(row, name) for row in self.rows] for name in ("kind", "label", *names[1:])}
         return as_frame(columns, self.library)
 
+    to_frame = frame
+
     def fields(self) -> dict[str, object]:
         """By name, with the estimates in a list."""
         rows = [{**asdict(row), "adjusted_for": list(row.adjusted_for)} for row in self.rows]

@@ -22,6 +22,7 @@ from halftrek.notes import Note, in_words, warnings_of
 from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.upward import Tabled
+from halftrek.words import one_precision
 
 
 @dataclass(frozen=True)
@@ -216,12 +217,12 @@ class Answer(Portable, Tabled):
     def __str__(self) -> str:
         if isinstance(self.result, Gaussian):
             parts = [
-                f"{v}: mean {self.result.mean[i]:.6g}{self._range(i)}, variance {self.result.variance[i]:.6g}"
+                f"{v}: mean {self._figure(i, self.result.mean[i])}, variance {self._spread(self.result.variance[i])}"
                 for i, v in enumerate(self.result.names)
             ]
             text = "; ".join(parts)
         elif isinstance(self.result, float):
-            text = f"{self.result:.6g}{self._range(0)}"
+            text = self._figure(0, self.result)
         else:
             text = str(self.result)
         lines = [f"{self.query} = {text}", *(f"note: {n}" for n in self.remarks)]
@@ -256,11 +257,15 @@ class Answer(Portable, Tabled):
     def __maketables_default_stat_keys__(self) -> list[str]:
         return ["N"]
 
-    def _range(self, i: int) -> str:
+    def _figure(self, i: int, value: float) -> str:
+        """A number with its interval, to the same decimals; an exact one, and one without an interval, alone."""
         if self.estimate is None or np.isnan(self.estimate.errors[i]):
-            return ""
-        low, high = self.estimate.intervals[i]
-        return f" ({100 * self.estimate.level:g}% interval {low:.4g} to {high:.4g})"
+            return f"{value:.6g}"
+        figure, low, high = one_precision(value, *self.estimate.intervals[i])
+        return f"{figure} ({100 * self.estimate.level:g}% interval {low} to {high})"
+
+    def _spread(self, variance: float) -> str:
+        return f"{variance:.6g}" if self.estimate is None else f"{variance:.4g}"
 
 
 def _one_or_all(values: Floats) -> float | Floats:

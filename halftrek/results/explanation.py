@@ -23,6 +23,7 @@ from halftrek.queries import (
 from halftrek.queries.kinds.terms import leaves
 from halftrek.results.answers import Refusal
 from halftrek.results.wording import crude_in_words, crude_meaning, in_words, listed, meaning
+from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer
@@ -82,27 +83,30 @@ def _found(answer: Answer) -> str:
         lines = [_outcome_line(answer, answer.result, i) for i in range(len(answer.result.names))]
         return f"{start}: {'; '.join(lines)}. {_coverage(answer)}".rstrip()
     value = float(answer.value)
-    sentences = (meaning(answer.query, value), _zero(answer, value), _coverage(answer))
-    return " ".join((f"{start}: {value:.4g}{_range(answer, 0)}.", *(s for s in sentences if s)))
+    figure, interval = _figure(answer, value, 0)
+    sentences = (meaning(answer.query, value, figure), _zero(answer, value), _coverage(answer))
+    return " ".join((f"{start}: {figure}{interval}.", *(s for s in sentences if s)))
 
 
 def _outcome_line(answer: Answer, found: Gaussian, i: int) -> str:
-    name, mean, sd = found.names[i], found.mean[i], found.sd[i]
+    name, sd = found.names[i], found.sd[i]
+    mean = "".join(_figure(answer, float(found.mean[i]), i))
     if sd == 0.0:
-        return f"{name} is {mean:.4g}{_range(answer, i)}"
+        return f"{name} is {mean}"
     if _not_normal(answer):
-        return f"{name} has the mean {mean:.4g}{_range(answer, i)}"
-    return f"{name} is normally distributed with mean {mean:.4g}{_range(answer, i)} and standard deviation {sd:.4g}"
+        return f"{name} has the mean {mean}"
+    return f"{name} is normally distributed with mean {mean} and standard deviation {sd:.4g}"
 
 
-def _range(answer: Answer, i: int) -> str:
+def _figure(answer: Answer, value: float, i: int) -> tuple[str, str]:
+    """The number, and its interval in brackets."""
     if answer.estimate is None:
-        return ""
+        return f"{value:.4g}", ""
     if np.isnan(answer.estimate.errors[i]):
-        return " (without an interval: these data carry no information about it)"
-    low, high = answer.estimate.intervals[i]
+        return f"{value:.4g}", " (without an interval: these data carry no information about it)"
+    figure, low, high = one_precision(value, *answer.estimate.intervals[i])
     error = answer.estimate.errors[i]
-    return f" ({100 * answer.estimate.level:g}% interval {low:.4g} to {high:.4g}, standard error {error:.3g})"
+    return figure, f" ({100 * answer.estimate.level:g}% interval {low} to {high}, standard error {error:.3g})"
 
 
 def _coverage(answer: Answer) -> str:
@@ -149,7 +153,7 @@ def _crude(answer: Answer) -> list[str]:
     if isinstance(crude.result, Gaussian):
         found = "; ".join(_outcome_line(crude, crude.result, i) for i in range(len(crude.result.names)))
     else:
-        found = f"{float(crude.value):.4g}{_range(crude, 0)}"
+        found = "".join(_figure(crude, float(crude.value), 0))
     own = [w for w in crude.warnings if w not in answer.warnings]
     rows = f" (of {crude.n:,.0f} rows that have what it needs)" if crude.n != answer.n and crude.n else ""
     return [

@@ -139,6 +139,8 @@ class Instruments(Tabled):
         lines = [one.fields() for one in self.sets]
         return as_frame({name: [line[name] for line in lines] for name in lines[0]}, self.library)
 
+    to_frame = frame
+
     def fields(self) -> dict[str, object]:
         """By name, with a line for each set."""
         return {

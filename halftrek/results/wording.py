@@ -141,17 +141,17 @@ def _event(event: Event) -> str:
     return f"{_sum(event.of)} lies between {number(event.low)} and {number(event.high)}"
 
 
-def meaning(query: object, value: float) -> str:
-    """What the number says, in the units of the variables."""
+def meaning(query: object, value: float, figure: str) -> str:
+    """What the number says, in the units of the variables; ``figure`` is how it is printed."""
     way = "rise" if value >= 0 else "fall"
-    size = f"{abs(value):.4g}"
+    size = figure.lstrip("-")
     match query:
         case TotalEffect(u, v):
             return f"Raising {u} by one unit would make {v} {way} by {size} units on average."
         case DirectEffect(u, v):
             return f"With all other causes of {v} held, one unit more of {u} makes {v} {way} by {size} units."
         case PathEffect(steps) | ThroughEffect(steps):
-            return f"Of the effect of one unit of {steps[0]}, {value:.4g} units of {steps[-1]} come about this way."
+            return f"Of the effect of one unit of {steps[0]}, {figure} units of {steps[-1]} come about this way."
         case Standardized(effect):
             u, v = ends_of(effect)
             return f"One standard deviation more of {u} makes {v} {way} by {size} of its standard deviations."

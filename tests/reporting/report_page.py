@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -70,6 +71,16 @@ def number(value: float) -> str:
 
 def cell(text: str) -> float:
     return float(text.replace("−", "-").replace(",", ""))
+
+
+def check_cells(texts: Sequence[str], values: Sequence[float]) -> None:
+    """An estimate, its error and its interval, rounded to the same decimals; the first two keep two digits."""
+    decimals = {len(text.partition(".")[2]) for text in texts}
+    assert len(decimals) == 1, texts
+    unit = 10.0 ** -decimals.pop()
+    for text, value in zip(texts, values, strict=True):
+        assert abs(cell(text) - value) <= 0.5001 * unit, (text, value)
+    assert all(abs(cell(text)) > 9.99 * unit for text in texts[:2]), texts
 
 
 def check_alone(html: str, page: Page) -> None:

@@ -167,3 +167,10 @@ def test_sensitivity_to_what(arc: Any, words: str) -> None:
         sensitivity(study.graph, study.data, "educ -> lwage", arc=arc)
     with pytest.raises(ht.InputError, match="needs data, a question"):
         plot_sensitivity(study.graph)
+
+
+def test_the_range_of_a_sensitivity_holds_zero_itself() -> None:
+    rows = random_model(ht.graph("x -> y"), random_state=1).sample(200, random_state=2)
+    found = sensitivity("x -> y", rows, "x ~> y", arc=("x", "y"))
+    assert found.covariance[len(found.covariance) // 2] == 0.0
+    assert (found.covariance == -found.covariance[::-1]).all()

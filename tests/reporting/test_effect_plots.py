@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 import halftrek as ht
 from halftrek.reporting import plot_dose_response, plot_effects, plot_paths
 from halftrek.reporting.plots.figures import new_figure
+from halftrek.reporting.plots.forest import lines_of
 from tests.narrow import interval_of, there
 
 mpl.use("Agg")
@@ -247,3 +248,42 @@ def test_a_cause_of_two_values_gets_two_points_and_no_line() -> None:
     assert list(np.asarray(seen.get_ydata())) == pytest.approx([rows["y"][x == k].mean() for k in (0.0, 1.0)])
     drawn = plot_dose_response(fit, "x", "y", values=[0.0, 0.5, 1.0], ax=axes())
     assert drawn.collections  # a line where values are asked for
+
+
+def test_results_that_hold_effects_are_drawn_as_they_are() -> None:
+    study = ht.dataset("tal_or")
+    mediated = ht.fit(study.graph, study.data)
+    card = ht.dataset("mroz")
+    schooling = ht.fit(card.graph, card.data)
+    mediation, paths = mediated.mediation("cond", "reaction"), mediated.decompose("cond", "reaction")
+    tools = schooling.instruments("educ ~> lwage")
+    total = mediated.effect("cond", "reaction")
+    assert [(label, value) for label, value, *_ in lines_of(mediation)] == [(r.kind, r.est) for r in mediation.rows]
+    assert [line[1] for line in lines_of(paths)] == [*(r.est for r in paths.rows), paths.total.est]
+    assert [label for label, *_ in lines_of(tools)] == ["regression", "2SLS by fatheduc", "LIML by fatheduc"]
+    assert lines_of(tools)[1][1:] == (tools.sets[0].tsls.value, *tools.sets[0].tsls.interval)
+    assert [line[0] for line in lines_of(ht.table({"all": total}))] == ["all"]
+    assert lines_of(ht.table([total])) == lines_of(total) == lines_of([total])
+    assert plot_effects(mediation, ax=axes()).get_yticklabels()[0].get_text() == "total"
+
+
+def test_an_interval_without_an_end_has_an_arrow_there() -> None:
+    frame = {"label": ["weak", "strong"], "est": [1.0, 2.0], "ci_low": [-np.inf, 1.0], "ci_high": [4.0, 3.0]}
+    drawn = plot_effects(frame, ax=axes()).lines
+    (arrow,) = [line for line in drawn if line.get_marker() in ("<", ">")]
+    (end,), (place,) = np.asarray(arrow.get_xdata()), np.asarray(arrow.get_ydata())
+    assert (arrow.get_marker(), place) == ("<", 1)
+    assert end < 0.0
+    assert segments(SimpleNamespace(lines=drawn)) == [(end, 4.0), (1.0, 3.0)]
+
+
+def test_a_forest_of_groups_is_labelled_by_them() -> None:
+    x = np.random.default_rng(1).normal(size=200)
+    labelled = pd.DataFrame({"x": x, "y": 0.5 * x + np.sin(np.arange(200.0))}).assign(
+        site=["a", "b"] * 100, sex=["f", "f", "m", "m"] * 50
+    )
+    one = ht.fit("x -> y", labelled, by="site").effect("x", "y")
+    assert [line[0] for line in lines_of(one)] == ["a", "b"]
+    both = ht.fit("x -> y", labelled, by=["site", "sex"]).effect("x", "y")
+    assert [line[0] for line in lines_of(both)] == ["a, f", "a, m", "b, f", "b, m"]
+    assert [line[1] for line in lines_of(both)] == list(both["estimate"])

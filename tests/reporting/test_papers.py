@@ -279,3 +279,26 @@ def test_answers_speak_the_protocol_of_maketables(fit: ht.Fit, mixed: ht.AnswerT
     assert mixed.__maketables_default_stat_keys__ == ["N"]
     other = fit.effect("x", "w", level=0.9)
     assert "ci95l" not in other.__maketables_coef_table__
+
+
+def test_what_is_a_table_already_is_named_as_such(fit: ht.Fit) -> None:
+    with pytest.raises(InputError, match=r"Decomposition is a table already: its to_latex\(\)"):
+        ht.table([fit.decompose("x", "y")])  # type: ignore[list-item]
+
+
+def test_frames_of_tables_have_one_name(fit: ht.Fit) -> None:
+    found = fit.instruments("x ~> y")
+    assert found.to_frame().equals(found.frame())
+    adjusted = fit.adjustments("x ~> w")
+    assert adjusted.to_frame().equals(adjusted.frame())
+
+
+def test_a_table_with_labels_and_notes_stays_within_the_lines_of_an_article(tmp_path: Path) -> None:
+    card = ht.dataset("card")
+    fit = ht.fit(card.graph, card.data)
+    found = ht.table({"a year of school": fit.query("educ -> lwage"), "a college nearby": fit.effect("nearc4", "educ")})
+    text = found.to_latex()
+    assert text.count("p{52pt}") == 2  # label and question are both folded
+    if shutil.which("pdflatex"):
+        compile_all(tmp_path, "", [text])
+        assert "Overfull" not in (tmp_path / "all.log").read_text(errors="replace")

@@ -14,7 +14,6 @@ import pytest
 import halftrek as ht
 from halftrek.errors import MissingExtraError
 from halftrek.queries import TotalEffect
-from halftrek.reporting import tables
 from halftrek.reporting.document import Figure, Formula, Paragraph, Piece, Table
 from halftrek.reporting.report import figures as figures_of_report
 from halftrek.reporting.report import report_html
@@ -23,7 +22,7 @@ from halftrek.reporting.report.page import page as page_of
 from halftrek.simulation import random_model
 from tests import narrow
 from tests.narrow import interval_of, se_of, value_of
-from tests.reporting.report_page import Page, cell, check_alone, check_in_browser, number
+from tests.reporting.report_page import Page, cell, check_alone, check_cells, check_in_browser, number
 
 CHAPTERS = ["graph", "assumptions", "effects", "parameters", "checks", "data", "reproduce"]
 
@@ -56,7 +55,7 @@ def test_a_report_has_every_part_and_the_numbers_of_the_api(front_door: ht.Fit, 
     assert "slope of tar in the regression of cancer_risk on tar, smoking" in first
     assert effect.explain().splitlines()[1] in first
     assert f"mean {number(value_of(distribution))}" in second
-    assert f"variance{six(narrow.number(distribution.variance))}" in second
+    assert f"variance{number(narrow.number(distribution.variance))}" in second
     assert "P(tar | smoking) Σsmoking' P(cancer_risk | smoking', tar) P(smoking')" in second
     assert html.count("<svg") == 3  # the graph, densities, the forest
 
@@ -65,9 +64,7 @@ def test_a_report_has_every_part_and_the_numbers_of_the_api(front_door: ht.Fit, 
     assert len(rows) == 1 + len(frame)
     for row, (_, expected) in zip(rows[1:], frame.iterrows(), strict=True):
         assert row[:2] == [f"{expected['cause']} ~> {expected['effect']}", expected["kind"]]
-        np.testing.assert_allclose(
-            [cell(x) for x in row[2:6]], expected[["est", "se", "ci_low", "ci_high"]].astype(float), rtol=6e-4
-        )
+        check_cells(row[2:6], list(expected[["est", "se", "ci_low", "ci_high"]].astype(float)))
 
 
 def test_parameters_measures_and_data_are_those_of_the_api() -> None:
@@ -80,7 +77,7 @@ def test_parameters_measures_and_data_are_those_of_the_api() -> None:
     arrows = params[params["op"] == "~"]
     shown = {row[0]: row[1:] for row in page.tables["parameters"][0][1:]}
     for est, se, lhs, rhs in zip(arrows["est"], arrows["se"], arrows["lhs"], arrows["rhs"], strict=True):
-        np.testing.assert_allclose([cell(x) for x in shown[f"{rhs} -> {lhs}"][:2]], [est, se], rtol=6e-4)
+        check_cells(shown[f"{rhs} -> {lhs}"][:2], [est, se])
     measures = fit.measures()
     checks = page.text["checks"]
     assert f"χ² = {number(measures['chi2'])} with {measures['df']} degrees of freedom" in checks
@@ -258,10 +255,6 @@ def test_options_are_named_and_used(front_door: ht.Fit, tmp_path: Path) -> None:
     low, high = interval_of(front_door.query(question, interval="profile"))
     assert f"(95% interval {number(low)} to {number(high)})" in page.text["question-1"]
     assert "delta method" in page.text["effects"]
-
-
-def six(value: float) -> str:
-    return tables.number(float(value), 6)
 
 
 def ht_how(**options: Any) -> Any:

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.reporting.tables import WIDTH, column_texts, count, facts, number, paragraph, table
+from halftrek.reporting.tables import (
+    WIDTH,
+    Cell,
+    PValue,
+    column_texts,
+    count,
+    facts,
+    number,
+    page,
+    paragraph,
+    table,
+    texts_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -124,3 +136,40 @@ def test_whatever_the_numbers_are_decimals_are_the_same_and_two_digits_are_seen(
     assert len({len(t.partition(".")[2]) for t in plain}) == 1
     for cell, text in zip(cells, texts, strict=True):
         assert float(text) == pytest.approx(cell, rel=0.06)
+
+
+def test_a_number_its_error_and_its_interval_have_the_same_decimals() -> None:
+    heads = ["", "effect", "std. error", "low", "high", "rows"]
+    cells: list[list[Cell]] = [
+        ["a", "b"],
+        [0.4957, 0.2413],
+        [0.2753, 0.1269],
+        [-0.04385, -0.00000741],
+        [1.0353, 0.49],
+        [3.5, 4.0],
+    ]
+    assert texts_of(heads, cells, 4) == [
+        ["a", "b"],
+        ["0.496", "0.241"],
+        ["0.275", "0.127"],
+        ["-0.044", "-0.000"],  # the end of an interval is near zero by chance: no exponent
+        ["1.035", "0.490"],
+        ["3.500", "4.000"],
+    ]
+
+
+def test_p_values_read_as_in_papers() -> None:
+    found = table(["test", "p"], [("one", PValue(1.776e-16)), ("two", PValue(0.0415)), ("three", None)])
+    assert [line.split() for line in found.splitlines()[2:]] == [["one", "<", "0.001"], ["two", "0.042"], ["three"]]
+    assert found.splitlines()[3].endswith("  0.042")  # to the right
+
+
+def test_numbers_that_are_text_stand_to_the_right() -> None:
+    found = table(["path", "share"], [("one", "51.3 %"), ("two", "100.0 %")])
+    assert found.splitlines()[2] == "  one    51.3 %"
+
+
+def test_an_item_of_a_list_is_folded_under_its_first_word() -> None:
+    with page(30):
+        lines = paragraph("Any of these:\n  - measuring something that moves it", indent=2).splitlines()
+    assert lines == ["  Any of these:", "    - measuring something that", "      moves it"]

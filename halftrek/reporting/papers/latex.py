@@ -87,7 +87,7 @@ def _tabular(table: Table) -> list[str]:
 
 def _layout(shown: Grid) -> tuple[list[str], list[str], list[str]]:
     """The columns, and smaller letters where a line would not hold them; if that is not enough, words are folded."""
-    widths = [max(map(len, column)) for column in zip(shown.heads, *shown.rows, strict=True)]
+    widths = [max(map(_letters, column)) for column in zip(shown.heads, *shown.rows, strict=True)]
     spec = ["r" if numeric else "l" for numeric in shown.numeric]
 
     def over(letter: float, gap: float) -> float:
@@ -95,11 +95,18 @@ def _layout(shown: Grid) -> tuple[list[str], list[str], list[str]]:
 
     size, letter, gap = next((s for s in _SIZES if over(*s[1:]) <= 0.0), _SIZES[-1])
     words = [j for j, numeric in enumerate(shown.numeric[:-1]) if not numeric]  # \raggedright ends the last column
-    if over(letter, gap) > 0.0 and words:
-        widest = max(words, key=lambda j: widths[j])
-        room = max(_LEAST, widths[widest] - over(letter, gap) / letter) * letter
-        spec[widest] = f"p{{{room:.0f}pt}}"
+    extra = over(letter, gap) / letter
+    for j in sorted(words, key=lambda j: -widths[j]):  # the widest first, and the next where that is not enough
+        if extra > 0.0 and widths[j] > _LEAST:
+            room = max(float(_LEAST), widths[j] - extra)
+            spec[j] = f"p{{{room * letter:.0f}pt}}"
+            extra -= widths[j] - room
     return spec, [f"{{{size}\\setlength{{\\tabcolsep}}{{{gap / 2:g}pt}}"] if size else [], ["}"] if size else []
+
+
+def _letters(text: str) -> int:
+    """How many letters wide a cell is; a wavy arrow is set as wide as four."""
+    return len(text) + 2 * text.count("~>")
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from halftrek.frames import as_frame
 from halftrek.identification import Verdict
 from halftrek.inference.intervals import KINDS
 from halftrek.portable import Portable
-from halftrek.reporting.document import Described, Heading, Printed, Remark, Table, known
+from halftrek.reporting.document import Described, Heading, Printed, Remark, Table, known, p_value
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.answer_lines import Line, columns_of, lines_of, outcomes_of
 from halftrek.results.answers import Answer, Bounds, Refusal, Several
@@ -106,7 +106,7 @@ def _each(some: Given | Iterable[Given]) -> list[Given]:
     if isinstance(some, Answer | NotIdentifiedError | Verdict):
         return [some]
     if isinstance(some, str) or not isinstance(some, Iterable):
-        raise InputError(f"a table is made of answers, and {_short(some)} is none: ask fit.query(...) first")
+        raise _no_answer(some)
     return list(some)
 
 
@@ -125,7 +125,16 @@ def _answer(given: Given) -> Answer:
             raise InputError(
                 f'{given.query} is identified, and a verdict has no number: ask fit.query("{given.query}")'
             )
-    raise InputError(f"a table is made of answers, and {_short(given)} is none: ask fit.query(...) first")
+    raise _no_answer(given)
+
+
+def _no_answer(given: object) -> InputError:
+    if isinstance(given, Tabled):
+        return InputError(
+            f"a table is made of answers, and {type(given).__name__} is a table already: its to_latex(), to_word() and "
+            "to_html() give it"
+        )
+    return InputError(f"a table is made of answers, and {_short(given)} is none: ask fit.query(...) first")
 
 
 def _short(given: object) -> str:
@@ -205,8 +214,8 @@ def _rows(
     if cells:
         return [[outcome, label, str(one.query), cells[0], None, None, None, None, None, n, mark]]
     return [
-        [outcome, label, _asked(one, line), line.est, *map(known, (line.se, line.ci_low, line.ci_high)), _p(line.p),
-         None if math.isnan(line.level) else f"{100 * line.level:g}%", n, mark]
+        [outcome, label, _asked(one, line), line.est, *map(known, (line.se, line.ci_low, line.ci_high)),
+         p_value(line.p), None if math.isnan(line.level) else f"{100 * line.level:g}%", n, mark]
         for line in lines_of(one)
     ]  # fmt: skip
 
@@ -216,10 +225,6 @@ def _asked(one: Answer, line: Line) -> str:
     if one.distribution is None:
         return line.question
     return f"{line.question}, mean" if len(one.distribution.names) == 1 else f"{line.question}, mean of {line.outcome}"
-
-
-def _p(p: float) -> str:
-    return "" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _under(levels: set[float], kinds: set[Interval], counts: set[float]) -> Sequence[Remark]:

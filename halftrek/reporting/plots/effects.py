@@ -11,29 +11,30 @@ from halftrek.arrays import Floats
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.data_kind import data_of
 from halftrek.queries import Interventional
-from halftrek.reporting.plots.columns import Entry, columns_in, numbers, pick
+from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, keep_in_panel, tidy_axes, wrapped
+from halftrek.reporting.plots.forest import Line, lines_of
 from halftrek.reporting.plots.seen import seen_line, seen_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from halftrek.results.adjustments import Adjustments
-    from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
 _ROW = 0.34  # inches for one line of a forest
 _LETTERS = 34  # of a label in one line
-Line = tuple[str, float, float, float]  # label, estimate, low, high
 
 
 def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """A forest plot: one line for each effect, its estimate and interval, and a rule at zero.
 
-    ``effects`` is a list of answers, a dict of answers by label, or a tidy frame with ``est``, ``ci_low`` and
-    ``ci_high`` (as ``fit.effects()`` and ``fit.params()`` give them). Effects without a number are left out.
+    ``effects`` is a list of answers, a dict of answers by label, a table of answers, what ``fit.mediation``,
+    ``fit.decompose``, ``fit.adjustments`` and ``fit.instruments`` give, or a tidy frame with ``est``, ``ci_low`` and
+    ``ci_high`` (as ``fit.effects()`` and ``fit.params()`` give them). Effects without a number are left out; an
+    interval without an end has an arrow there.
     """
-    lines = [line for line in _lines(effects) if np.isfinite(line[1])]
+    lines = [line for line in lines_of(effects) if np.isfinite(line[1])]
     if not lines:
         raise InputError("plot_effects: there is no effect with a number to draw")
     return _forest(lines, [BLUE] * len(lines), "effect, with its interval", ax, title)
@@ -48,13 +49,20 @@ def plot_adjustments(adjustments: Adjustments, *, ax: Axes | None = None, title:
 
 
 def _forest(lines: Sequence[Line], colours: Sequence[str], words: str, ax: Axes | None, title: str | None) -> Axes:
-    """One line for each estimate, hollow where its interval holds zero."""
+    """One line for each estimate, hollow where its interval holds zero, with an arrow where that has no end."""
     given, ax = ax is not None, axes_or_new(ax, (6.4, 1.0 + _ROW * len(lines)))
     places = np.arange(len(lines))[::-1]
+    finite = [x for _, *three in lines for x in (0.0, *three) if np.isfinite(x)]
+    beyond = 0.1 * (max(finite) - min(finite))
+    bottom, top = min(finite) - beyond, max(finite) + beyond
     ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=0)
     for place, colour, (_, value, low, high) in zip(places, colours, lines, strict=True):
         clear = low > 0.0 or high < 0.0
-        ax.plot([low, high], [place, place], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
+        ends = [bottom if low == -np.inf else low, top if high == np.inf else high]
+        ax.plot(ends, [place, place], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
+        for end, edge, marker in ((low, bottom, "<"), (high, top, ">")):
+            if np.isinf(end):
+                ax.plot(edge, place, marker, color=colour, markersize=6.5, zorder=2)
         ax.plot(value, place, "o", color=colour, markerfacecolor=colour if clear else "white", markersize=6.5, zorder=3)
 
     def labels(width: int) -> list[str]:
@@ -209,50 +217,6 @@ def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> Floats:
     at = fit.moments.names.index(cause)
     centre, reach = float(fit.moments.mean[at]), 2.0 * float(np.sqrt(fit.moments.cov[at, at]))
     return np.linspace(centre - reach, centre + reach, 33)
-
-
-def _lines(effects: object) -> list[Line]:
-    if isinstance(effects, Mapping) and all(hasattr(a, "estimate") for a in effects.values()):
-        return [_of_answer(str(label), answer) for label, answer in effects.items()]
-    if isinstance(effects, (list, tuple)):
-        return [_of_answer(str(answer.query), answer) for answer in effects]
-    columns = columns_in(effects, "plot_effects")
-    values = numbers(pick(columns, ("est", "estimate", "value"), "plot_effects"))
-    lows = numbers(pick(columns, ("ci_low", "low"), "plot_effects"))
-    highs = numbers(pick(columns, ("ci_high", "high"), "plot_effects"))
-    return list(zip(_labels(columns), values, lows, highs, strict=True))
-
-
-def _of_answer(label: str, answer: Answer) -> Line:
-    value = np.asarray(answer.value, dtype=float)
-    if value.ndim:
-        raise InputError(f"plot_effects: {label} has {value.size} outcomes; ask for one at a time")
-    low, high = (np.nan, np.nan) if answer.interval is None else answer.interval
-    return label, float(value), float(low), float(high)
-
-
-def _labels(columns: Mapping[str, list[Entry]]) -> list[str]:
-    """What each line is about: a column that says so, or the ends of an effect."""
-    for name in ("label", "path", "query"):
-        if name in columns:
-            return [str(v) for v in columns[name]]
-    if "cause" in columns and "effect" in columns:
-        kinds = columns.get("kind", ["total"] * len(columns["cause"]))
-        ends = zip(columns["cause"], columns["effect"], kinds, strict=True)
-        return [
-            f"{u} {'->' if k == 'direct' else '~>'} {v}" + ("" if k in ("direct", "total") else f" ({k})")
-            for u, v, k in ends
-        ]
-    if {"lhs", "op", "rhs"} <= set(columns):
-        parts = zip(columns["lhs"], columns["op"], columns["rhs"], strict=True)
-        return [_parameter(str(lhs), str(op), str(rhs)) for lhs, op, rhs in parts]
-    return [str(v) for v in pick(columns, ("effect",), "plot_effects")]
-
-
-def _parameter(lhs: str, op: str, rhs: str) -> str:
-    if op == "~":
-        return f"{rhs} -> {lhs}"
-    return f"{lhs} {'->' if op == '=~' else '<->' if op == '~~' else op} {rhs}".strip()
 
 
 def _shares(paths: object) -> tuple[list[Line], Line | None]:

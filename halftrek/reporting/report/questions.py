@@ -37,6 +37,7 @@ from halftrek.results.answering import answer, crude_of
 from halftrek.results.inputs import read_question
 from halftrek.results.reading import identify
 from halftrek.results.wording import in_words
+from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -133,21 +134,24 @@ def _headline(found: Answer) -> list[str | Span]:
     """The number with its interval."""
     distribution = found.distribution
     if distribution is None:
-        return [Span(_figure(float(found.value)), "strong"), _interval(found, 0)]
+        figure, interval = _figure(found, float(found.value), 0)
+        return [Span(figure, "strong"), interval]
     words: list[str | Span] = []
     for i, v in enumerate(distribution.names):
         sd = float(distribution.sd[i])
-        words += ["; " if i else "", f"{v}: mean " if sd else f"{v} is ", Span(_figure(distribution.mean[i]), "strong")]
-        words += [_interval(found, i), f", standard deviation {_figure(sd)}" if sd else ""]
+        figure, interval = _figure(found, float(distribution.mean[i]), i)
+        words += ["; " if i else "", f"{v}: mean " if sd else f"{v} is ", Span(figure, "strong")]
+        words += [interval, f", standard deviation {number(sd)}" if sd else ""]
     return words
 
 
-def _interval(found: Answer, i: int) -> str:
+def _figure(found: Answer, value: float, i: int) -> tuple[str, str]:
+    """A number, and its interval in brackets to the same decimals."""
     sure = found.estimate
     if sure is None or np.isnan(sure.intervals[i]).any():
-        return ", without an interval"
-    low, high = sure.intervals[i]
-    return f" ({100 * sure.level:g}% interval {_figure(low)} to {_figure(high)})"
+        return _minus(number(value)), ", without an interval"
+    figure, low, high = map(_minus, one_precision(value, *sure.intervals[i]))
+    return figure, f" ({100 * sure.level:g}% interval {low} to {high})"
 
 
 def _numbers(found: Answer) -> Document:
@@ -218,8 +222,8 @@ def _sentence(words: str) -> str:
     return words[0].upper() + words[1:] + ("" if words.endswith(".") else ".")
 
 
-def _figure(value: float) -> str:
-    return number(float(value), 4).replace("-", "−")
+def _minus(figure: str) -> str:
+    return figure.replace("-", "−")
 
 
 def common_warnings(asked: Sequence[Asked]) -> set[str]:
