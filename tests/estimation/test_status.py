@@ -17,14 +17,13 @@ PEAKS = DistrictReport(B, "boundary", 9, 8, 2, flat=1, deviance=1.0, df=1)
 STUCK = DistrictReport(A, "not converged", 7, 1, 1)
 RIDGE = DistrictReport(B, "no finite maximum", 7, 1, 1, runaway="x -> y")
 
+LOST = "some of their coefficients and covariances cannot be determined from data; each question is checked on its own"
 SAID = {
-    "several": "district {x, y}: 2 directions of its parameters cannot be determined from data; each question is "
-    "checked on its own; district {x, y}: different coefficients reach the same likelihood; an effect that depends on "
-    "them is not identified, or has several values",
-    "flat": "district {m, w, z}: one direction of its parameters cannot be determined from data; each question is "
-    "checked on its own",
-    "boundary": "district {m, w, z}: a noise variance is estimated at zero; intervals there are not reliable",
-    "peaks": "district {m, w, z}: only 2 of 8 starts reached the best likelihood; it has several peaks or a ridge",
+    "several": f"equations of x, y: {LOST}; equations of x, y: different coefficients reach the same likelihood; an "
+    "effect that depends on them is not identified, or has several values",
+    "flat": f"equations of m, w, z: {LOST}",
+    "boundary": "equations of m, w, z: a noise variance is estimated at zero; intervals there are not reliable",
+    "peaks": "equations of m, w, z: only 2 of 8 starts reached the best likelihood: a better one may be missing",
 }
 
 
@@ -40,7 +39,7 @@ def upper(sentence: str) -> str:
         ((SEVERAL, FLAT), f"converged: {upper(SAID['several'])}. {upper(SAID['flat'])}."),
         (
             (GOOD, PEAKS),
-            f"converged at the boundary: {upper(SAID['boundary'])}; {SAID['peaks']}; {SAID['flat']}.",
+            f"converged, with a noise variance of zero: {upper(SAID['boundary'])}; {SAID['peaks']}; {SAID['flat']}.",
         ),
     ],
 )
@@ -53,7 +52,7 @@ def test_the_worst_district_gives_the_code_and_each_finding_is_a_value() -> None
     assert found.code == "not converged"
     assert [n.code for n in found.notes] == ["steps ran out", "no finite maximum"]
     assert found.notes[0].facts == {"who": "x, y", "iterations": 7}
-    assert found.message.startswith("not converged: District {x, y}: no maximum after 7 steps; raise max_iter, or")
+    assert found.message.startswith("not converged: Equations of x, y: no maximum after 7 steps; raise max_iter, or")
     assert "; fit in Python with a larger max_iter, or" in found.words("command line")
 
 
@@ -63,8 +62,7 @@ def older(inner: str, code: str, converged: bool, undetermined: int, apart: list
     if not converged and code != "not converged":
         message = "not converged: the steps ran out before the likelihood of the observed values was at its maximum."
     if undetermined and converged:
-        many = "One direction" if undetermined == 1 else f"{undetermined} directions"
-        message += f" {many} of the parameters cannot be determined from the values that are there."
+        message += " Some of the parameters cannot be determined from the values that are there."
     if apart:
         more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
         message += (
