@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,4 +79,4 @@ class GroupFits(FittedGroups):
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the fits as JSON, without rows; ``ht.load`` gives them back to the last bit."""
-        return upward.save(replace(self, rows=None, clusters_left_out=self.clustered), path, overwrite=overwrite)
+        return upward.save(self, path, overwrite=overwrite)

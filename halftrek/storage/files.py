@@ -6,11 +6,13 @@ import json
 import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from halftrek.errors import HalftrekError, InputError
 from halftrek.results.fit import Fit
+from halftrek.results.groups import GroupFits
 from halftrek.storage.codec import decode, encode
 from halftrek.storage.kinds import names
 from halftrek.storage.malformed import Malformed
@@ -40,6 +42,8 @@ def save(value: object, path: str | os.PathLike[str], *, rows: bool = False, ove
         raise InputError(f"a {type(value).__name__} cannot be saved; fits, models, answers, verdicts and graphs can")
     if rows and not isinstance(value, Fit):
         raise InputError(f"rows=True is for a fit, whose rows it saves; a {type(value).__name__} has none")
+    if isinstance(value, GroupFits):  # rows of groups stay where they are
+        value = replace(value, rows=None, clusters_left_out=value.clustered)
     content = encode(with_rows(value, rows) if isinstance(value, Fit) else value)
     head = {"format": FORMAT, "version": VERSION, "halftrek": __version__, "digest": _digest(content)}
     with whole_file(path, overwrite=overwrite) as unfinished:

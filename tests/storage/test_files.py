@@ -331,3 +331,12 @@ def test_a_loaded_fit_remembers_that_its_rows_were_in_clusters(tmp_path: Path) -
     with pytest.raises(ht.InputError, match="not saved"):
         loaded.effect("x", "y")
     assert any("clusters" in w for w in loaded.effect("x", "y", interval="delta").warnings)
+
+
+def test_fits_by_group_are_saved_by_both_ways_without_rows(tmp_path: Path) -> None:
+    frame = ht.dataset("airquality").data
+    fits = ht.fit("Solar -> Temp; Temp -> Ozone", frame, by="Month", missing="drop")
+    fits.save(tmp_path / "method.json")
+    ht.save(fits, tmp_path / "function.json")
+    assert (tmp_path / "method.json").read_text() == (tmp_path / "function.json").read_text()
+    assert ht.load(tmp_path / "function.json").keys == fits.keys
