@@ -38,6 +38,8 @@ def formula_notes(
     apart = found.note
     if apart is None and f"{found.formula:.4g}" == f"{found.model:.4g}":
         return ()
+    if not tasks_of(fit, found.effect):  # so small that no derivative is left: there is nothing to tell apart
+        return ()
     why = _why(fit, found, recipe)
     if apart is not None:
         return (why, Note("formula by no chance", apart.facts)) if rejected else (apart, why)

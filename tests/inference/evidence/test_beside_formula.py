@@ -175,3 +175,11 @@ def test_every_front_shows_the_note(tmp_path: Path, capsys: pytest.CaptureFixtur
     again = ht.load(found.effect("x", "y").save(tmp_path / "a.json"))
     assert again.notes == found.effect("x", "y").notes
     assert again.explain() == found.effect("x", "y").explain()
+
+
+def test_an_effect_too_small_for_floating_point_is_zero() -> None:
+    """Over a chain of 240 weak links no derivative is left, so that there is nothing to tell a formula apart by."""
+    names = [f"v{i}" for i in range(240)]
+    rows = np.random.default_rng(0).normal(size=(2_000, 240))
+    fit = ht.fit(" -> ".join(names), {v: rows[:, i] for i, v in enumerate(names)})
+    assert fit.effect("v0", "v239", interval="delta").value == 0.0
