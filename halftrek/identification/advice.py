@@ -15,10 +15,8 @@ from halftrek.queries.kinds.terms import leaves
 from halftrek.queries.kinds.variants import variants_in
 from halftrek.queries.types import (
     Arithmetic,
-    Counterfactual,
     DirectEffect,
     Distribution,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -110,10 +108,6 @@ def _measured_confounder(graph: Graph, query: Query) -> Iterator[Change]:
 def causes_of(query: Query) -> tuple[str, ...]:
     """What is held, moved or asked about as a cause."""
     match query:
-        case Interventional(_, do, _):
-            return tuple(do)
-        case Counterfactual(outcomes, given):
-            return tuple(dict.fromkeys(x for v in (*outcomes, *given) for x in v.held))
         case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect():
             return variables_of(query)[:-1]
         case Standardized(effect):

@@ -28,10 +28,8 @@ from halftrek.queries.kinds.terms import case_of, sums_of
 from halftrek.queries.kinds.variants import Draw, Scale, Shift, Variant
 from halftrek.queries.types import (
     Composite,
-    Counterfactual,
     DirectEffect,
     Distribution,
-    Interventional,
     Plain,
     Probability,
     Quantile,
@@ -40,6 +38,7 @@ from halftrek.queries.types import (
     ThroughEffect,
     TotalEffect,
     Value,
+    is_intervention,
 )
 from halftrek.queries.written.writing import number
 
@@ -98,7 +97,7 @@ def _all_identified(parts: list[Part], decide: Decide) -> list[Verdict] | None:
 def _from_arrows(graph: Graph, query: Composite, parts: list[Part], decide: Decide) -> Verdict:
     verdicts = []
     for part in parts:
-        if part.linear or not isinstance(part.query, Interventional | Counterfactual | TotalEffect):
+        if part.linear or not isinstance(part.query, Distribution | TotalEffect):
             raise QueryError(
                 f"{query} is about coefficients of linear equations and means nothing without them; "
                 f"ask about do(x=...), or with scope='linear'"
@@ -132,7 +131,7 @@ def _by_parts(graph: Graph, query: Composite, parts: list[Part], verdicts: list[
 
 def _labelled(part: Verdict) -> str:
     """What a part is, with its name before it; a linear formula of an intervention is one of its effects."""
-    if part.scope == "linear" and isinstance(part.query, Interventional) and part.recipe is not None:
+    if part.scope == "linear" and is_intervention(part.query) and part.recipe is not None:
         outputs = part.recipe.outputs
         return f"[{outputs[0]}] = {part.estimand}" if len(outputs) == 1 else str(part.estimand)
     return f"[{part.query}] = {part.estimand}"
@@ -152,8 +151,6 @@ def parts_of(term: Query, graph: Graph) -> Iterator[Part]:
             else:
                 for v in dict.fromkeys(all_variants(term)):
                     yield from (Part(effect, linear=True) for effect in effects_behind_variant(graph, v))
-        case Interventional() | Counterfactual():
-            yield Part(term)
         case _:
             yield Part(term)  # type: ignore[arg-type]
 
@@ -184,9 +181,9 @@ def _distributions(term: Asked) -> Iterator[Part]:
 def _question(outcomes: list[Variant], given: dict[Variant, Value]) -> Plain:
     worlds = {frozenset(p.held.items()) for p in (*outcomes, *given)}
     if len(worlds) > 1:
-        return Counterfactual(tuple(outcomes), given)
+        return Distribution.across(outcomes, given)
     do = dict.fromkeys(outcomes[0].held)
-    return Interventional(tuple(p.variable for p in outcomes), do, dict.fromkeys(p.variable for p in given))
+    return Distribution.after((p.variable for p in outcomes), do, dict.fromkeys(p.variable for p in given))
 
 
 def effects_behind_variant(graph: Graph, v: Variant) -> list[Plain]:
@@ -203,10 +200,10 @@ def effects_behind_variant(graph: Graph, v: Variant) -> list[Plain]:
         if target in hard:
             continue
         if hard:
-            found.append(Interventional((target,), dict.fromkeys(hard)))
+            found.append(Distribution.after((target,), dict.fromkeys(hard)))
         for moved in dict.fromkeys([*soft, *(w for _, w in edges)]):
             if moved not in (target, *hard) and target in graph.descendants(moved):
-                found.append(Interventional((target,), dict.fromkeys([moved, *hard])))
+                found.append(Distribution.after((target,), dict.fromkeys([moved, *hard])))
     for change in v.changes.values():
         if isinstance(change, Variant):
             found += effects_behind_variant(graph, change)

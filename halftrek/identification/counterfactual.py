@@ -16,16 +16,16 @@ from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, Step, outputs_of
 from halftrek.identification.verdict import Verdict
 from halftrek.queries.kinds.variants import Variant
-from halftrek.queries.types import Counterfactual, Interventional, Value
+from halftrek.queries.types import Distribution, Value
 from halftrek.queries.written.latex import latex_name
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
 
-Decide = Callable[[Interventional], Verdict]
+Decide = Callable[[Distribution], Verdict]
 
 
-def decide_counterfactual(graph: Graph, query: Counterfactual, scope: Scope, decide: Decide) -> Verdict | None:
+def decide_counterfactual(graph: Graph, query: Distribution, scope: Scope, decide: Decide) -> Verdict | None:
     """The verdict on a counterfactual, if ID* or the linear effects behind it settle it; else None.
 
     ``decide`` gives the linear verdict on an intervention.
@@ -44,13 +44,13 @@ def decide_counterfactual(graph: Graph, query: Counterfactual, scope: Scope, dec
     return _by_effects(graph, query, parts, recipe) if known else None
 
 
-def _observed(graph: Graph, query: Counterfactual) -> Verdict:
+def _observed(graph: Graph, query: Distribution) -> Verdict:
     short = simplified(graph, query)
     reason = "Nothing that is held has an effect on what is asked: it is a part of the distribution that the data show."
     return Verdict(query, graph, "identified", "observed", "nonparametric", str(short), None, 1, reasons=(reason,))
 
 
-def _refused(graph: Graph, query: Counterfactual, why: Conflict | Hedge) -> Verdict:
+def _refused(graph: Graph, query: Distribution, why: Conflict | Hedge) -> Verdict:
     method = "IDC*" if query.given else "ID*"
     if isinstance(why, Hedge):
         reasons = (f"No formula in observed probabilities exists: {why}.",)
@@ -61,7 +61,7 @@ def _refused(graph: Graph, query: Counterfactual, why: Conflict | Hedge) -> Verd
     return Verdict(query, graph, "not identified", method, "nonparametric", reasons=(reason,))
 
 
-def _by_formula(graph: Graph, query: Counterfactual, found: CounterfactualFormula, recipe: Recipe | None) -> Verdict:
+def _by_formula(graph: Graph, query: Distribution, found: CounterfactualFormula, recipe: Recipe | None) -> Verdict:
     method = "IDC*" if query.given else "ID*"
     reasons = [
         f"The {method} algorithm takes the worlds apart into pieces that the observed distribution shows.",
@@ -73,7 +73,7 @@ def _by_formula(graph: Graph, query: Counterfactual, found: CounterfactualFormul
     return Verdict(query, graph, "identified", method, "nonparametric", *formulas, 1, recipe, reasons=tuple(reasons))
 
 
-def _letters(query: Counterfactual, found: CounterfactualFormula) -> list[str]:
+def _letters(query: Distribution, found: CounterfactualFormula) -> list[str]:
     """Which letter of the formula is the value of which outcome, where that is not plain."""
     plain = all(s == v.variable for v, s in zip(query.outcomes, found.outcomes, strict=True))
     sentences = []
@@ -85,7 +85,7 @@ def _letters(query: Counterfactual, found: CounterfactualFormula) -> list[str]:
     return sentences
 
 
-def _by_effects(graph: Graph, query: Counterfactual, parts: list[Verdict], recipe: Recipe | None) -> Verdict:
+def _by_effects(graph: Graph, query: Distribution, parts: list[Verdict], recipe: Recipe | None) -> Verdict:
     method = " and ".join(dict.fromkeys(part.method for part in parts))
     reasons = [
         "In linear models every counterfactual is the observed variable plus effects times changes: "
@@ -116,11 +116,11 @@ def joined_recipe(graph: Graph, parts: list[Verdict]) -> Recipe | None:
 
 
 def _effect_of(potential: Variant, cause: str) -> str:
-    return effect_label(Interventional((potential.variable,), dict.fromkeys(potential.held)), cause, potential.variable)
+    return effect_label(potential.held, cause, potential.variable)
 
 
 def _difference_line(graph: Graph, potential: Variant) -> str:
-    return f"{potential} = {_difference(simplified(graph, Counterfactual((potential,))).outcomes[0])}"
+    return f"{potential} = {_difference(simplified(graph, Distribution.across((potential,))).outcomes[0])}"
 
 
 def _difference(potential: Variant) -> str:
@@ -133,7 +133,7 @@ def _value(variable: str, value: Value) -> str:
     return f"{variable}*" if value is None else f"{value:g}"
 
 
-def _linear_text(graph: Graph, query: Counterfactual, recipe: Recipe) -> str:
+def _linear_text(graph: Graph, query: Distribution, recipe: Recipe) -> str:
     short = simplified(graph, query)
     outcomes = ", ".join(map(_difference, short.outcomes))
     given = ", ".join(_difference(v) + ("" if x is None else f" = {x:g}") for v, x in short.given.items())
@@ -143,7 +143,7 @@ def _linear_text(graph: Graph, query: Counterfactual, recipe: Recipe) -> str:
     return f"P({outcomes}{' | ' + given if given else ''}) where {effects.replace(' where ', '; ')}"
 
 
-def _linear_latex(graph: Graph, query: Counterfactual, recipe: Recipe) -> str:
+def _linear_latex(graph: Graph, query: Distribution, recipe: Recipe) -> str:
     short = simplified(graph, query)
     outcomes = ", ".join(map(_latex_difference, short.outcomes))
     given = ", ".join(_latex_difference(v) + ("" if x is None else f" = {x:g}") for v, x in short.given.items())

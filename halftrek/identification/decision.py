@@ -35,16 +35,16 @@ from halftrek.identification.verdict import Verdict
 from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
     Composite,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Plain,
     Query,
     ThroughEffect,
     TotalEffect,
+    is_composite,
+    is_intervention,
 )
 
 if TYPE_CHECKING:
@@ -106,18 +106,18 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
     absent = _absent(graph, query)
     if absent is not None:
         return Verdict(query, graph, "identified", "no path", "nonparametric", "0", "0", 1, reasons=(absent,))
-    if isinstance(query, Interventional) and not query.do:
+    if is_intervention(query) and not query.held:
         reason = "It asks nothing about an intervention: it is a part of the distribution that the data show."
         return Verdict(query, graph, "identified", "observed", "nonparametric", str(query), None, 1, reasons=(reason,))
-    if isinstance(query, Counterfactual):
+    if isinstance(query, Distribution) and query.asks == "counterfactual":
 
-        def part(effect: Interventional) -> Verdict:
+        def part(effect: Distribution) -> Verdict:
             return decide(study, effect, scope="linear", budget=budget, witness=False)
 
         settled = decide_counterfactual(graph, query, scope, part)
         if settled is not None:
             return settled
-    if isinstance(query, Composite):
+    if is_composite(query):
         return _decide_composite(study, query, scope=scope, budget=budget, witness=witness)
     asked = _as_intervention(query)
     if scope == "nonparametric":
@@ -285,11 +285,11 @@ def what_would_help(graph: Graph, query: Query, *, seconds: float = 1.0, most: i
     return helpful_changes(graph, query, identified, seconds=seconds, most=most)
 
 
-def _as_intervention(query: Query) -> Interventional | None:
+def _as_intervention(query: Query) -> Distribution | None:
     """The intervention that a query is about, if it means anything without linearity."""
     if isinstance(query, TotalEffect):
-        return Interventional((query.effect,), {query.cause: None})
-    return query if isinstance(query, Interventional) else None
+        return Distribution.after((query.effect,), {query.cause: None})
+    return query if is_intervention(query) else None
 
 
 def _found(study: Study, query: Query, found: Finding) -> Verdict:

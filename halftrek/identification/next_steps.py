@@ -16,7 +16,7 @@ from halftrek.portable import Portable
 from halftrek.queries.checks import variables_of
 from halftrek.queries.types import (
     DirectEffect,
-    Interventional,
+    Distribution,
     PathEffect,
     Query,
     Standardized,
@@ -142,7 +142,7 @@ def _sensitivities(graph: Graph, query: Query, decide: Decide, deadline: float) 
 def _as_number(query: Query) -> Query | None:
     """The question as one number that needs no values; None if it is no effect."""
     match query:
-        case Interventional((y,), do, given) if len(do) == 1 and not given:
+        case Distribution(asks="intervention", names=(y,), held=do) if len(do) == 1 and not query.seen:
             return TotalEffect(next(iter(do)), y)
         case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect() | Standardized():
             return query

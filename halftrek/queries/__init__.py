@@ -4,11 +4,9 @@ from halftrek.queries.evaluate import check_query, evaluate, variables_of
 from halftrek.queries.types import (
     Arithmetic,
     Composite,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -19,6 +17,8 @@ from halftrek.queries.types import (
     TotalEffect,
     Variant,
 )
+
+Interventional, Counterfactual = Distribution.after, Distribution.across  # once types of their own
 
 __all__ = [
     "Arithmetic",

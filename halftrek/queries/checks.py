@@ -13,11 +13,9 @@ from halftrek.queries.numbers import check_numbers
 from halftrek.queries.types import (
     Arithmetic,
     Composite,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -57,38 +55,9 @@ def check_roles(query: Query, graph: Graph) -> None:
         for term in terms_of(query):
             _check_term(term, graph)
         return
-    if isinstance(query, Interventional):
-        if not query.outcomes:
-            raise QueryError("P( | ...) names no outcome; write for instance P(y | do(x))")
-        for v in query.outcomes:
-            if v in query.given or v in query.do:
-                raise QueryError(f"{query}: {v!r} is both an outcome and a condition; take it out of one of them")
-        for v in query.given:
-            if v in query.do:
-                raise QueryError(f"{query}: {v!r} is both held by do() and conditioned on; take it out of one of them")
-        return
-    if isinstance(query, Counterfactual):
-        check_worlds(query)
-        return
     steps: Sequence[str] = variables_of(query)
     if len(set(steps)) < len(steps):
         raise QueryError(f"{query}: a variable occurs twice; effects go from one variable to another")
-
-
-def check_worlds(query: Counterfactual) -> None:
-    """Raise QueryError if outcomes and evidence of a counterfactual contradict each other."""
-    if not query.outcomes:
-        raise QueryError("a counterfactual question names no outcome; write for instance P(y_{x=1} | x=0)")
-    for v in (*query.outcomes, *query.given):
-        if not v.plain:
-            raise QueryError(f"{query}: {v} is more than a variable where others are held; ask for a Distribution")
-        if v.variable in v.held:
-            raise QueryError(f"{query}: {v} is held in its own world; name another outcome or hold another variable")
-    for i, v in enumerate(query.outcomes):
-        if v in query.given:
-            raise QueryError(f"{query}: {v} is both an outcome and a condition; take it out of one of them")
-        if v in query.outcomes[:i]:
-            raise QueryError(f"{query}: the outcome {v} is named twice; take one out")
 
 
 def variables_of(query: Query) -> tuple[str, ...]:
@@ -100,11 +69,8 @@ def variables_of(query: Query) -> tuple[str, ...]:
             return steps
         case ErrorCovariance(first, second):
             return (first, second)
-        case Interventional(outcomes, do, given):
-            return tuple(dict.fromkeys((*outcomes, *do, *given)))
-        case Counterfactual(potentials, evidence):
-            named = (w for v in (*potentials, *evidence) for w in (v.variable, *v.held))
-            return tuple(dict.fromkeys(named))
+        case Distribution(asks="intervention"):
+            return tuple(dict.fromkeys((*query.names, *query.held, *query.seen)))
         case Arithmetic():
             return tuple(dict.fromkeys(v for leaf in leaves(query) for v in variables_of(leaf)))
         case Standardized(effect):
@@ -136,6 +102,8 @@ def _check_term(term: Query, graph: Graph) -> None:
     if not isinstance(term, Statistic | Probability | Quantile | Distribution):
         check_roles(term, graph)
         return
+    if isinstance(term, Distribution):
+        _check_distribution(term)
     for outer in all_variants(term):
         for v in variants_in(outer):
             _check_variant(term, v, graph)
@@ -151,6 +119,19 @@ def _check_term(term: Query, graph: Graph) -> None:
             f"{term}: given an event, outcomes are no longer normal; ask for E[...], Var[...] or a probability, "
             f"or condition on a value"
         )
+
+
+def _check_distribution(query: Distribution) -> None:
+    for i, of in enumerate(query.of):
+        if of in query.of[:i]:
+            raise QueryError(f"{query}: the outcome {of} is named twice; take one out")
+    if query.asks != "intervention":
+        return
+    for v in query.held:
+        if v in query.names:
+            raise QueryError(f"{query}: {v!r} is both an outcome and a condition; take it out of one of them")
+        if v in query.seen:
+            raise QueryError(f"{query}: {v!r} is both held by do() and conditioned on; take it out of one of them")
 
 
 def _check_variant(term: Query, v: Variant, graph: Graph) -> None:

@@ -15,20 +15,18 @@ from halftrek.graphs import Graph
 from halftrek.memory import remembered
 from halftrek.models import CGLSCM, Gaussian, total_effects
 from halftrek.queries.affine import Parameters
-from halftrek.queries.checks import check_query, check_roles, check_worlds, variables_of
+from halftrek.queries.checks import check_query, check_roles, variables_of
 from halftrek.queries.gathering import gathered
 from halftrek.queries.kinds.effects import ends_of
 from halftrek.queries.kinds.statistics import conditional_of, term_value
-from halftrek.queries.kinds.terms import Expression, as_distribution
+from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.normal.conditional import Conditional
 from halftrek.queries.numbers import checked_distribution, checked_number, combined
 from halftrek.queries.types import (
     Arithmetic,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -39,7 +37,7 @@ from halftrek.queries.types import (
     TotalEffect,
 )
 
-__all__ = ["check_query", "check_roles", "check_worlds", "evaluate", "values_of", "variables_of"]
+__all__ = ["check_query", "check_roles", "evaluate", "values_of", "variables_of"]
 
 
 class Models(Parameters, Protocol):
@@ -59,9 +57,9 @@ def evaluate(query: Query, model: CGLSCM) -> float | Gaussian:
 def _evaluated(query: Query, model: CGLSCM) -> float | Gaussian:
     check_query(query, model.graph)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # judged by what comes out
-        if isinstance(query, Interventional | Counterfactual | Distribution):
-            found = _conditional(as_distribution(query), model)
-            return checked_distribution(Gaussian(_labels(query), found.mean, found.cov), query)
+        if isinstance(query, Distribution):
+            found = _conditional(query, model)
+            return checked_distribution(Gaussian(query.labels, found.mean, found.cov), query)
         return float(checked_number(value_of(query, model), query))
 
 
@@ -71,8 +69,8 @@ def values_of(query: Query, models: Models) -> tuple[Floats, Floats]:
     The leading axes are those of the models; nan where one of many has no answer.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        if isinstance(query, Interventional | Counterfactual | Distribution):
-            found = _conditional(as_distribution(query), models)
+        if isinstance(query, Distribution):
+            found = _conditional(query, models)
             return found.mean, np.square(found.root).sum(axis=-2)
         value = checked_number(value_of(query, models), query)[..., None]
     return value, np.zeros((*value.shape[:-1], 0))
@@ -108,10 +106,6 @@ def value_of(expression: Expression, models: Models) -> Floats:
 
 def _conditional(query: Distribution, models: Models) -> Conditional:
     return conditional_of(query, _ancestral(models, variables_of(query)))
-
-
-def _labels(query: Interventional | Counterfactual | Distribution) -> tuple[str, ...]:
-    return query.outcomes if isinstance(query, Interventional) else tuple(map(str, as_distribution(query).of))
 
 
 def _weights(models: Models, path: Sequence[str]) -> Floats:

@@ -20,15 +20,13 @@ from halftrek.queries.evaluate import Models, value_of
 from halftrek.queries.gathering import gathered
 from halftrek.queries.kinds.effects import ends_of
 from halftrek.queries.kinds.statistics import distribution_gradients, term_gradient
-from halftrek.queries.kinds.terms import Expression, as_distribution
+from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import single
 from halftrek.queries.types import (
     Arithmetic,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -67,8 +65,8 @@ def _checked_gradients(query: Query, model: CGLSCM) -> Linearized:
 def gradients_of(query: Query, models: Models) -> Linearized:
     """The gradients of a query's answer at models; their arrays have the leading axes that the models have."""
     sd = np.sqrt(np.diagonal(models.cov, axis1=-2, axis2=-1))
-    if isinstance(query, Interventional | Counterfactual | Distribution):
-        parts = distribution_gradients(as_distribution(query), models)
+    if isinstance(query, Distribution):
+        parts = distribution_gradients(query, models)
         found = [one for part in parts for one in _without_rounding(part, sd).split()]
         return Linearized(tuple(found[: len(found) // 2]), tuple(found[len(found) // 2 :]))
     return Linearized((_without_rounding(_expression(query, models), sd),), scale=scale_of(query))

@@ -16,9 +16,10 @@ import numpy as np
 from halftrek.arrays import Flags, Floats
 from halftrek.errors import QueryError
 from halftrek.models import Gaussian
-from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
+from halftrek.queries.kinds.distributions import Distribution
+from halftrek.queries.kinds.terms import Arithmetic, Probability, Quantile, Standardized, Statistic
 from halftrek.queries.kinds.variants import Case, Changes, Draw, Scale, Shift, Sum, Variant
-from halftrek.queries.types import Counterfactual, Interventional, Query
+from halftrek.queries.types import Query
 from halftrek.queries.written.writing import number
 
 LARGEST, SMALLEST = 1e60, 1e-60
@@ -125,11 +126,6 @@ def _numbers(query: object) -> Iterator[float | None]:
         match waiting.pop():
             case Arithmetic(_, left, right):
                 waiting += [right, left]
-            case Interventional(_, do, given):
-                yield from (*do.values(), *given.values())
-            case Counterfactual(outcomes, given):
-                yield from given.values()
-                yield from (x for v in (*outcomes, *given) for x in v.held.values())
             case Statistic(_, of, case) | Quantile(_, of, case) | Distribution(of, case):
                 sums = (of,) if isinstance(of, Sum) else of
                 yield from _in_case(case)

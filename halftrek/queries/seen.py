@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from halftrek.errors import QueryError
-from halftrek.queries.kinds.distributions import Interventional
+from halftrek.queries.kinds.distributions import Distribution
 from halftrek.queries.kinds.effects import DirectEffect, TotalEffect
-from halftrek.queries.kinds.terms import Arithmetic, Distribution, Expression, Probability, Quantile, Statistic
+from halftrek.queries.kinds.terms import Arithmetic, Expression, Probability, Quantile, Statistic
 from halftrek.queries.kinds.variants import Case, Sum, Variant, single
 from halftrek.queries.types import Query
 from halftrek.queries.written.writing import Value
@@ -46,8 +46,6 @@ def _seen(query: Query) -> Query:
     match query:
         case TotalEffect(cause, effect) | DirectEffect(cause, effect):
             return slope(cause, effect)
-        case Interventional(outcomes, do, given):
-            return Interventional(outcomes, {}, {**do, **given})
         case Arithmetic(operation, left, right):
             return Arithmetic(operation, _side(left), _side(right))
         case Statistic(_, of, case) | Distribution(of, case):
@@ -70,9 +68,9 @@ def _case(case: Case, sums: Sequence[Sum], query: Query) -> Case:
         raise _none(query)
     held: dict[Variant, Value] = {}
     for target, change in case.do.items():
-        if not isinstance(target, str) or not isinstance(change, float | int):
+        if not isinstance(target, str) or not isinstance(change, float | int | None):
             raise _none(query)
-        held[Variant(target)] = float(change)
+        held[Variant(target)] = None if change is None else float(change)
     return Case({}, {**held, **case.given}, case.events)
 
 

@@ -17,9 +17,8 @@ from halftrek.errors import QueryError
 from halftrek.models import CGLSCM
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize
-from halftrek.queries.kinds.distributions import Counterfactual
+from halftrek.queries.kinds.distributions import Distribution
 from halftrek.queries.kinds.statistics import conditional_of
-from halftrek.queries.kinds.terms import as_distribution
 from halftrek.queries.kinds.variants import Change, Target, Variant
 from halftrek.queries.normal.conditional import SINGULAR
 
@@ -76,12 +75,12 @@ class UnitMap:
 
 def unit_query(
     seen: Sequence[str], held: Sequence[str], outcomes: Sequence[str], values: Floats | None = None
-) -> Counterfactual:
+) -> Distribution:
     """The question about one unit; without values (first of the evidence, then of the held) for identification."""
     given = [None] * (len(seen) + len(held)) if values is None else [float(x) for x in values]
     world: dict[Target, Change] = dict(zip(held, given[len(seen) :], strict=True))
     evidence = dict(zip(map(Variant, seen), given[: len(seen)], strict=True))
-    return Counterfactual(tuple(Variant(v, world) for v in outcomes), evidence)
+    return Distribution.across(tuple(Variant(v, world) for v in outcomes), evidence)
 
 
 def unit_map(model: CGLSCM, seen: Sequence[str], held: Sequence[str], outcomes: Sequence[str]) -> UnitMap:
@@ -92,7 +91,7 @@ def unit_map(model: CGLSCM, seen: Sequence[str], held: Sequence[str], outcomes: 
     place = {v: i for i, v in enumerate(model.names)}
     centre, held_centre = (np.array([model.mean[place[v]] for v in names], dtype=float) for names in (seen, held))
     query = unit_query(seen, held, outcomes, np.concatenate([centre, held_centre]))
-    found = conditional_of(as_distribution(query), model)
+    found = conditional_of(query, model)
     slopes, redundant = np.zeros((0, len(outcomes))), None
     if seen:
         columns, inverse, _ = found.evidence

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from halftrek.queries import Interventional
+from halftrek.queries.types import is_intervention
 from halftrek.reporting.document import (
     Facts,
     Figure,
@@ -68,8 +68,8 @@ def verdict_html(verdict: Verdict) -> str:
 
 def question_ends(query: object) -> tuple[str | None, str | None]:
     """The variables to colour: what acts and what is acted on, where the question has one of each."""
-    if isinstance(query, Interventional):
-        return (*query.do, None)[0], query.outcomes[0]
+    if is_intervention(query):
+        return (*query.held, None)[0], query.names[0]
     ends = getattr(query, "cause", None), getattr(query, "effect", None)
     return ends if all(isinstance(v, str) for v in ends) else (None, None)
 

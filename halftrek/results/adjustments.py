@@ -14,7 +14,7 @@ from halftrek.identification.arrows.listed_sets import listed_sets
 from halftrek.inference.evidence.seen import seen_fit
 from halftrek.inference.how import Uncertainty
 from halftrek.notes import Note, in_short, in_words, note
-from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
+from halftrek.queries import DirectEffect, Distribution, Query, TotalEffect
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.reading import asked_of
@@ -137,8 +137,8 @@ def _ends(query: Query) -> tuple[str, str, Query]:
     match query:
         case TotalEffect(cause, effect) | DirectEffect(cause, effect):
             return cause, effect, query
-        case Interventional(outcomes, do, given) if len(outcomes) == len(do) == 1 and not given:
-            (cause,), (effect,) = do, outcomes
+        case Distribution(asks="intervention", names=(effect,), held=do) if len(do) == 1 and not query.seen:
+            (cause,) = do
             return cause, effect, TotalEffect(cause, effect)
     raise QueryError(
         f"adjustment is for the effect of one variable on another, which {query} is not; ask for instance "

@@ -10,11 +10,9 @@ import numpy as np
 from halftrek.models import Gaussian
 from halftrek.queries import (
     Arithmetic,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -106,10 +104,6 @@ def outcomes_of(query: object) -> tuple[str, ...]:
             found = outcomes_of(effect)
         case Arithmetic(_, left, right):
             found = (*outcomes_of(left), *outcomes_of(right))
-        case Interventional(outcomes):
-            found = outcomes
-        case Counterfactual(potentials):
-            found = tuple(p.variable for p in potentials)
         case Statistic(_, of) | Distribution(of):
             found = tuple(v for one in of for v in _variables(one))
         case Probability(events):

@@ -26,10 +26,8 @@ from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import (
     Composite,
-    Counterfactual,
     DirectEffect,
     Distribution,
-    Interventional,
     Query,
     Statistic,
     TotalEffect,
@@ -151,7 +149,7 @@ def _about_the_fit(fitted: Fitted, query: Query) -> list[Note]:
 
 def _needs_means(query: Query, model: CGLSCM) -> bool:
     """True if the answer moves with the means of variables, not with effects and covariances alone."""
-    if isinstance(query, Interventional | Counterfactual | Distribution):
+    if isinstance(query, Distribution):
         return True
     return isinstance(query, Composite) and bool(linearize(query, model).values[0].mean.any())
 

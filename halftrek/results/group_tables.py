@@ -20,9 +20,8 @@ from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.groups.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.inference.groups.measures import MEASURES, group_measures
 from halftrek.notes import Note, in_short, note
-from halftrek.queries import Counterfactual, Distribution, ErrorCovariance, Interventional, Query, check_query, evaluate
+from halftrek.queries import Distribution, ErrorCovariance, Query, check_query, evaluate
 from halftrek.queries.kinds.effects import EFFECTS
-from halftrek.queries.kinds.terms import as_distribution
 from halftrek.results.answering import answer
 from halftrek.results.inputs import read_question
 from halftrek.trust.group_parameters import judged_group_parameters
@@ -33,13 +32,7 @@ if TYPE_CHECKING:
     from halftrek.results.groups import GroupFits
 
 NOT_SAVED = "those of groups are not saved: fit again"
-TOGETHER = (
-    *EFFECTS,
-    ErrorCovariance,
-    Interventional,
-    Counterfactual,
-    Distribution,
-)  # what is judged for all groups at once
+TOGETHER = (*EFFECTS, ErrorCovariance, Distribution)  # what is judged for all groups at once
 NO_INFORMATION = "the data of this group carry no information about the answer"
 SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in words for groups, or in their status
 
@@ -211,9 +204,7 @@ def _asked(fits: GroupFits, question: str | Query) -> Query:
 
 
 def _outcomes(query: Query) -> list[str]:
-    if isinstance(query, Interventional):
-        return list(query.outcomes)
-    return list(map(str, as_distribution(query).of)) if isinstance(query, Counterfactual | Distribution) else []
+    return list(query.labels) if isinstance(query, Distribution) else []
 
 
 def _estimates(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:

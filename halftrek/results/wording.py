@@ -9,11 +9,9 @@ from halftrek.graphs import Graph
 from halftrek.identification.arrows.adjustment import adjustment_set
 from halftrek.queries import (
     Arithmetic,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -62,14 +60,8 @@ def in_words(query: object) -> str:
             return f"minus {in_words(right)}"
         case Arithmetic(operation, left, right):
             return f"{in_words(left)}, {_SIGNS[operation]} {in_words(right)}"
-        case Interventional(outcomes, do, given):
-            case = Case(do, {Variant(v): x for v, x in given.items()})  # type: ignore[arg-type]
-            return f"how {listed(outcomes)} {'would be' if do else _are(outcomes)} distributed{_behind(case)}"
-        case Counterfactual(potentials, evidence):
-            sums = [_variant(v) for v in potentials]
-            return f"how {listed(sums)} would be distributed{_behind(Case({}, evidence))}"
         case Distribution(of, case):
-            changed = case.do or any(v.changes for one in of for _, v in one.parts)
+            changed = case.do or query.asks == "counterfactual" or any(v.changes for one in of for _, v in one.parts)
             return f"how {listed(map(_sum, of))} {'would be' if changed else _are(of)} distributed{_behind(case)}"
         case Statistic(kind, of, case):
             return f"{_STATISTICS[kind]} of {listed(map(_sum, of))}{_behind(case)}"

@@ -19,7 +19,7 @@ from halftrek.errors import HalftrekError, InputError
 from halftrek.models import Rows
 from halftrek.storage.kinds import classes, names
 from halftrek.storage.malformed import Malformed
-from halftrek.storage.older import RENAMED, upgraded
+from halftrek.storage.older import DISTRIBUTIONS, RENAMED, as_distribution, upgraded
 from halftrek.storage.parts import refuse_wrong_parts
 from halftrek.storage.sound import refuse_unsound
 
@@ -84,6 +84,8 @@ def decode(data: object, where: str = "content") -> Any:
         return frozenset(_distinct([decode(d, where) for d in _only(data, where, "items", list)], where))
     if name == "map":
         return _decode_map(_only(data, where, "items", list), where)
+    if isinstance(name, str) and name in DISTRIBUTIONS:
+        return decode(as_distribution(data, where), where)
     if not isinstance(name, str) or RENAMED.get(name, name) not in classes():
         raise Malformed(f"{where} is something of the type {name!r}, which is not known")
     return _build(name, {key: decode(d, f"{where}.{key}") for key, d in data.items() if key != "type"}, where)

@@ -5,15 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from halftrek.notes import Note
+from halftrek.storage.malformed import Malformed
 
 _HEADS = {"flat": "converged", "boundary": "converged at the boundary"}  # of messages in files of version 1
 RENAMED = {"Potential": "Variant"}  # classes that were folded into others
+DISTRIBUTIONS = {"Interventional": ("outcomes", "do", "given"), "Counterfactual": ("outcomes", "given")}
 
 
 def upgraded(name: str, given: dict[str, object]) -> dict[str, object]:
     """The parts of a value, as a file of any version holds them, under the names that they have now."""
     change = _CHANGES.get(name)
     return given if change is None else change(given)
+
+
+def as_distribution(data: dict[str, object], where: str) -> dict[str, object]:
+    """A question as files hold it today: interventions and counterfactuals were classes of their own."""
+    name = str(data["type"])
+    for key in data:
+        if key not in ("type", *DISTRIBUTIONS[name]):
+            raise Malformed(f"{where}, a {name}, has a part {key!r}, which is not known")
+    outcomes, given = data.get("outcomes"), data.get("given", _map())
+    if not isinstance(outcomes, list):
+        raise Malformed(f"{where}, a {name}, lacks 'outcomes'")
+    pairs = given.get("items") if isinstance(given, dict) and {**given, "items": []} == _map() else None
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise Malformed(f"{where}.given is no map")
+
+    def variant(v: object) -> object:
+        return v if name == "Counterfactual" else {"type": "Variant", "variable": v, "changes": _map()}
+
+    of = [{"type": "Sum", "parts": [[1.0, variant(v)]]} for v in outcomes]
+    seen = {"type": "map", "items": [[variant(v), x] for v, x in pairs]}
+    case = {"type": "Case", "do": data.get("do", _map()), "given": seen, "events": []}
+    return {"type": "Distribution", "of": of, "case": case}
+
+
+def _map() -> dict[str, object]:
+    return {"type": "map", "items": []}
 
 
 def _potential(given: dict[str, object]) -> dict[str, object]:

@@ -8,9 +8,7 @@ from typing import Any
 
 from halftrek.queries import (
     Arithmetic,
-    Counterfactual,
     Distribution,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -26,8 +24,6 @@ def _question(query: object) -> None:
     match query:
         case PathEffect(steps) | ThroughEffect(steps):
             must(len(steps) >= 2, "a path has two ends")
-        case Interventional(outcomes, _, _) | Counterfactual(outcomes, _):
-            must(bool(outcomes), "nothing is asked for")
         case Statistic(kind, of, _):
             must(len(of) == (2 if kind in ("Cov", "Corr") else 1), f"{kind} of {len(of)} variables")
         case Distribution(of, _):
@@ -64,7 +60,7 @@ def _names_in_question(query: object) -> None:
     for key, part in vars(query).items():
         if key in ("cause", "effect", "first", "second", "variable"):
             found.append(part)
-        if key in ("path", "stations", "outcomes"):
+        if key in ("path", "stations"):
             found += part
         if isinstance(part, Mapping):
             found += [v for k in part for v in (k if isinstance(k, tuple) else (k,))]

@@ -14,7 +14,7 @@ from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
-from halftrek.queries import Interventional, evaluate
+from halftrek.queries import Distribution, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.strategies import models
 from tests.narrow import normal
@@ -62,7 +62,7 @@ def test_a_gradient_is_pulled_to_the_parameters() -> None:
     theta = space.vector(found.model)
     assert len(space.latents) == 1
     assert space.size == 2 + 1 + 4 + 3 + 3  # labels and edge, arc, variances, loadings, intercepts
-    query = Interventional(("d",), {"a": 1.0}, {"b": 0.5})
+    query = Distribution.after(("d",), {"a": 1.0}, {"b": 0.5})
     gradient = linearize(query, found.model).values[0]
 
     def value(point: np.ndarray) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrek.graphs import Graph
 from halftrek.identification.arrows.estimand import Formula, Probability, Product, Ratio, Sum
-from halftrek.queries import Counterfactual
+from halftrek.queries import Distribution
 from tests.narrow import there
 
 
@@ -65,7 +65,7 @@ class DiscreteWorlds:
         np.add.at(table, tuple(seen[v] for v in self.names), chances)
         return table
 
-    def answer(self, query: Counterfactual, outcomes: tuple[int, ...], chances: np.ndarray) -> complex:
+    def answer(self, query: Distribution, outcomes: tuple[int, ...], chances: np.ndarray) -> complex:
         """``P(outcomes = values | evidence)``, counted over units; nan where the evidence is impossible."""
         agree = np.ones(len(self.units), dtype=bool)
         for v, x in query.given.items():

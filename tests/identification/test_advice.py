@@ -7,13 +7,15 @@ from halftrek.identification import identify, implications, what_would_help
 from halftrek.identification.advice import helpful_changes
 from halftrek.notes import note
 from halftrek.queries import Query
-from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional, TotalEffect
+from halftrek.queries.types import DirectEffect, Distribution, ErrorCovariance, TotalEffect
 
 BOW = Graph([("x", "y")], [("x", "y")])
 INSTRUMENT = Graph([("z", "x"), ("x", "y")], [("x", "y")])
 
 
-@pytest.mark.parametrize("query", [DirectEffect("x", "y"), TotalEffect("x", "y"), Interventional(("y",), {"x": None})])
+@pytest.mark.parametrize(
+    "query", [DirectEffect("x", "y"), TotalEffect("x", "y"), Distribution.after(("y",), {"x": None})]
+)
 def test_every_change_that_is_suggested_works(query: Query) -> None:
     changes = what_would_help(BOW, query, seconds=20.0)
     assert {c.kind for c in changes} == {"rule out", "measure", "instrument", "mediator", "know"}
@@ -75,7 +77,7 @@ def test_testable_implications() -> None:
 @pytest.mark.parametrize(
     ("graph", "query", "method", "words"),
     [
-        (INSTRUMENT, Interventional(("y",), {"x": None}), "instrument", "z is an instrument for x"),
+        (INSTRUMENT, Distribution.after(("y",), {"x": None}), "instrument", "z is an instrument for x"),
         (
             Graph([("w", "z"), ("w", "y"), ("z", "x"), ("x", "y")], [("x", "y")]),
             DirectEffect("x", "y"),
@@ -98,13 +100,13 @@ def test_testable_implications() -> None:
         ),
         (
             Graph([("x", "m"), ("x", "n"), ("m", "y"), ("n", "y")], [("x", "y")]),
-            Interventional(("y",), {"x": None}),
+            Distribution.after(("y",), {"x": None}),
             "front-door",
             "runs through m and n",
         ),
         (
             Graph([("x", "y"), ("a", "m"), ("m", "b")], [("x", "y"), ("a", "b")]),
-            Interventional(("b",), {"a": None}),
+            Distribution.after(("b",), {"a": None}),
             "front-door",
             "front-door criterion",
         ),

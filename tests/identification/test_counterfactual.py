@@ -19,7 +19,7 @@ from halftrek.identification.numbers.duals import constant
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
 from halftrek.models import CGLSCM, Gaussian
-from halftrek.queries import Counterfactual, Interventional, TotalEffect, Variant, evaluate
+from halftrek.queries import Distribution, TotalEffect, Variant, evaluate
 from halftrek.syntax import parse_graph, parse_question
 from tests.identification.arrows.test_id_star import questions
 from tests.identification.samples import graphs, random_model
@@ -119,7 +119,7 @@ def test_identified_effects_make_counterfactuals_identified(graph: Graph, data: 
     """``E[y_x | e]`` for any evidence once the total effect of x on y is identified; recipes give the effects."""
     x, y = data.draw(st.permutations(list(graph.observed)))[:2]
     seen = data.draw(st.lists(st.sampled_from(graph.observed), unique=True))
-    query = Counterfactual((Variant(y, {x: 1.0}),), {Variant(v): float(k) for k, v in enumerate(seen)})
+    query = Distribution.across((Variant(y, {x: 1.0}),), {Variant(v): float(k) for k, v in enumerate(seen)})
     assume(identify(graph, TotalEffect(x, y), witness=False, budget=0.5).identified)
     found = identify(graph, query, witness=False, budget=0.5)
     assert found.identified
@@ -195,11 +195,11 @@ def test_one_world_has_the_verdict_of_the_intervention(graph: Graph, data: st.Da
     held = {v: value for v, r in roles.items() if r == 1}
     seen = {v: value for v, r in roles.items() if r == 2}
     assume(outcomes)
-    one_world = Counterfactual(
+    one_world = Distribution.across(
         tuple(Variant(v, dict(held.items())) for v in outcomes),
         {Variant(v, dict(held.items())): x for v, x in seen.items()},
     )
-    plain = identify(graph, Interventional(outcomes, held, seen), witness=False, budget=0.5)
+    plain = identify(graph, Distribution.after(outcomes, held, seen), witness=False, budget=0.5)
     found = identify(graph, one_world, witness=False, budget=0.5)
     assume("undecided" not in (plain.status, found.status))
     assert found.status == plain.status

@@ -20,8 +20,8 @@ from halftrek.models import CGLSCM
 from halftrek.queries import Query
 from halftrek.queries.types import (
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     ThroughEffect,
     TotalEffect,
@@ -53,7 +53,7 @@ def truth(model: CGLSCM, query: Query) -> float:
 @given(graphs(most=5))
 def test_recipes_give_random_parameters_back(graph: Graph) -> None:
     model = random_model(graph, np.random.default_rng(7))
-    queries = [*every_effect(graph), *(q for q in queries_on(graph) if not isinstance(q, Interventional))]
+    queries = [*every_effect(graph), *(q for q in queries_on(graph) if not isinstance(q, Distribution))]
     solved = [verdict for verdict in identify_all(graph, queries) if verdict.recipe is not None]
     assume(solved)
     for verdict in solved:
@@ -68,7 +68,7 @@ def test_interventions_on_several_variables_come_back(graph: Graph) -> None:
     model = random_model(graph, np.random.default_rng(8))
     assume(len(graph) >= 3)
     a, c, b = graph.observed[0], graph.observed[1], graph.observed[-1]
-    verdict = identify(graph, Interventional((b,), {a: None, c: None}))
+    verdict = identify(graph, Distribution.after((b,), {a: None, c: None}))
     assume(verdict.recipe is not None)
     values = solve(there(verdict.recipe), model.cov)
     assert isinstance(values, dict)
@@ -147,7 +147,7 @@ def test_named_methods() -> None:
 
 
 def test_the_bow_is_not_identified_and_says_why() -> None:
-    verdict = identify(BOW, Interventional(("y",), {"x": 1.0}))
+    verdict = identify(BOW, Distribution.after(("y",), {"x": 1.0}))
     assert verdict.status == "not identified"
     assert not verdict.identified
     assert "same covariance matrix" in verdict.explain()
@@ -170,14 +170,16 @@ def test_effects_that_the_graph_excludes_are_zero() -> None:
 
 
 def test_a_question_without_an_intervention_is_answered_by_the_data() -> None:
-    assert identify(BOW, Interventional(("y",), {}, {"x": 1.0})).method == "observed"
+    assert identify(BOW, Distribution.after(("y",), {}, {"x": 1.0})).method == "observed"
 
 
 def test_a_conditional_intervention_is_decided_on_its_own() -> None:
     mediator = Graph([("x", "m"), ("m", "y")], [("x", "m")])
-    assert identify(mediator, Interventional(("y",), {"x": None})).status == "not identified"
+    assert identify(mediator, Distribution.after(("y",), {"x": None})).status == "not identified"
     table = parameters_of(mediator)
-    found = functionals(Interventional(("y",), {"x": None}, {"m": None}), Point(table, Reals(), np.ones(table.count)))
+    found = functionals(
+        Distribution.after(("y",), {"x": None}, {"m": None}), Point(table, Reals(), np.ones(table.count))
+    )
     assert found.texts[0] == "slope of y on m after do"
 
 
@@ -209,7 +211,10 @@ def test_an_answer_that_fixed_coefficients_determine() -> None:
 def test_what_is_identified_has_one_value(graph: Graph, scope: Scope) -> None:
     """However it was found out; what has no more than a few is not identified."""
     queries: list[Query] = [
-        Interventional((v,), {u: None} if u else {}) for u in ("", *graph.observed) for v in graph.observed if u != v
+        Distribution.after((v,), {u: None} if u else {})
+        for u in ("", *graph.observed)
+        for v in graph.observed
+        if u != v
     ]
     if scope == "linear":
         queries += [TotalEffect(u, v) for u in graph.observed for v in graph.observed if u != v]

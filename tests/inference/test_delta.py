@@ -16,7 +16,7 @@ from halftrek.inference import district_information, standard_errors
 from halftrek.inference.delta import gradient_variances
 from halftrek.inference.information.information import Kind
 from halftrek.models import CGLSCM
-from halftrek.queries import DirectEffect, ErrorCovariance, Interventional, Query, TotalEffect, evaluate
+from halftrek.queries import DirectEffect, Distribution, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from tests.estimation.strategies import dense_loglik, models
 from tests.estimation.test_reference import load, moments_of
@@ -67,7 +67,7 @@ def test_expected_information_by_district_is_the_dense_one(model: CGLSCM) -> Non
     covariance = np.linalg.inv(dense_information(model)) / n
     keys = dense_parameters(model)
     names = model.names
-    for query in (TotalEffect(names[0], names[1]), Interventional((names[1],), {names[0]: 1.3})):
+    for query in (TotalEffect(names[0], names[1]), Distribution.after((names[1],), {names[0]: 1.3})):
         gradients = linearize(query, model)
         errors = np.concatenate(standard_errors(found, query))
         for g, error in zip((*gradients.values, *gradients.variances), errors, strict=True):
@@ -137,7 +137,7 @@ def test_intervals_cover_in_simulation() -> None:
         X = np.asarray(model.sample(n, random_state=rng))
         sets.append(Moments(model.names, n, X.mean(axis=0), np.cov(X.T, ddof=0)))
     batch = fit_batch(model.graph, sets)
-    query = Interventional(("y",), {"x": 1.5})
+    query = Distribution.after(("y",), {"x": 1.5})
     truth = normal(evaluate(query, model))
     hits = 0
     for i in range(0, reps, 3):
@@ -153,7 +153,7 @@ def test_intervals_cover_in_simulation() -> None:
 def test_fixed_intercepts_change_the_error_of_a_mean() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 0.5], [0.0, 0.0]], mu=[2.0, 1.0])
     data = Moments(model.names, 100, model.mean, model.cov)
-    query = Interventional(("y",), {"x": 2.0})
+    query = Distribution.after(("y",), {"x": 2.0})
     free = standard_errors(fit(model.graph, data), query)[0][0]
     known = standard_errors(fit(model.graph, data, intercepts={"y": 1.0}), query)[0][0]
     assert free == pytest.approx(np.sqrt(1 / 100))  # at the mean of x: sd / sqrt(n)
@@ -222,7 +222,7 @@ def test_the_short_way_of_plain_districts_is_the_long_one(model: CGLSCM) -> None
     cause, effect = model.names[0], model.names[-1]
     gradients = [
         g
-        for q in (TotalEffect(cause, effect), Interventional((effect,), {cause: 1.0}))
+        for q in (TotalEffect(cause, effect), Distribution.after((effect,), {cause: 1.0}))
         for g in (*linearize(q, found.model).values, *linearize(q, found.model).variances)
     ]
     blocks = list(district_information(found))

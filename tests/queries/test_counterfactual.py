@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
-from halftrek.queries import Counterfactual, Interventional, Query, Variant, check_query, evaluate
+from halftrek.queries import (
+    Counterfactual,
+    Distribution,
+    Interventional,
+    Query,
+    Variant,
+    check_query,
+    evaluate,
+)
+from halftrek.syntax import parse_question
 from tests.estimation.strategies import models
 from tests.narrow import normal, there
 from tests.queries.test_gradients import some_counterfactual
@@ -66,8 +75,8 @@ def test_one_world_is_an_intervention(model: CGLSCM, seed: int) -> None:
     names = list(np.random.default_rng(seed).permutation(model.names))
     held = {names[0]: 0.7}
     rest = names[1:]
-    counterfactual = normal(evaluate(Counterfactual(tuple(Variant(v, held) for v in rest)), model))
-    direct = normal(evaluate(Interventional(tuple(rest), held), model))
+    counterfactual = normal(evaluate(Distribution.across(tuple(Variant(v, held) for v in rest)), model))
+    direct = normal(evaluate(Distribution.after(tuple(rest), held), model))
     np.testing.assert_allclose(counterfactual.mean, direct.mean, atol=1e-10)
     np.testing.assert_allclose(counterfactual.cov, direct.cov, atol=1e-10)
 
@@ -91,7 +100,7 @@ def test_simulated_units_agree() -> None:
     with_none = run_world(model, {"x": -1.0}, hidden[near], errors[near])[:, 2]
     kept = np.stack([with_one, with_none])
     given = {Variant("x"): 0.5, Variant("m"): 0.4}
-    exact = normal(evaluate(Counterfactual((Variant("y", {"x": 1.0}), Variant("y", {"x": -1.0})), given), model))
+    exact = normal(evaluate(Distribution.across((Variant("y", {"x": 1.0}), Variant("y", {"x": -1.0})), given), model))
     assert near.sum() > 10_000
     np.testing.assert_allclose(kept.mean(axis=1), exact.mean, atol=0.02)
     np.testing.assert_allclose(np.cov(kept), exact.cov, atol=0.03)
@@ -100,7 +109,7 @@ def test_simulated_units_agree() -> None:
 def test_a_unit_seen_completely_is_known_in_every_world() -> None:
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], mu=[1, 1], omega={("x", "y"): 0.3})
     given = {Variant("x"): 0.0, Variant("y"): 2.0}
-    found = normal(evaluate(Counterfactual((Variant("y", {"x": 1.0}),), given), model))
+    found = normal(evaluate(Distribution.across((Variant("y", {"x": 1.0}),), given), model))
     assert found.mean[0] == pytest.approx(4.0)
     assert found.cov[0, 0] == 0.0
 
@@ -109,20 +118,20 @@ def test_evidence_without_spread() -> None:
     """Redundant evidence changes nothing, contradicting evidence is refused."""
     model = CGLSCM.from_parameters(names=["x", "y"], T=[[0, 2], [0, 0]], psi=[1, 0])
     x, y, y3 = Variant("x"), Variant("y"), Variant("y", {"x": 3.0})
-    found = normal(evaluate(Counterfactual((Variant("y", {"x": 5.0}), x), {y: 4.0, y3: 6.0}), model))
+    found = normal(evaluate(Distribution.across((Variant("y", {"x": 5.0}), x), {y: 4.0, y3: 6.0}), model))
     np.testing.assert_allclose(found.mean, [10.0, 2.0])
     with pytest.raises(QueryError, match="cannot have this value"):
-        evaluate(Counterfactual((x,), {y: 4.0, y3: 7.0}), model)
+        evaluate(Distribution.across((x,), {y: 4.0, y3: 7.0}), model)
 
 
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        (Counterfactual((Variant("y", {"q": 1.0}),)), "no variable 'q'"),
-        (Counterfactual((Variant("y", {"y": 1.0}),)), "held in its own world"),
-        (Counterfactual((Variant("y", {"x": 1.0}),), {Variant("y", {"x": 1.0}): 2.0}), "both an outcome and"),
-        (Counterfactual((Variant("y", {"x": 1.0}), Variant("y", {"x": 1.0}))), "named twice"),
-        (Counterfactual(()), "names no outcome"),
+        (Distribution.across((Variant("y", {"q": 1.0}),)), "no variable 'q'"),
+        (Distribution.across((Variant("y", {"y": 1.0}),)), "held in its own world"),
+        (Distribution.across((Variant("y", {"x": 1.0}),), {Variant("y", {"x": 1.0}): 2.0}), "both an outcome and"),
+        (Distribution.across((Variant("y", {"x": 1.0}), Variant("y", {"x": 1.0}))), "named twice"),
+        (Distribution.across(()), "names no outcome"),
     ],
 )
 def test_questions_that_do_not_fit_are_refused(query: Query, message: str) -> None:
@@ -134,8 +143,8 @@ def test_questions_that_do_not_fit_are_refused(query: Query, message: str) -> No
 @pytest.mark.parametrize(
     "query",
     [
-        Counterfactual((Variant("y", {"x": None}),)),
-        Counterfactual((Variant("y", {"x": 1.0}),), {Variant("x"): None}),
+        Distribution.across((Variant("y", {"x": None}),)),
+        Distribution.across((Variant("y", {"x": 1.0}),), {Variant("x"): None}),
     ],
 )
 def test_a_value_left_out_is_named(query: Query) -> None:
@@ -145,8 +154,35 @@ def test_a_value_left_out_is_named(query: Query) -> None:
 
 
 def test_equal_questions_are_equal_values() -> None:
-    first = Counterfactual((Variant("y", {"x": 1.0, "w": 0.0}),), {Variant("x"): 0.0, Variant("z"): 1.0})
-    second = Counterfactual((Variant("y", {"w": 0.0, "x": 1.0}),), {Variant("z"): 1.0, Variant("x"): 0.0})
+    first = Distribution.across((Variant("y", {"x": 1.0, "w": 0.0}),), {Variant("x"): 0.0, Variant("z"): 1.0})
+    second = Distribution.across((Variant("y", {"w": 0.0, "x": 1.0}),), {Variant("z"): 1.0, Variant("x"): 0.0})
     assert first == second
     assert hash(first) == hash(second)
     assert str(first) == "P(y_{x=1, w=0} | x=0, z=1)"
+
+
+def test_types_that_were_folded_make_the_questions_that_texts_make() -> None:
+    assert Interventional(("y",), {"x": 1.0}, {"z": 2.0}) == parse_question("P(y | do(x=1), z=2)")
+    assert Counterfactual((Variant("y", {"x": 1.0}),), {Variant("x"): 0.0}) == parse_question("P(y_{x=1} | x=0)")
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("P(y)", "intervention"),
+        ("P(y, z | do(x=1), w)", "intervention"),
+        ("P(y_{x=1})", "counterfactual"),
+        ("P(y | z_{x=1}=2)", "counterfactual"),
+        ("P(y_{x=1}, y | x)", "counterfactual"),
+        ("P(y - z | do(x=1))", "more"),
+        ("P(2 * y | do(x=1))", "more"),
+        ("P(y | do(x += 1))", "more"),
+        ("P(y | do(x -> y = 1))", "more"),
+        ("P(y_{x=1, m_{x=0}})", "more"),
+        ("P(y_{x *= 2} | x=0)", "more"),
+    ],
+)
+def test_what_kind_of_question_a_distribution_is(text: str, asks: str) -> None:
+    query = parse_question(text)
+    assert isinstance(query, Distribution)
+    assert query.asks == asks

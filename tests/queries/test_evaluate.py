@@ -14,8 +14,8 @@ from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import (
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Query,
     ThroughEffect,
@@ -38,7 +38,7 @@ def test_interventional_equals_the_dense_joint(model: CGLSCM, seed: int) -> None
     outcomes = [v for v, r in zip(model.names, roles, strict=True) if r == 0] or [model.names[0]]
     held = {v: float(rng.normal()) for v, r in zip(model.names, roles, strict=True) if r == 1 and v not in outcomes}
     seen = {v: float(rng.normal()) for v, r in zip(model.names, roles, strict=True) if r == 2 and v not in outcomes}
-    found = evaluate(Interventional(tuple(outcomes), held, seen), model)
+    found = evaluate(Distribution.after(tuple(outcomes), held, seen), model)
     dense = model.do(held).joint.given(seen).marginal(outcomes)
     assert isinstance(found, Gaussian)
     assert found.names == tuple(outcomes)
@@ -84,8 +84,8 @@ def test_path_effects_add_up_to_the_total(model: CGLSCM) -> None:
         (DirectEffect("x", "y"), "no edge x -> y"),
         (PathEffect(("x", "y", "m")), "no edge"),
         (ThroughEffect(("x", "m", "x")), "twice"),
-        (Interventional(("y",), {"x": 1.0}, {"y": 1.0}), "both an outcome and a condition"),
-        (Interventional(("y",), {"x": 1.0}, {"x": 1.0}), "both held"),
+        (Distribution.after(("y",), {"x": 1.0}, {"y": 1.0}), "both an outcome and a condition"),
+        (Distribution.after(("y",), {"x": 1.0}, {"x": 1.0}), "both held"),
     ],
 )
 def test_queries_that_do_not_fit_are_refused(query: Query, message: str) -> None:
@@ -98,4 +98,4 @@ def test_a_value_left_out_is_named() -> None:
     from halftrek.examples import catalog
 
     with pytest.raises(QueryError, match="'X1' has no value"):
-        evaluate(Interventional(("X3",), {"X1": None}), catalog("front-door").model)
+        evaluate(Distribution.after(("X3",), {"X1": None}), catalog("front-door").model)

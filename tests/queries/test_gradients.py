@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import (
-    Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Query,
     ThroughEffect,
@@ -53,10 +52,10 @@ def some_query(model: CGLSCM, rng: np.random.Generator) -> Query:
     cut = [int(c) for c in sorted(rng.integers(1, len(names) + 1, 2))]
     held = {v: float(rng.normal()) for v in names[cut[0] : cut[1]]}
     seen = {v: float(rng.normal()) for v in names[cut[1] :]}
-    return Interventional(tuple(names[: cut[0]]), held, seen)
+    return Distribution.after(tuple(names[: cut[0]]), held, seen)
 
 
-def some_counterfactual(model: CGLSCM, rng: np.random.Generator) -> Counterfactual:
+def some_counterfactual(model: CGLSCM, rng: np.random.Generator) -> Distribution:
     """Up to two outcomes in worlds of their own; evidence on factual variables and at times from another world."""
 
     def potential(variable: str) -> Variant:
@@ -70,7 +69,7 @@ def some_counterfactual(model: CGLSCM, rng: np.random.Generator) -> Counterfactu
     given = {Variant(str(v)): float(rng.normal()) for v in seen}
     if not given or rng.integers(0, 3) == 0:
         given = {potential(str(rng.choice(model.names))): float(rng.normal())}
-    return Counterfactual(outcomes, given)
+    return Distribution.across(outcomes, given)
 
 
 @given(model=models(bows=True, most=5), seed=st.integers(0, 10_000))

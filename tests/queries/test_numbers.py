@@ -10,7 +10,7 @@ import pytest
 from halftrek.errors import HalftrekError, QueryError, QuestionSyntaxError
 from halftrek.graphs import Graph
 from halftrek.models import Gaussian
-from halftrek.queries import Arithmetic, Interventional, Statistic, TotalEffect, evaluate
+from halftrek.queries import Arithmetic, Distribution, Statistic, TotalEffect, evaluate
 from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant, single
 from halftrek.results.answering import answer
 from halftrek.results.workflow import fit
@@ -88,8 +88,8 @@ def test_values_built_in_python(value: Any) -> None:
         return Statistic("E", (single("y"),), Case(**case))
 
     for query in (
-        Interventional(("y",), {"x": value}),
-        Interventional(("y",), {}, {"x": value}),
+        Distribution.after(("y",), {"x": value}),
+        Distribution.after(("y",), {}, {"x": value}),
         mean(do={"x": value}),
         mean(do={"x": Shift(value)}),
         mean(do={"x": Scale(value)}),

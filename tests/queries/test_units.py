@@ -19,7 +19,7 @@ from halftrek.choices import Interval
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.models import CGLSCM
-from halftrek.queries import Counterfactual, Variant, evaluate
+from halftrek.queries import Distribution, Variant, evaluate
 from tests.estimation.strategies import models
 from tests.graphs.random_graphs import random_model
 from tests.narrow import some
@@ -102,7 +102,7 @@ def test_each_row_equals_its_own_question(fitted: ht.Fit, holes: np.ndarray, int
     for i, row in enumerate(holes):
         seen = {Variant(v): x for v, x in zip(fitted.model.names, row, strict=True) if not np.isnan(x)}
         for y in ("x3", "x4"):
-            question = Counterfactual((Variant(y, {"x1": held[i]}),), seen)
+            question = Distribution.across((Variant(y, {"x1": held[i]}),), seen)
             sure = estimate(fitted, question, evaluate(question, fitted.model), how)
             assert found[y][i] == pytest.approx(sure.values[0], abs=1e-10)
             assert found[f"{y}_noise_sd"][i] == pytest.approx(np.sqrt(sure.variances[0]), abs=1e-7)

@@ -16,7 +16,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.errors import MissingExtraError
-from halftrek.queries import Interventional, TotalEffect
+from halftrek.queries import Distribution, TotalEffect
 from halftrek.reporting import graph_svg
 from halftrek.reporting.report import report_html
 from halftrek.simulation import random_model
@@ -74,8 +74,8 @@ def fit() -> ht.Fit:
 QUESTIONS = (
     TotalEffect(SCRIPT, AMPERSAND),
     TotalEffect(SCRIPT, QUOTES),
-    Interventional((AMPERSAND, QUOTES), {SCRIPT: 1.0}),
-    Interventional((AMPERSAND,), {SCRIPT: None}),
+    Distribution.after((AMPERSAND, QUOTES), {SCRIPT: 1.0}),
+    Distribution.after((AMPERSAND,), {SCRIPT: None}),
 )
 
 

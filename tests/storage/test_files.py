@@ -249,6 +249,13 @@ def test_what_cannot_be_loaded_says_why(fit: ht.Fit, tmp_path: Path) -> None:
         ({"type": "array", "shape": [1]}, "no 'values'"),
         ({"type": "map", "items": [[1]]}, "do not make a whole"),
         ({"value": 1}, "type None"),
+        ({"type": "Interventional", "outcomes": ["y"], "of": []}, "an?.*has a part 'of', which is not known"),
+        ({"type": "Counterfactual", "outcomes": [], "do": {"type": "map", "items": []}}, "a part 'do'"),
+        ({"type": "Interventional"}, "lacks 'outcomes'"),
+        ({"type": "Interventional", "outcomes": []}, "nothing is asked for"),
+        ({"type": "Interventional", "outcomes": [5]}, "cannot be the 'variable'"),
+        ({"type": "Interventional", "outcomes": ["y"], "given": {"type": "list", "items": []}}, "given is no map"),
+        ({"type": "Counterfactual", "outcomes": ["y"]}, "cannot be the 'parts' of a Sum"),
     ],
 )
 def test_a_valid_envelope_around_nonsense(content: Any, words: str, tmp_path: Path) -> None:

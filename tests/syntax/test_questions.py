@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from halftrek.errors import InputError, QuestionSyntaxError
 from halftrek.queries import (
-    Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Query,
     ThroughEffect,
@@ -25,12 +24,12 @@ from tests.syntax.test_round_trip import NAMES
 @pytest.mark.parametrize(
     ("text", "query"),
     [
-        ("P(y | do(x=1))", Interventional(("y",), {"x": 1.0})),
-        ("P(y1, y2 | do(x=1, w=0), z=2)", Interventional(("y1", "y2"), {"x": 1.0, "w": 0.0}, {"z": 2.0})),
-        ("P(y|z=-2.5e-1,do(x),w)", Interventional(("y",), {"x": None}, {"z": -0.25, "w": None})),
-        ("p( y |\n do(x = 1), do(w = +2) )", Interventional(("y",), {"x": 1.0, "w": 2.0})),
-        ("P(y)", Interventional(("y",))),
-        ("E[y1, y2 | do(x=1)]", Interventional(("y1", "y2"), {"x": 1.0})),
+        ("P(y | do(x=1))", Distribution.after(("y",), {"x": 1.0})),
+        ("P(y1, y2 | do(x=1, w=0), z=2)", Distribution.after(("y1", "y2"), {"x": 1.0, "w": 0.0}, {"z": 2.0})),
+        ("P(y|z=-2.5e-1,do(x),w)", Distribution.after(("y",), {"x": None}, {"z": -0.25, "w": None})),
+        ("p( y |\n do(x = 1), do(w = +2) )", Distribution.after(("y",), {"x": 1.0, "w": 2.0})),
+        ("P(y)", Distribution.after(("y",))),
+        ("E[y1, y2 | do(x=1)]", Distribution.after(("y1", "y2"), {"x": 1.0})),
         ("x -> y", DirectEffect("x", "y")),
         ("x→y", DirectEffect("x", "y")),
         ("y <- x", DirectEffect("x", "y")),
@@ -41,25 +40,25 @@ from tests.syntax.test_round_trip import NAMES
         ("x ~> m ~> n ~> y", ThroughEffect(("x", "m", "n", "y"))),
         ("x <-> y", ErrorCovariance("x", "y")),
         ('"a b" ~> größe_1.b', TotalEffect("a b", "größe_1.b")),
-        ("P(do | do(P=1), 'a, b'=0)", Interventional(("do",), {"P": 1.0}, {"a, b": 0.0})),
+        ("P(do | do(P=1), 'a, b'=0)", Distribution.after(("do",), {"P": 1.0}, {"a, b": 0.0})),
         (
             "P(y_{x=1} | x=0, y=2)",
-            Counterfactual((Variant("y", {"x": 1.0}),), {Variant("x"): 0.0, Variant("y"): 2.0}),
+            Distribution.across((Variant("y", {"x": 1.0}),), {Variant("x"): 0.0, Variant("y"): 2.0}),
         ),
-        ("P(y_{x=1} | x)", Counterfactual((Variant("y", {"x": 1.0}),), {Variant("x"): None})),
+        ("P(y_{x=1} | x)", Distribution.across((Variant("y", {"x": 1.0}),), {Variant("x"): None})),
         (
             "P( y_{ x = 1, w }, y_{x=0}, y | z=1 )",
-            Counterfactual(
+            Distribution.across(
                 (Variant("y", {"x": 1.0, "w": None}), Variant("y", {"x": 0.0}), Variant("y")),
                 {Variant("z"): 1.0},
             ),
         ),
         (
             "P(y | y_{x=1}=-2, 'a b'_{\"c d\"=3})",
-            Counterfactual((Variant("y"),), {Variant("y", {"x": 1.0}): -2.0, Variant("a b", {"c d": 3.0}): None}),
+            Distribution.across((Variant("y"),), {Variant("y", {"x": 1.0}): -2.0, Variant("a b", {"c d": 3.0}): None}),
         ),
-        ("P(y__{x_=1})", Counterfactual((Variant("y_", {"x_": 1.0}),))),
-        ("P(1_{2=3})", Counterfactual((Variant("1", {"2": 3.0}),))),
+        ("P(y__{x_=1})", Distribution.across((Variant("y_", {"x_": 1.0}),))),
+        ("P(1_{2=3})", Distribution.across((Variant("1", {"2": 3.0}),))),
     ],
 )
 def test_questions(text: str, query: Query) -> None:
@@ -72,7 +71,7 @@ values = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 
 
 @st.composite
-def counterfactuals(draw: st.DrawFn, words: list[str]) -> Counterfactual:
+def counterfactuals(draw: st.DrawFn, words: list[str]) -> Distribution:
     def potential(least: int) -> Variant:
         variable = draw(st.sampled_from(words))
         others = [v for v in words if v != variable]
@@ -81,7 +80,7 @@ def counterfactuals(draw: st.DrawFn, words: list[str]) -> Counterfactual:
 
     outcomes = dict.fromkeys([potential(1), *(potential(0) for _ in range(draw(st.integers(0, 2))))])
     given = [v for v in (potential(0) for _ in range(draw(st.integers(0, 3)))) if v not in outcomes]
-    return Counterfactual(tuple(outcomes), {v: draw(values) for v in given})
+    return Distribution.across(tuple(outcomes), {v: draw(values) for v in given})
 
 
 @st.composite
@@ -93,7 +92,7 @@ def queries(draw: st.DrawFn) -> Query:
     if kind == 0:
         cuts = sorted(draw(st.lists(st.integers(1, len(words)), min_size=2, max_size=2)))
         do = {v: draw(values) for v in words[cuts[0] : cuts[1]]}
-        return Interventional(tuple(words[: cuts[0]]), do, {v: draw(values) for v in words[cuts[1] :]})
+        return Distribution.after(tuple(words[: cuts[0]]), do, {v: draw(values) for v in words[cuts[1] :]})
     if kind < 4:
         return (DirectEffect, TotalEffect, ErrorCovariance)[kind - 1](*words[:2])
     if len(words) == 2:

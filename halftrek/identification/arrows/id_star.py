@@ -18,7 +18,7 @@ from halftrek.identification.arrows.estimand import Formula, Probability, free_v
 from halftrek.identification.arrows.nonparametric import Hedge, q_formula, ratio
 from halftrek.identification.local.worlds import simplified
 from halftrek.queries.kinds.variants import Variant
-from halftrek.queries.types import Counterfactual, Value
+from halftrek.queries.types import Distribution, Value
 
 Held = frozenset[tuple[str, str]]  # variables with the symbols of the values they are held at
 
@@ -92,7 +92,7 @@ class _Symbols:
         return symbol
 
 
-def id_star(graph: Graph, query: Counterfactual) -> CounterfactualFormula | Conflict | Hedge:
+def id_star(graph: Graph, query: Distribution) -> CounterfactualFormula | Conflict | Hedge:
     """A formula in observed probabilities for the counterfactual query, or the reason why there is none."""
     short = simplified(graph, query)
     symbols = _Symbols(graph.observed)
@@ -128,7 +128,7 @@ def id_star(graph: Graph, query: Counterfactual) -> CounterfactualFormula | Conf
 
 def _counterfactual_graph(
     graph: Graph,
-    query: Counterfactual,
+    query: Distribution,
     worlds: dict[Variant, Held],
     named: dict[Variant, str],
     seen: dict[Variant, str],
@@ -163,7 +163,7 @@ def _counterfactual_graph(
     return copies
 
 
-def _refuse_contradiction(query: Counterfactual, one: str, other: str) -> None:
+def _refuse_contradiction(query: Distribution, one: str, other: str) -> None:
     raise QueryError(f"in {query} the condition contradicts itself: it needs {one} and {other}; change one of them")
 
 

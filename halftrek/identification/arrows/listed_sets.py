@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 from halftrek.identification.arrows.adjustment import adjustment_sets, single_door_sets
 from halftrek.identification.composites import parts_of
 from halftrek.queries.checks import terms_of
-from halftrek.queries.types import DirectEffect, Interventional, TotalEffect
+from halftrek.queries.types import DirectEffect, Distribution, TotalEffect
 from halftrek.upward import Faces
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def _effect(part: Query) -> tuple[str, frozenset[str], frozenset[str]] | None:
             return "direct", frozenset({cause}), frozenset({effect})
         case TotalEffect(cause, effect):
             return "total", frozenset({cause}), frozenset({effect})
-        case Interventional(outcomes, do, given) if do and not given and not set(do) & set(outcomes):
+        case Distribution(asks="intervention", names=outcomes, held=do) if (
+            do and not part.seen and not set(do) & set(outcomes)
+        ):
             return "total", frozenset(do), frozenset(outcomes)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from halftrek.graphs import Graph
@@ -10,7 +11,7 @@ from halftrek.identification.arrows.estimand import Formula, Probability, Produc
 from halftrek.identification.arrows.nonparametric import Hedge, arbitrary_values, id_formula, idc_formula
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep, ValueStep
 from halftrek.identification.recipes.sentences import and_list
-from halftrek.queries.types import Interventional
+from halftrek.queries.types import Distribution
 
 
 @dataclass(frozen=True)
@@ -23,78 +24,78 @@ class Finding:
     recipe: Recipe | None = None
 
 
-def effect_label(query: Interventional, cause: str, outcome: str) -> str:
+def effect_label(held: Iterable[str], cause: str, outcome: str) -> str:
     """How the effect of one held variable is called in a recipe's outputs."""
-    others = [w for w in query.do if w != cause]
+    others = [w for w in held if w != cause]
     return f"{cause} ~> {outcome}" + (f" around {', '.join(others)}" if others else "")
 
 
-def from_the_arrows(graph: Graph, query: Interventional) -> Finding | Hedge:
+def from_the_arrows(graph: Graph, query: Distribution) -> Finding | Hedge:
     """A formula for the query that needs no linearity, or the hedge that forbids one."""
-    if query.given:
+    if query.seen:
         return _conditional(graph, query)
     for attempt in (_no_path, _adjustment, _front_door):
         found = attempt(graph, query)
         if found is not None:
             return found
-    formula = id_formula(graph, query.outcomes, query.do)
+    formula = id_formula(graph, query.names, query.held)
     if isinstance(formula, Hedge):
         return formula
     reason = "The ID algorithm takes the intervention apart into pieces that the observed distribution shows."
     return Finding("ID", formula, (reason, *_any_value(graph, query, formula)))
 
 
-def _conditional(graph: Graph, query: Interventional) -> Finding | Hedge:
-    formula = idc_formula(graph, query.outcomes, query.do, query.given)
+def _conditional(graph: Graph, query: Distribution) -> Finding | Hedge:
+    formula = idc_formula(graph, query.names, query.held, query.seen)
     if isinstance(formula, Hedge):
         return formula
     reason = "The IDC algorithm takes the intervention apart into pieces that the observed distribution shows."
     return Finding("IDC", formula, (reason, *_any_value(graph, query, formula)))
 
 
-def _any_value(graph: Graph, query: Interventional, formula: Formula) -> tuple[str, ...]:
-    arbitrary = arbitrary_values(graph, formula, (*query.outcomes, *query.do, *query.given))
+def _any_value(graph: Graph, query: Distribution, formula: Formula) -> tuple[str, ...]:
+    arbitrary = arbitrary_values(graph, formula, (*query.names, *query.held, *query.seen))
     return (f"The formula gives the same for every value of {' and '.join(arbitrary)}.",) if arbitrary else ()
 
 
-def _no_path(graph: Graph, query: Interventional) -> Finding | None:
-    if graph.descendants(tuple(query.do)) & set(query.outcomes):
+def _no_path(graph: Graph, query: Distribution) -> Finding | None:
+    if graph.descendants(tuple(query.held)) & set(query.names):
         return None
-    ends = f"from {and_list(query.do)} to {and_list(query.outcomes)}"
+    ends = f"from {and_list(query.held)} to {and_list(query.names)}"
     reason = f"No directed path leads {ends}: the intervention changes nothing."
-    steps: list[Step] = [ValueStep(effect_label(query, x, y), 0.0) for x in query.do for y in query.outcomes]
-    return Finding("no path", Probability(query.outcomes), (reason,), _recipe(graph, query, steps))
+    steps: list[Step] = [ValueStep(effect_label(query.held, x, y), 0.0) for x in query.held for y in query.names]
+    return Finding("no path", Probability(query.names), (reason,), _recipe(graph, query, steps))
 
 
-def _adjustment(graph: Graph, query: Interventional) -> Finding | None:
-    causes = tuple(query.do)
-    chosen = adjustment_set(graph, causes, query.outcomes)
+def _adjustment(graph: Graph, query: Distribution) -> Finding | None:
+    causes = tuple(query.held)
+    chosen = adjustment_set(graph, causes, query.names)
     if chosen is None:
         return None
     regressors = tuple(Combination(v) for v in (*causes, *chosen))
     rest = (None,) * len(chosen)
     steps: list[Step] = [
-        LinearStep(regressors, regressors, Combination(y), (*(effect_label(query, x, y) for x in causes), *rest))
-        for y in query.outcomes
+        LinearStep(regressors, regressors, Combination(y), (*(effect_label(query.held, x, y) for x in causes), *rest))
+        for y in query.names
     ]
     recipe = _recipe(graph, query, steps)
     if not chosen:
-        reason = f"Nothing confounds {and_list(causes)} and {and_list(query.outcomes)}: seeing and doing give the same."
-        return Finding("back-door", Probability(query.outcomes, causes), (reason,), recipe)
+        reason = f"Nothing confounds {and_list(causes)} and {and_list(query.names)}: seeing and doing give the same."
+        return Finding("back-door", Probability(query.names, causes), (reason,), recipe)
     name = "adjustment" if graph.descendants(causes) & set(chosen) else "back-door"
     criterion = "back-door criterion" if name == "back-door" else "generalised adjustment criterion"
     reason = (
         f"Adjusting for {and_list(chosen)} blocks every path between {and_list(causes)} and "
-        f"{and_list(query.outcomes)} that is not causal ({criterion})."
+        f"{and_list(query.names)} that is not causal ({criterion})."
     )
-    formula = Sum(chosen, Product((Probability(query.outcomes, (*causes, *chosen)), Probability(chosen))))
+    formula = Sum(chosen, Product((Probability(query.names, (*causes, *chosen)), Probability(chosen))))
     return Finding(name, formula, (reason,), recipe)
 
 
-def _front_door(graph: Graph, query: Interventional) -> Finding | None:
-    if len(query.do) != 1 or len(query.outcomes) != 1:
+def _front_door(graph: Graph, query: Distribution) -> Finding | None:
+    if len(query.held) != 1 or len(query.names) != 1:
         return None
-    (x,), (y,) = query.do, query.outcomes
+    (x,), (y,) = query.held, query.names
     chosen = front_door_set(graph, x, y)
     if chosen is None:
         return None
@@ -115,7 +116,7 @@ def _front_door(graph: Graph, query: Interventional) -> Finding | None:
     return Finding("front-door", formula, (reason,), _recipe(graph, query, [*first, second, total]))
 
 
-def _recipe(graph: Graph, query: Interventional, steps: list[Step]) -> Recipe:
+def _recipe(graph: Graph, query: Distribution, steps: list[Step]) -> Recipe:
     return Recipe(
-        graph.observed, tuple(steps), tuple(effect_label(query, x, y) for x in query.do for y in query.outcomes)
+        graph.observed, tuple(steps), tuple(effect_label(query.held, x, y) for x in query.held for y in query.names)
     )

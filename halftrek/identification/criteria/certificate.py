@@ -31,14 +31,14 @@ from halftrek.identification.recipes.recipe import (
 )
 from halftrek.queries.types import (
     Composite,
-    Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Query,
     ThroughEffect,
     TotalEffect,
+    is_intervention,
 )
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ _MOST_CUTS = 1500  # pairs of ancestors are tried as long as there are no more c
 
 def answerable(query: Query) -> Query:
     """The query whose functionals a recipe computes: for a conditional distribution the joint one."""
-    if isinstance(query, Interventional) and query.given:
-        return Interventional((*query.outcomes, *query.given), query.do)
+    if is_intervention(query) and query.seen:
+        return Distribution.after((*query.names, *query.seen), query.held)
     return query
 
 
@@ -77,7 +77,7 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
             errors = [cleaned(v, graph.parents(v)) for v in (first, second)]
             step = CovarianceStep(str(query), *errors)
             return list(dict.fromkeys(q for e in errors for _, q in e.minus)), [step], (str(query),)
-        case Interventional(outcomes, do, _) as joint:
+        case Distribution(asks="intervention", names=outcomes, held=do):
             wanted: list[str] = []
             finish: list[Step] = []
             outputs: list[str] = []
@@ -85,7 +85,7 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
                 for y in outcomes:
                     cut = closure.cut(y, [w for w in do if w in graph.ancestors(y)])
                     at = dict(zip(cut.causes, cut.keys, strict=True))
-                    label = effect_label(joint, x, y)
+                    label = effect_label(do, x, y)
                     if x not in at:
                         finish.append(ValueStep(label, 0.0))
                     else:
@@ -99,7 +99,7 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
 
 def find_recipe(study: Study, query: Query) -> tuple[Recipe, str] | None:
     """A recipe for the query and its name, simplest kinds first, confirmed at fresh random points."""
-    if isinstance(query, Counterfactual | Composite):  # its effects have been tried one by one
+    if isinstance(query, Composite) and not is_intervention(query):  # its effects have been tried one by one
         return None
     closure = Closure(study.bench, shared=_map_of(study))
     wanted, finish, outputs = needs(closure, query)
@@ -219,10 +219,10 @@ def _rounds(closure: Closure, query: Query | None) -> Iterator[list[Cut]]:
             own = [closure.cut(effect, [cause])]
         case ThroughEffect(stations):
             own = [closure.cut(v, [u]) for u, v in itertools.pairwise(stations)]
-        case Interventional(outcomes, do, given):
+        case Distribution(names=outcomes, held=do, seen=given):
             own = [closure.cut(y, [x for x in do if x in graph.ancestors(y)]) for y in (*outcomes, *given)]
     # names of effects around others are given by the first cut that has them: only cuts of one cause leave them alone
-    several = isinstance(query, Interventional) and len(query.do) > 1
+    several = isinstance(query, Distribution) and len(query.held) > 1
     shared = Map(closure.bench) if several or closure.shared is None else closure.shared
     yield [*own, *shared.round_of(closure, 0, parent_cuts)]
     yield shared.round_of(closure, 1, lambda one: small_cuts(one, 1))

@@ -30,14 +30,15 @@ from halftrek.identification.recipes.recipe import direct
 from halftrek.identification.study import Study
 from halftrek.queries.types import (
     Composite,
-    Counterfactual,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Query,
     ThroughEffect,
     TotalEffect,
+    is_composite,
+    is_intervention,
 )
 
 Weights = dict[tuple[str, str], nmod_mpoly]
@@ -136,14 +137,13 @@ def _equation(system: System, finite: Algebra | None, query: Query, clock: Clock
     truth = [int(v) for v in functionals(query, unknowns.point).values]
     mix = [pow(1_000_003, k + 1, p) for k in range(len(truth))]  # one number that tells several apart
     mixed = sum(v * w for v, w in zip(truth, mix, strict=True)) % p
-    across = isinstance(query, Counterfactual | Composite)
-    conditional = across or (isinstance(query, Interventional) and bool(query.given))
+    polynomial = not isinstance(query, Composite) or (is_intervention(query) and not query.seen)
     if finite is not None and set(variables_of(system.weights.values())) <= finite.matrices.keys():
         parts = _parts(system, finite, query)
         if parts is not None:
             total = sum((m * w for m, w in zip(parts, mix, strict=True)), start=finite.one * 0)
             return total.minpoly(), mixed, system.complete
-    if conditional:
+    if not polynomial:
         return None, mixed, False
     answer = sum((a * w for a, w in zip(_answers(system, query), mix, strict=True)), start=unknowns.context.constant(0))
     equations = [*system.equations, unknowns.target - answer]
@@ -260,7 +260,7 @@ def _answers(system: System, query: Query) -> list[nmod_mpoly]:
             return [prod((partial_effect(system, u, v, ()) for u, v in pairwise(stations)), start=one)]
         case ErrorCovariance(i, j):
             return [error_covariance(system.unknowns.context, system.blocks[i], system.weights, i, j)]
-        case Interventional(outcomes, do, _):
+        case Distribution(names=outcomes, held=do):
             return [partial_effect(system, x, y, [w for w in do if w != x]) for x in do for y in outcomes]
         case _:
             raise AssertionError(f"{query} is no polynomial in the weights")
@@ -287,10 +287,10 @@ def _parts(system: System, finite: Algebra, query: Query) -> list[nmod_mat] | No
 
     graph = unknowns.point.parameters.graph
     ring = AlgebraRing(finite.one, Bench(unknowns.point, unknowns.field), effect)
-    if isinstance(query, Counterfactual):
+    if isinstance(query, Distribution) and query.asks == "counterfactual":
         return counterfactual_parts(graph, query, ring).values
-    if isinstance(query, Composite):
+    if is_composite(query):
         return composite_parts(graph, query, ring).values
-    if isinstance(query, Interventional) and query.given:
+    if isinstance(query, Distribution) and query.seen:
         return conditional_parts(query, ring)
     return [finite.element(a) for a in _answers(system, query)]

@@ -10,7 +10,7 @@ from flint import nmod_mat
 
 from halftrek.identification.criteria.bench import Bench
 from halftrek.queries.kinds.variants import Variant
-from halftrek.queries.types import Interventional
+from halftrek.queries.types import Distribution
 
 Differences = list[tuple[str, nmod_mat]]
 
@@ -79,12 +79,12 @@ class AlgebraRing:
         return [(potential.variable, self.one), *effects]
 
 
-def conditional_parts(query: Interventional, ring: AlgebraRing) -> list[nmod_mat] | None:
+def conditional_parts(query: Distribution, ring: AlgebraRing) -> list[nmod_mat] | None:
     """Slopes, spread and effects of a conditional distribution after do, in the order of ``functionals``.
 
     None if the condition has no spread in some of the models.
     """
-    outcomes, given = ([Variant(v, dict(query.do.items())) for v in names] for names in (query.outcomes, query.given))
+    outcomes, given = ([Variant(v, query.case.do) for v in names] for names in (query.names, query.seen))
     inverse = ring.inverse([[ring.covariance(a, b) for b in given] for a in given])
     if inverse is None:
         return None
@@ -99,10 +99,10 @@ def conditional_parts(query: Interventional, ring: AlgebraRing) -> list[nmod_mat
         for w in outcomes[: i + 1]:
             taken = (slope * ring.covariance(z, w) for slope, z in zip(slopes[i], given, strict=True))
             parts.append(ring.covariance(y, w) - sum(taken, start=zero))
-    for x in query.do:
-        others = [w for w in query.do if w != x]
-        on = {v: ring.effect(x, v, others) for v in (*query.outcomes, *query.given)}
-        for name, row in zip(query.outcomes, slopes, strict=True):
-            taken = (slope * on[v] for slope, v in zip(row, query.given, strict=True))
+    for x in query.held:
+        others = [w for w in query.held if w != x]
+        on = {v: ring.effect(x, v, others) for v in (*query.names, *query.seen)}
+        for name, row in zip(query.names, slopes, strict=True):
+            taken = (slope * on[v] for slope, v in zip(row, query.seen, strict=True))
             parts.append(on[name] - sum(taken, start=zero))
     return parts

@@ -20,11 +20,9 @@ from halftrek.identification.numbers.fields import Reals
 from halftrek.queries.evaluate import variables_of
 from halftrek.queries.types import (
     Composite,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Query,
     ThroughEffect,
@@ -164,14 +162,14 @@ def functionals(query: Query, point: Point) -> Functionals:
             model = valuation(point, (first, second))
             either = model.omega.get((first, second), model.omega.get((second, first), model.zero()))
             return Functionals((str(query),), either[None])
-        case Interventional() if not query.given:
+        case Distribution(asks="intervention") if not query.seen:
             return _joint(point, query)
     graph = point.parameters.graph
     model = valuation(point, graph.ancestors(variables_of(query)))
     match query:
-        case Interventional():
+        case Distribution(asks="intervention"):
             return _conditional(model, query)
-        case Counterfactual():
+        case Distribution(asks="counterfactual"):
             parts = counterfactual_parts(graph, query, DualRing(model))
             return Functionals(tuple(parts.texts), np.array(parts.values))
         case _:
@@ -197,41 +195,41 @@ def _product(point: Point, leg: Callable[[Point, str, str], Array], stations: tu
     return product
 
 
-def _joint(point: Point, query: Interventional) -> Functionals:
+def _joint(point: Point, query: Distribution) -> Functionals:
     """The effects of each held variable while the others are held: with them and Sigma the distribution is known."""
     texts, rows = [], []
-    for x in query.do:
-        others = [w for w in query.do if w != x]
-        for y in query.outcomes:
+    for x in query.held:
+        others = [w for w in query.held if w != x]
+        for y in query.names:
             texts.append(f"{x} ~> {y}" + (f" with {', '.join(others)} held" if others else ""))
             rows.append(path_sum(point, x, y, others))
     return Functionals(tuple(texts), np.array(rows).reshape(len(rows), 1 + point.parameters.count))
 
 
-def _conditional(model: Valuation, query: Interventional) -> Functionals:
+def _conditional(model: Valuation, query: Distribution) -> Functionals:
     """Slopes on the condition and on the held variables, and the conditional covariance, all after do."""
-    field, given = model.field, tuple(query.given)
-    both = (*query.outcomes, *given)
-    m = len(query.outcomes)
+    field, given = model.field, tuple(query.seen)
+    both = (*query.names, *given)
+    m = len(query.names)
     cov = np.zeros((len(both), len(both), model.width), field.dtype)
     for i, a in enumerate(both):
         for j, b in enumerate(both[: i + 1]):
-            cov[i, j] = cov[j, i] = model.covariance(a, b, query.do)
+            cov[i, j] = cov[j, i] = model.covariance(a, b, query.held)
     spread = duals.inverse(field, cov[m:, m:])
     if spread is None:
         raise QueryError(f"in {query} the condition has no spread after do(); leave out what the others determine")
     slope = duals.matmul(field, cov[:m, m:], spread)
     rest = field.reduce(cov[:m, :m] - duals.matmul(field, slope, cov[m:, :m]))
-    texts = [f"slope of {y} on {z} after do" for y in query.outcomes for z in given]
+    texts = [f"slope of {y} on {z} after do" for y in query.names for z in given]
     rows = list(slope.reshape(-1, model.width))
-    for i, a in enumerate(query.outcomes):
-        for j, b in enumerate(query.outcomes[: i + 1]):
+    for i, a in enumerate(query.names):
+        for j, b in enumerate(query.names[: i + 1]):
             texts.append(f"covariance of {b} and {a} after do, given {', '.join(given)}")
             rows.append(rest[i, j])
-    for x in query.do:
-        effects = model.effects_of(x, [w for w in query.do if w != x])
+    for x in query.held:
+        effects = model.effects_of(x, [w for w in query.held if w != x])
         on = np.array([effects.get(v, model.zero()) for v in both])
         lessened = field.reduce(on[:m] - duals.matmul(field, slope, on[m:, None])[:, 0])
-        texts += [f"effect of {x} on {y} given {', '.join(given)}" for y in query.outcomes]
+        texts += [f"effect of {x} on {y} given {', '.join(given)}" for y in query.names]
         rows += list(lessened)
     return Functionals(tuple(texts), np.array(rows))

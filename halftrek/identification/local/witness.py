@@ -17,7 +17,7 @@ from halftrek.identification.local.smooth import model_at
 from halftrek.identification.numbers.fields import Array, Reals
 from halftrek.models import CGLSCM
 from halftrek.portable import Portable
-from halftrek.queries.types import Composite
+from halftrek.queries.types import is_composite
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -187,7 +187,7 @@ def checked_witness(start: Point, end: Point, query: Query, row: int) -> Witness
     answers = (float(first.values[row]), float(functionals(query, end).values[row]))
     if abs(answers[0] - answers[1]) < 0.05:
         return None
-    means = isinstance(query, Composite)
+    means = is_composite(query)
     models = (model_at(start, means=means), model_at(end, means=means))
     witness = Witness(models, first.texts[row], answers)
     return witness if witness.largest_difference < TOLERANCE else None

@@ -15,7 +15,7 @@ import numpy as np
 from halftrek.errors import QueryError
 from halftrek.identification.numbers import duals
 from halftrek.queries.kinds.variants import Variant
-from halftrek.queries.types import Counterfactual, Interventional, Value
+from halftrek.queries.types import Distribution, Value
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
@@ -37,7 +37,7 @@ def relevant(graph: Graph, potential: Variant) -> Variant:
     return Variant(potential.variable, {v: x for v, x in potential.held.items() if v in met})
 
 
-def simplified(graph: Graph, query: Counterfactual) -> Counterfactual:
+def simplified(graph: Graph, query: Distribution) -> Distribution:
     """The query with irrelevant subscripts dropped; evidence that is then the same stands once."""
     given: dict[Variant, Value] = {}
     for v, x in query.given.items():
@@ -47,10 +47,10 @@ def simplified(graph: Graph, query: Counterfactual) -> Counterfactual:
             given[short] = x
         elif x is not None and x != before:
             raise QueryError(f"in {query} the condition says two things about {short}: {before:g} and {x:g}; keep one")
-    return Counterfactual(tuple(relevant(graph, v) for v in query.outcomes), given)
+    return Distribution.across(tuple(relevant(graph, v) for v in query.outcomes), given)
 
 
-def effects_behind(graph: Graph, query: Counterfactual) -> list[Interventional]:
+def effects_behind(graph: Graph, query: Distribution) -> list[Distribution]:
     """Interventions whose effects, with the observed distribution, give the answer in a linear model."""
     short = simplified(graph, query)
     together: dict[tuple[str, ...], dict[str, None]] = {}
@@ -58,7 +58,7 @@ def effects_behind(graph: Graph, query: Counterfactual) -> list[Interventional]:
         if v.held:
             held = tuple(w for w in graph.topological_order if w in v.held)
             together.setdefault(held, {})[v.variable] = None
-    return [Interventional(tuple(ys), dict.fromkeys(held)) for held, ys in together.items()]
+    return [Distribution.after(tuple(ys), dict.fromkeys(held)) for held, ys in together.items()]
 
 
 N = TypeVar("N")  # a number of some arithmetic
@@ -95,7 +95,7 @@ class Parts(Generic[N]):
     values: list[N]
 
 
-def counterfactual_parts(graph: Graph, query: Counterfactual, ring: Ring[N]) -> Parts[N]:
+def counterfactual_parts(graph: Graph, query: Distribution, ring: Ring[N]) -> Parts[N]:
     """Conditional means and covariances of the outcomes.
 
     The mean is ``constant + Σ_k coefficient_k E[k]`` with observed means that can be anything, so constant and
@@ -125,7 +125,7 @@ def counterfactual_parts(graph: Graph, query: Counterfactual, ring: Ring[N]) -> 
 
 
 def _slopes(
-    ring: Ring[N], query: Counterfactual, outcomes: Iterable[Variant], evidence: tuple[Variant, ...]
+    ring: Ring[N], query: Distribution, outcomes: Iterable[Variant], evidence: tuple[Variant, ...]
 ) -> list[list[N]]:
     if not evidence:
         return [[] for _ in outcomes]
@@ -167,11 +167,11 @@ def _add(ring: Ring[N], sums: dict[Slot, N], key: Slot, term: N) -> None:
     sums[key] = ring.add(sums[key], term) if key in sums else term
 
 
-def _bar(query: Counterfactual) -> str:
+def _bar(query: Distribution) -> str:
     return f" given {', '.join(map(str, query.given))}" if query.given else ""
 
 
-def _mean_text(query: Counterfactual, outcome: int, key: Slot) -> str:
+def _mean_text(query: Distribution, outcome: int, key: Slot) -> str:
     what = f"the mean of {query.outcomes[outcome]}{_bar(query)}"
     match key:
         case ("mean", variable):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,10 +25,8 @@ from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import (
     Arithmetic,
-    Counterfactual,
     Distribution,
     ErrorCovariance,
-    Interventional,
     Probability,
     Quantile,
     Query,
@@ -205,8 +203,6 @@ def _outside(query: Query, result: float | Gaussian | None, known: Mapping[str, 
 def _alone(fit: Fitted, query: Query) -> Iterator[Note]:
     """An indicator that is set to 1 while others of its column stay as they are, though only one of them can be 1."""
     match query:
-        case Interventional(_, do, _):
-            held: Mapping[Any, Any] = do
         case Distribution(_, case) | Statistic(_, _, case) | Probability(_, case) | Quantile(_, _, case):
             held = case.do
         case _:
@@ -244,12 +240,6 @@ def parts_of(query: Query | Expression) -> Iterator[Part]:
         case Arithmetic(_, left, right):
             yield from parts_of(left)
             yield from parts_of(right)
-        case Interventional(outcomes, do, given):
-            yield _with_change(Part(frozenset(outcomes), "distribution", frozenset(do), frozenset(given)))
-        case Counterfactual(outcomes, given):
-            held = frozenset(v for p in (*outcomes, *given) for v in p.held)
-            seen = frozenset(p.variable for p in given)
-            yield _with_change(Part(frozenset(p.variable for p in outcomes), "distribution", held, seen))
         case Distribution(of, case):
             yield _behind(of, case, "distribution")
         case Statistic(kind, of, case):

@@ -18,7 +18,7 @@ from halftrek.identification.numbers import duals
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Status
 from halftrek.inference.tables.legs import Leg, PathSum, around_of, edge_bits, edge_leg, leg
-from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
+from halftrek.queries import DirectEffect, Distribution, Query, TotalEffect
 
 MOST = 1.0  # seconds for the hardest step of one question
 NAMED = 30  # variables up to which an effect is called by the name of its best-known method
@@ -103,7 +103,7 @@ class Knowledge:
     def _named(self, one: Leg) -> str:
         """The best-known method that identifies it from the arrows alone, if one does."""
         held = dict.fromkeys((one.cause, *sorted(one.around)))
-        found = from_the_arrows(self.graph, Interventional((one.effect,), held))
+        found = from_the_arrows(self.graph, Distribution.after((one.effect,), held))
         return found.method if isinstance(found, Finding) else ""
 
     def _edge_by_edge(self, edges: int, until: float) -> str:

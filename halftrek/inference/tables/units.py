@@ -24,7 +24,7 @@ from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
 from halftrek.models import CGLSCM
 from halftrek.notes import note
-from halftrek.queries import Counterfactual, Interventional, Query
+from halftrek.queries import Distribution, Query
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize
 from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
@@ -105,7 +105,7 @@ def estimated_units(
     noise, errors, reach, noise_reach = (np.full_like(mean, np.nan) for _ in range(4))
     _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
     # where the effects of what is held are identified, so is every question of this kind, whatever was seen
-    plain = {y for y in outcomes if decide(Interventional((y,), dict.fromkeys(held))).identified}
+    plain = {y for y in outcomes if decide(Distribution.after((y,), dict.fromkeys(held))).identified}
     for seen, rows in _by_pattern(table, fit.graph):
         known = [
             k
@@ -148,7 +148,7 @@ def _noise_reach(fit: Fitted, found: UnitMap, level: float) -> Floats:
 
 def one_unit(
     graph: Graph, unit: Mapping[str, object], do: Mapping[str, object], outcomes: Sequence[str]
-) -> Counterfactual:
+) -> Distribution:
     """The question about one unit; None and nan were not seen."""
     for v in unit:
         if v not in graph:

@@ -11,7 +11,8 @@ from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.queries.affine import Parameters, joint_of
 from halftrek.queries.derivatives import Gradient
-from halftrek.queries.kinds.terms import Distribution, Probability, Quantile, Statistic, case_of, sums_of
+from halftrek.queries.kinds.distributions import Distribution
+from halftrek.queries.kinds.terms import Probability, Quantile, Statistic, case_of, sums_of
 from halftrek.queries.kinds.variants import Event, single
 from halftrek.queries.normal.conditional import Conditional, numbers_seen
 from halftrek.queries.normal.events import box_gradient, box_probability, interval_probability

@@ -8,19 +8,14 @@ from functools import cached_property
 from typing import Literal
 
 from halftrek.errors import QueryError
-from halftrek.queries.kinds.distributions import Counterfactual, Interventional
+from halftrek.queries.kinds.distributions import Distribution
 from halftrek.queries.kinds.effects import DirectEffect, Effect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
-from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
+from halftrek.queries.kinds.variants import Case, Event, Sum
 from halftrek.queries.written.writing import Written, number
 
 Kind = Literal["E", "Var", "SD", "Cov", "Corr"]
 Operation = Literal["+", "-", "*", "/"]
 DEEPEST = 100  # operations within each other; ours to choose, so that Python's own limit on calls never decides
-
-
-def _behind(case: Case) -> str:
-    text = str(case)
-    return f" | {text}" if text else ""
 
 
 @dataclass(frozen=True)
@@ -32,7 +27,7 @@ class Statistic(Written):
     case: Case = field(default_factory=Case)
 
     def __str__(self) -> str:
-        return f"{self.kind}[{', '.join(map(str, self.of))}{_behind(self.case)}]"
+        return f"{self.kind}[{', '.join(map(str, self.of))}{self.case.behind_bar}]"
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Probability(Written):
     case: Case = field(default_factory=Case)
 
     def __str__(self) -> str:
-        return f"P({', '.join(map(str, self.events))}{_behind(self.case)})"
+        return f"P({', '.join(map(str, self.events))}{self.case.behind_bar})"
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ class Quantile(Written):
     case: Case = field(default_factory=Case)
 
     def __str__(self) -> str:
-        return f"Q({number(self.level)}, {self.of}{_behind(self.case)})"
+        return f"Q({number(self.level)}, {self.of}{self.case.behind_bar})"
 
 
 @dataclass(frozen=True)
@@ -66,28 +61,6 @@ class Standardized(Written):
 
     def __str__(self) -> str:
         return f"std({self.effect})"
-
-
-@dataclass(frozen=True)
-class Distribution(Written):
-    """``P(y | do(x += 1))``: the joint distribution of sums of variables in changed worlds."""
-
-    of: tuple[Sum, ...]
-    case: Case = field(default_factory=Case)
-
-    def __str__(self) -> str:
-        return f"P({', '.join(map(str, self.of))}{_behind(self.case)})"
-
-
-def as_distribution(query: Interventional | Counterfactual | Distribution) -> Distribution:
-    """The same question."""
-    match query:
-        case Interventional(outcomes, do, given):
-            seen = {Variant(v): x for v, x in given.items()}
-            return Distribution(tuple(map(single, outcomes)), Case(dict(do.items()), seen))
-        case Counterfactual(potentials, evidence):
-            return Distribution(tuple(map(single, potentials)), Case({}, evidence))
-    return query
 
 
 Term = Statistic | Probability | Quantile | Standardized

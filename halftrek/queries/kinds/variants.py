@@ -175,6 +175,12 @@ class Case(Portable):
         parts += [str(v) if x is None else f"{v}={number(x)}" for v, x in self.given.items()]
         return ", ".join([*parts, *map(str, self.events)])
 
+    @property
+    def behind_bar(self) -> str:
+        """`` | do(x=1), z=2``; nothing if there is nothing."""
+        text = str(self)
+        return f" | {text}" if text else ""
+
     def placed(self, variant: Variant) -> Variant:
         """The variable in the world that ``do`` makes, or in its own."""
         return Variant(variant.variable, self.do) if self.do else variant

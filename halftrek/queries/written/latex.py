@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from math import inf
 
-from halftrek.queries.kinds.distributions import Counterfactual, Interventional
+from halftrek.queries.kinds.distributions import Distribution
 from halftrek.queries.kinds.effects import DirectEffect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
-from halftrek.queries.kinds.terms import Arithmetic, Distribution, Probability, Quantile, Standardized, Statistic
+from halftrek.queries.kinds.terms import Arithmetic, Probability, Quantile, Standardized, Statistic
 from halftrek.queries.kinds.variants import Case, Change, Draw, Event, Scale, Shift, Sum, Target, Variant
 from halftrek.queries.written.latex_letters import latex_text
 from halftrek.queries.written.writing import Value, Written, number
@@ -40,13 +39,8 @@ def as_latex(query: Written | float) -> str:
             return _chain(stations, "\\rightsquigarrow")
         case ErrorCovariance(u, v):
             return _chain((u, v), "\\leftrightarrow")
-        case Interventional(outcomes, do, given):
-            return _call("P", ", ".join(map(latex_name, outcomes)), _plain_case(do, given))
         case Variant():
             return _variant(query)
-        case Counterfactual(potentials, evidence):
-            seen = ", ".join(_equal(_variant(v), x) for v, x in evidence.items())
-            return _call("P", ", ".join(map(_variant, potentials)), seen)
         case Statistic(kind, of, case):
             return _call(_NAMES[kind], ", ".join(map(_sum, of)), _case(case), "[]")
         case Probability(events, case):
@@ -97,11 +91,6 @@ def _equal(name: str, value: Value) -> str:
 
 def _do(changes: str) -> str:
     return f"\\operatorname{{do}}({changes})"
-
-
-def _plain_case(do: Mapping[str, Value], given: Mapping[str, Value]) -> str:
-    held = ", ".join(_equal(latex_name(v), x) for v, x in do.items())
-    return ", ".join(([_do(held)] if held else []) + [_equal(latex_name(v), x) for v, x in given.items()])
 
 
 def _subscript(variable: str, text: str) -> str:

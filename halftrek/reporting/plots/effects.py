@@ -10,7 +10,7 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.data_kind import data_of
-from halftrek.queries import Interventional
+from halftrek.queries import Distribution
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, keep_in_panel, tidy_axes, wrapped
 from halftrek.reporting.plots.forest import Line, lines_of
@@ -133,7 +133,7 @@ def plot_dose_response(
     """
     doses = _doses(fit, cause, values)
     known = dict(given or {})
-    answers = [fit.query(Interventional((outcome,), {cause: float(x)}, known), level=level) for x in doses]
+    answers = [fit.query(Distribution.after((outcome,), {cause: float(x)}, known), level=level) for x in doses]
     means = np.array([float(a.mean) for a in answers])
     bands = np.array([(np.nan, np.nan) if a.interval is None else a.interval for a in answers], dtype=float)
     ax = axes_or_new(ax, (6.0, 3.8))

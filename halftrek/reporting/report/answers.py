@@ -10,8 +10,9 @@ from halftrek.identification.instruments import instrument_equations
 from halftrek.inference import How
 from halftrek.inference.tables.decomposition import decompose
 from halftrek.models import Gaussian
-from halftrek.queries import Counterfactual, Distribution, Interventional, Statistic, TotalEffect
+from halftrek.queries import Distribution, Statistic, TotalEffect
 from halftrek.queries.seen import has_crude
+from halftrek.queries.types import is_intervention
 from halftrek.queries.written.writing import number as value_text
 from halftrek.reporting.document import Document, Heading, Paragraph, Piece, Remark
 from halftrek.reporting.effects import decomposition_table
@@ -56,10 +57,6 @@ def densities(fit: Fit, found: Answer, name: str) -> Document:
 
 def _variables(query: object) -> list[str | None]:
     """The variable behind each outcome; None for sums of several."""
-    if isinstance(query, Interventional):
-        return list(query.outcomes)
-    if isinstance(query, Counterfactual):
-        return [p.variable for p in query.outcomes]
     if isinstance(query, Distribution | Statistic):
         return [s.parts[0][1].variable if len(s.parts) == 1 and s.parts[0][0] == 1.0 else None for s in query.of]
     return []
@@ -81,9 +78,9 @@ def _worlds(fit: Fit, query: object, v: str, asked: Gaussian) -> dict[str, Gauss
 
 def _conditions(query: object) -> tuple[dict[str, float], dict[str, float]]:
     """Values that the question holds, and that it takes as seen; none for other kinds of questions."""
-    if isinstance(query, Interventional):
-        held = {u: float(x) for u, x in query.do.items() if x is not None}
-        return held, {u: float(x) for u, x in query.given.items() if x is not None}
+    if is_intervention(query):
+        held = {u: float(x) for u, x in query.held.items() if x is not None}
+        return held, {u: float(x) for u, x in query.seen.items() if x is not None}
     if not isinstance(query, Distribution | Statistic) or not has_crude(query):
         return {}, {}
     held = {u: float(x) for u, x in query.case.do.items()}  # type: ignore[arg-type, misc]

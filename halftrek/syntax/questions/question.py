@@ -8,11 +8,9 @@ from typing import Literal, NamedTuple, NoReturn, get_args
 from halftrek.errors import InputError, QuestionSyntaxError
 from halftrek.queries import (
     Arithmetic,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -24,7 +22,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.kinds.terms import DEEPEST, Expression, Kind, leaves
-from halftrek.queries.kinds.variants import Case, Event, Sum, Variant
+from halftrek.queries.kinds.variants import Case, Event, Sum
 from halftrek.syntax.questions.variants import (
     LESS,
     MORE,
@@ -78,7 +76,7 @@ def parse_question(text: str) -> Query:
 
 # -- arithmetic ----------------------------------------------------------------------------------
 
-Found = Expression | Interventional | Counterfactual | Distribution
+Found = Expression | Distribution
 
 
 class _Waiting(NamedTuple):
@@ -140,7 +138,7 @@ def _negative(cursor: Cursor, sign: _Waiting, found: Found) -> Found:
 
 def _operation(cursor: Cursor, last: _Waiting, left: Found, right: Found) -> Arithmetic:
     for side, place in ((left, last.token), (right, last.start)):
-        if isinstance(side, Interventional | Counterfactual | Distribution):
+        if isinstance(side, Distribution):
             cursor.fail(f"{side} is a distribution, not a number; take E[...] or the probability of an event", place)
         if isinstance(side, Arithmetic) and side.depth == DEEPEST:
             _too_deep(cursor, last.token)
@@ -186,7 +184,7 @@ def _function(cursor: Cursor) -> Found:
     kind = _KINDS[name]
     count = 2 if kind in ("Cov", "Corr") else None if kind == "E" else 1
     sums, case = _behind(cursor, opened, count)
-    return _distribution(sums, case) if len(sums) > 1 and kind == "E" else Statistic(kind, sums, case)
+    return Distribution(sums, case) if len(sums) > 1 and kind == "E" else Statistic(kind, sums, case)
 
 
 def _behind(cursor: Cursor, opened: Token, count: int | None) -> tuple[tuple[Sum, ...], Case]:
@@ -243,20 +241,7 @@ def _probability(cursor: Cursor, opened: Token) -> Found:
     before = [e.of for e in events] if events else list(sums)
     case = conditions_here(cursor, before) if cursor.accept("|") else Case()
     close(cursor, opened, _CLOSING[opened.text])
-    return Probability(tuple(events), case) if events else _distribution(tuple(sums), case)
-
-
-def _distribution(sums: tuple[Sum, ...], case: Case) -> Interventional | Counterfactual | Distribution:
-    """The simplest type that can say it."""
-    outcomes = tuple(v for of in sums if (v := of.alone) is not None)
-    world = Variant("", case.do)
-    if len(outcomes) < len(sums) or case.events or not all(v.plain for v in (world, *outcomes, *case.given)):
-        return Distribution(sums, case)
-    if any(v.changes for v in (*outcomes, *case.given)):
-        return Counterfactual(outcomes, case.given)
-    return Interventional(
-        tuple(v.variable for v in outcomes), world.held, {v.variable: x for v, x in case.given.items()}
-    )
+    return Probability(tuple(events), case) if events else Distribution(tuple(sums), case)
 
 
 def _standardized(cursor: Cursor, opened: Token) -> Standardized:

@@ -17,14 +17,14 @@ from halftrek.identification.arrows.estimand import as_text
 from halftrek.identification.arrows.id_star import Conflict, CounterfactualFormula, id_star
 from halftrek.identification.arrows.nonparametric import Hedge, id_formula, idc_formula
 from halftrek.identification.local.jacobian import jacobian_test
-from halftrek.queries import Counterfactual, Variant
+from halftrek.queries import Distribution, Variant
 from halftrek.syntax import parse_graph, parse_question
 from tests.identification.discrete_worlds import DiscreteWorlds, value_of
 from tests.identification.samples import graphs
 
 
 @st.composite
-def questions(draw: st.DrawFn, names: tuple[str, ...], most: int = 2) -> Counterfactual:
+def questions(draw: st.DrawFn, names: tuple[str, ...], most: int = 2) -> Distribution:
     """Outcomes and evidence in worlds with values 0 and 1."""
 
     def potential(least: int) -> Variant:
@@ -36,11 +36,11 @@ def questions(draw: st.DrawFn, names: tuple[str, ...], most: int = 2) -> Counter
     outcomes = dict.fromkeys([potential(1), *(potential(0) for _ in range(draw(st.integers(0, most - 1))))])
     seen = [potential(draw(st.sampled_from([0, 0, 1]))) for _ in range(draw(st.integers(0, 2)))]
     given = {v: float(draw(st.integers(0, 1))) for v in seen if v not in outcomes}
-    return Counterfactual(tuple(outcomes), given)
+    return Distribution.across(tuple(outcomes), given)
 
 
 @st.composite
-def small_cases(draw: st.DrawFn, size: int) -> tuple[Graph, Counterfactual]:
+def small_cases(draw: st.DrawFn, size: int) -> tuple[Graph, Distribution]:
     names = tuple("abcd"[:size])
     pairs = list(combinations(names, 2))
     directed = draw(st.lists(st.sampled_from(pairs), unique=True, min_size=1, max_size=4))
@@ -48,13 +48,13 @@ def small_cases(draw: st.DrawFn, size: int) -> tuple[Graph, Counterfactual]:
     return Graph(directed, arcs, observed=names), draw(questions(names))
 
 
-def counterfactual(text: str) -> Counterfactual:
+def counterfactual(text: str) -> Distribution:
     query = parse_question(text)
-    assert isinstance(query, Counterfactual)
+    assert isinstance(query, Distribution)
     return query
 
 
-def solved(graph: Graph, query: Counterfactual) -> CounterfactualFormula | Conflict | Hedge:
+def solved(graph: Graph, query: Distribution) -> CounterfactualFormula | Conflict | Hedge:
     try:
         return id_star(graph, query)
     except QueryError:  # evidence that contradicts itself in every model
@@ -62,7 +62,7 @@ def solved(graph: Graph, query: Counterfactual) -> CounterfactualFormula | Confl
         raise
 
 
-def assert_formula(graph: Graph, query: Counterfactual, found: CounterfactualFormula, seed: int) -> None:
+def assert_formula(graph: Graph, query: Distribution, found: CounterfactualFormula, seed: int) -> None:
     model = DiscreteWorlds(graph, seed)
     chances = model.chances()
     table = model.observed(chances)
@@ -78,7 +78,7 @@ def assert_formula(graph: Graph, query: Counterfactual, found: CounterfactualFor
 
 @given(case=small_cases(4), seed=st.integers(0, 100))
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_formulas_give_the_counted_answer(case: tuple[Graph, Counterfactual], seed: int) -> None:
+def test_formulas_give_the_counted_answer(case: tuple[Graph, Distribution], seed: int) -> None:
     graph, query = case
     found = solved(graph, query)
     assume(isinstance(found, CounterfactualFormula))
@@ -86,7 +86,7 @@ def test_formulas_give_the_counted_answer(case: tuple[Graph, Counterfactual], se
     assert_formula(graph, query, found, seed)
 
 
-def identified_in_binary_models(graph: Graph, query: Counterfactual) -> bool:
+def identified_in_binary_models(graph: Graph, query: Distribution) -> bool:
     """Is the answer's derivative a combination of those of the observed probabilities, at a random model?"""
     model = DiscreteWorlds(graph, 7, levels=3)
     flat = np.concatenate([w.ravel() for w in model.weights])
@@ -112,7 +112,7 @@ def identified_in_binary_models(graph: Graph, query: Counterfactual) -> bool:
 
 @given(case=small_cases(3))
 @settings(max_examples=120, deadline=None, derandomize=True)
-def test_verdicts_agree_with_the_derivatives_of_binary_models(case: tuple[Graph, Counterfactual]) -> None:
+def test_verdicts_agree_with_the_derivatives_of_binary_models(case: tuple[Graph, Distribution]) -> None:
     """Both ways: a formula only where the observed distribution fixes the answer, and wherever it does.
 
     Evidence on one variable in two worlds is left out: it may say that a cause is not 1, which for binary causes, but
@@ -132,7 +132,7 @@ def test_one_world_is_an_intervention(graph: Graph, data: st.DataObject) -> None
     held = {v: None for v, r in zip(graph.observed, roles, strict=True) if r == 1}
     seen = [v for v, r in zip(graph.observed, roles, strict=True) if r == 2]
     assume(outcomes)
-    query = Counterfactual(
+    query = Distribution.across(
         tuple(Variant(v, dict(held.items())) for v in outcomes), {Variant(v, dict(held.items())): None for v in seen}
     )
     found = id_star(graph, query)

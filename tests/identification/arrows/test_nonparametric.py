@@ -15,7 +15,7 @@ from halftrek.identification.arrows.estimand import Formula, Probability, Produc
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.arrows.nonparametric import Hedge, id_formula, idc_formula
 from halftrek.identification.local.jacobian import jacobian_test
-from halftrek.queries.types import DirectEffect, Interventional, TotalEffect
+from halftrek.queries.types import DirectEffect, Distribution, TotalEffect
 from tests.identification.samples import graphs
 
 FRONT_DOOR = Graph([("x", "m"), ("m", "y")], [("x", "y")])
@@ -96,7 +96,7 @@ def check_formula(
 def test_every_formula_is_right_in_a_random_discrete_model(graph: Graph) -> None:
     assume(len(graph.bidirected) <= 4)
     for x, y in combinations(graph.observed, 2):
-        found = from_the_arrows(graph, Interventional((y,), {x: None}))
+        found = from_the_arrows(graph, Distribution.after((y,), {x: None}))
         if isinstance(found, Finding):
             check_formula(graph, found.formula, (y,), (x,), ())
         formula = id_formula(graph, (y,), (x,))
@@ -151,10 +151,10 @@ def test_every_hedge_is_one(graph: Graph) -> None:
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(graphs(most=5))
 def test_what_the_arrows_identify_the_jacobian_does_not_contradict(graph: Graph) -> None:
-    queries = [Interventional((y,), {x: None}) for x, y in combinations(graph.observed, 2)]
+    queries = [Distribution.after((y,), {x: None}) for x, y in combinations(graph.observed, 2)]
     if len(graph) > 2:
         x, z, y = graph.observed[:3]
-        queries.append(Interventional((y,), {x: None}, {z: None}))
+        queries.append(Distribution.after((y,), {x: None}, {z: None}))
     found = [query for query in queries if isinstance(from_the_arrows(graph, query), Finding)]
     assume(found)
     assert all(jacobian_test(graph, query) for query in found)
@@ -171,7 +171,7 @@ def test_front_doors() -> None:
     assert front_door_set(Graph([*FRONT_DOOR.directed, ("x", "y")], FRONT_DOOR.bidirected), "x", "y") is None
     assert front_door_set(Graph(FRONT_DOOR.directed, [("x", "y"), ("x", "m")]), "x", "y") is None
     assert front_door_set(Graph(FRONT_DOOR.directed, [("x", "y"), ("m", "y")]), "x", "y") is None
-    verdict = identify(FRONT_DOOR, Interventional(("y",), {"x": 1.0}))
+    verdict = identify(FRONT_DOOR, Distribution.after(("y",), {"x": 1.0}))
     assert (verdict.method, verdict.scope) == ("front-door", "nonparametric")
     assert verdict.estimand == "Σ_m P(m | x) Σ_x' P(y | x', m) P(x')"
     assert verdict.latex == "\\sum_{m} P(m \\mid x) \\sum_{x'} P(y \\mid x', m) P(x')"
@@ -179,7 +179,7 @@ def test_front_doors() -> None:
 
 def test_back_doors_and_m_bias() -> None:
     graph = Graph([("w", "x"), ("w", "y"), ("x", "y")])
-    verdict = identify(graph, Interventional(("y",), {"x": None}))
+    verdict = identify(graph, Distribution.after(("y",), {"x": None}))
     assert (verdict.method, verdict.estimand) == ("back-door", "Σ_w P(y | x, w) P(w)")
     m_bias = Graph([("x", "y")], [("x", "m"), ("m", "y")])
     assert adjustment_set(m_bias, ("x",), ("y",)) == ()
@@ -187,7 +187,7 @@ def test_back_doors_and_m_bias() -> None:
 
 
 def test_the_napkin_needs_the_id_algorithm() -> None:
-    verdict = identify(NAPKIN, Interventional(("y",), {"x": None}))
+    verdict = identify(NAPKIN, Distribution.after(("y",), {"x": None}))
     assert (verdict.method, verdict.scope) == ("ID", "nonparametric")
     assert verdict.estimand == "[Σ_w P(y | w, z, x) P(x | w, z) P(w)] / [Σ_w P(x | w, z) P(w)]"
     assert "every value of z" in verdict.explain()
@@ -196,7 +196,7 @@ def test_the_napkin_needs_the_id_algorithm() -> None:
 
 def test_without_linearity_an_instrument_does_not_help() -> None:
     graph = Graph([("z", "x"), ("x", "y")], [("x", "y")])
-    query = Interventional(("y",), {"x": None})
+    query = Distribution.after(("y",), {"x": None})
     verdict = identify(graph, query, scope="nonparametric")
     assert verdict.status == "not identified"
     assert verdict.hedge == Hedge(("x", "y"), ("y",))
@@ -211,5 +211,5 @@ def test_coefficients_mean_nothing_without_linearity() -> None:
 
 
 def test_a_variable_without_a_path_is_not_changed() -> None:
-    verdict = identify(FRONT_DOOR, Interventional(("x",), {"y": None}))
+    verdict = identify(FRONT_DOOR, Distribution.after(("x",), {"y": None}))
     assert (verdict.method, verdict.estimand) == ("no path", "P(x)")

@@ -28,7 +28,7 @@ from halftrek.identification.exact.polynomials import (
 )
 from halftrek.identification.numbers.modular import PRIMES
 from halftrek.identification.study import Study
-from halftrek.queries.types import DirectEffect, ErrorCovariance, Interventional, PathEffect, TotalEffect
+from halftrek.queries.types import DirectEffect, Distribution, ErrorCovariance, PathEffect, TotalEffect
 from tests.identification.exact.test_modular import slow_rref
 from tests.identification.local.test_jacobian import REFERENCE
 from tests.identification.samples import random_model
@@ -147,7 +147,7 @@ def test_two_models_are_shown_by_the_number_in_which_they_differ() -> None:
     """The effect on w is the larger one, and the same in both."""
     arrows = [*TWO_VALUES.directed, ("a", "w")]
     graph = Graph(arrows, TWO_VALUES.bidirected, coefficients={"a -> w": 5.0})
-    witness = there(find_branches(graph, Interventional(("w", "b"), {"a": 1.0})))
+    witness = there(find_branches(graph, Distribution.after(("w", "b"), {"a": 1.0})))
     assert witness.quantity == "a ~> b"
     first, second = (truth(model, TotalEffect("a", "b")) for model in witness)
     assert (first, second) == pytest.approx(witness.answers)
@@ -229,17 +229,17 @@ def test_other_questions_are_counted_too() -> None:
     for query, values in (
         (PathEffect(("a", "b", "c")), 2),
         (ErrorCovariance("a", "b"), 2),
-        (Interventional(("c", "d"), {"b": None}), 2),
-        (Interventional(("c",), {"b": None}, {"a": None}), 2),
-        (Interventional(("c",), {"a": None, "b": None}), 2),
+        (Distribution.after(("c", "d"), {"b": None}), 2),
+        (Distribution.after(("c",), {"b": None}, {"a": None}), 2),
+        (Distribution.after(("c",), {"a": None, "b": None}), 2),
     ):
         assert there(count_values(study, query, frozenset(), budget=20.0)).values == values
 
 
 def test_a_conditional_answer_may_be_identified_where_the_joint_one_is_not() -> None:
     graph = Graph([("x", "m"), ("m", "y")], [("x", "m")])
-    assert identify(graph, Interventional(("y",), {"x": None})).status == "not identified"
-    assert identify(graph, Interventional(("y",), {"x": None}, {"m": None})).identified
+    assert identify(graph, Distribution.after(("y",), {"x": None})).status == "not identified"
+    assert identify(graph, Distribution.after(("y",), {"x": None}, {"m": None})).identified
 
 
 def test_too_small_a_budget_is_said() -> None:

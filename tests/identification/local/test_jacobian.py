@@ -20,8 +20,8 @@ from halftrek.queries import Query
 from halftrek.queries.evaluate import check_roles
 from halftrek.queries.types import (
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     ThroughEffect,
     TotalEffect,
@@ -66,14 +66,14 @@ def queries_on(graph: Graph) -> Iterator[Query]:
     a, b = graph.observed[0], graph.observed[-1]
     yield TotalEffect(a, b)
     yield ErrorCovariance(a, b)
-    yield Interventional((b,), {a: None})
+    yield Distribution.after((b,), {a: None})
     yield from (DirectEffect(u, v) for u, v in graph.directed[:1])
     if len(graph) > 2:
         c = graph.observed[1]
         yield PathEffect((a, c, b))
         yield ThroughEffect((a, c, b))
-        yield Interventional((b,), {a: None}, {c: None})
-        yield Interventional((b,), {a: None, c: None})
+        yield Distribution.after((b,), {a: None}, {c: None})
+        yield Distribution.after((b,), {a: None, c: None})
 
 
 @QUICK
@@ -103,12 +103,12 @@ def test_values_of_queries_agree_with_the_model(graph: Graph) -> None:
     assert np.isclose(functionals(ErrorCovariance(a, b), point).values[0], model.omega[0, -1])
     if len(graph) > 2:
         c = graph.observed[1]
-        slope, spread, effect = functionals(Interventional((b,), {a: None}, {c: None}), point).values
+        slope, spread, effect = functionals(Distribution.after((b,), {a: None}, {c: None}), point).values
         for x, z in ((0.0, 0.0), (1.0, 0.0), (1.0, 2.0)):
             answer = model.do({a: x}).joint.given({c: z}).marginal(b)
             assert np.isclose(answer.mean[0], slope * z + effect * x)
             assert np.isclose(answer.variance[0], spread)
-        joint = functionals(Interventional((b,), {a: None, c: None}), point).values
+        joint = functionals(Distribution.after((b,), {a: None, c: None}), point).values
         assert np.isclose(model.do({a: 1.0, c: 0.0}).distribution(b).mean[0], joint[0])
         assert np.isclose(model.do({a: 0.0, c: 1.0}).distribution(b).mean[0], joint[1])
         through = model.total_effect(a, c) * model.total_effect(c, b)
@@ -132,7 +132,7 @@ def test_every_three_node_graph() -> None:
             assert jacobian_test(graph, DirectEffect(f"v{a}", f"v{b}")) == (degree != "0")
         for a, b, degree in case["te"]:
             assert jacobian_test(graph, TotalEffect(f"v{a}", f"v{b}")) == (degree != 0)
-            assert jacobian_test(graph, Interventional((f"v{b}",), {f"v{a}": None})) == (degree != 0)
+            assert jacobian_test(graph, Distribution.after((f"v{b}",), {f"v{a}": None})) == (degree != 0)
 
 
 def test_an_instrument_need_not_be_an_ancestor() -> None:
@@ -187,9 +187,9 @@ def test_districts_decide_like_the_whole_jacobian(graph: Graph) -> None:
         (DirectEffect("x", "q"), "no variable 'q'"),
         (DirectEffect("U", "x"), "'U' is hidden"),
         (TotalEffect("x", "x"), "twice"),
-        (Interventional(("y",), {"y": 1}), "both an outcome"),
-        (Interventional(("y",), {"x": 1}, {"x": 1}), "both held by do"),
-        (Interventional((), {"x": 1}), "no outcome"),
+        (Distribution.after(("y",), {"y": 1}), "both an outcome"),
+        (Distribution.after(("y",), {"x": 1}, {"x": 1}), "both held by do"),
+        (Distribution.after((), {"x": 1}), "no outcome"),
     ],
 )
 def test_a_query_that_does_not_fit_is_refused(query: Query, words: str) -> None:

@@ -18,7 +18,7 @@ from halftrek.inference.checks.modification import absent_edges, with_edge
 from halftrek.inference.checks.relaxation import relaxation
 from halftrek.inference.checks.scores import Edges
 from halftrek.inference.delta import standard_errors
-from halftrek.queries import Interventional, TotalEffect
+from halftrek.queries import Distribution, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
 from halftrek.simulation import random_graph, random_model
@@ -223,9 +223,9 @@ def test_of_several_outcomes_the_one_that_moves_most() -> None:
     rows = instruments()
     rows["v"] = rows["x"] + np.random.default_rng(8).normal(size=2000)
     found = ht.fit(INSTRUMENTS + "; x -> v", rows)
-    query = Interventional(("v", "y"), {"x": 1.0})
+    query = Distribution.after(("v", "y"), {"x": 1.0})
     row = contradictions(found, query)[0]
-    alone = contradictions(found, Interventional(("y",), {"x": 1.0}))[0]
+    alone = contradictions(found, Distribution.after(("y",), {"x": 1.0}))[0]
     assert row.edge == alone.edge
     assert row.change == pytest.approx(alone.change)
 

@@ -20,7 +20,7 @@ from halftrek.graphs import Graph
 from halftrek.inference import measures, parameter_rows, standard_errors
 from halftrek.inference.checks.robust_fit import robust_measures
 from halftrek.inference.information.incomplete import parameter_scores, pattern_information, row_scores
-from halftrek.queries import DirectEffect, Interventional, TotalEffect
+from halftrek.queries import DirectEffect, Distribution, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
 from tests.data.test_patterns import by_rows
@@ -173,7 +173,11 @@ def test_observed_errors_are_those_of_differences() -> None:
         for a in steps
     ]
     inverse = np.linalg.inv(-np.array(bend) / (4 * h * h))
-    for query in (TotalEffect("x", "y"), Interventional(("y",), {"x": 1.0}), Interventional(("y",), {}, {"m": 2.0})):
+    for query in (
+        TotalEffect("x", "y"),
+        Distribution.after(("y",), {"x": 1.0}),
+        Distribution.after(("y",), {}, {"m": 2.0}),
+    ):
         lines = linearize(query, found.model)
         errors = np.concatenate(standard_errors(found, query))
         for gradient, error in zip((*lines.values, *lines.variances), errors, strict=True):

@@ -17,8 +17,8 @@ from halftrek.inference.information.missing_likelihood import MissingLandscape
 from halftrek.models import CGLSCM
 from halftrek.queries import (
     DirectEffect,
+    Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Query,
     ThroughEffect,
@@ -30,7 +30,7 @@ from tests.narrow import some
 
 FRONT_DOOR = "x -> m -> y; x <-> y"
 FACTOR = "latent U; U -> {x, m, y}; x -> z"
-DO = Interventional(("y",), {"x": 1.0})
+DO = Distribution.after(("y",), {"x": 1.0})
 CASES: list[tuple[str, Query, dict[str, Any]]] = [
     (FRONT_DOOR, TotalEffect("x", "y"), {}),
     (FRONT_DOOR, DO, {}),

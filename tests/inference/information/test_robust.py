@@ -15,7 +15,7 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation.space import make_space
 from halftrek.inference import robust_errors, robust_measures
 from halftrek.inference.information.influence import influence
-from halftrek.queries import ErrorCovariance, Interventional, Query, TotalEffect, evaluate
+from halftrek.queries import Distribution, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
 from tests.estimation.test_reference import CASES, load
@@ -83,10 +83,10 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 QUERIES: list[Query] = [
     TotalEffect("b", "d"),
-    Interventional(("d",), {"b": 0.7}),
-    Interventional(("c",), {"a": 1.0}, {"b": 0.4}),
+    Distribution.after(("d",), {"b": 0.7}),
+    Distribution.after(("c",), {"a": 1.0}, {"b": 0.4}),
 ]
-SEEN = Interventional(("d",), {}, {"b": 0.4})  # of a factor's indicators only what is seen can be asked
+SEEN = Distribution.after(("d",), {}, {"b": 0.4})  # of a factor's indicators only what is seen can be asked
 
 
 def textbook(found: Fit, query: Any, clusters: Any = None, weights: Any = 1.0) -> np.ndarray:

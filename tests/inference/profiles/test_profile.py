@@ -14,7 +14,7 @@ from halftrek.inference.information.landscape import Target
 from halftrek.inference.profiles.profile import profile_curve, profile_ends
 from halftrek.models import CGLSCM
 from halftrek.notes import Note
-from halftrek.queries import DirectEffect, Interventional, Query, TotalEffect
+from halftrek.queries import DirectEffect, Distribution, Query, TotalEffect
 from halftrek.results.fit import Fit
 from tests.narrow import floats, interval_of
 
@@ -52,7 +52,7 @@ def test_a_mean_and_a_variance_have_their_textbook_intervals() -> None:
     fit = ht.fit("y", y, names=["y"])
     n, v = 40, float(y.var())
     reach = np.sqrt(v * (np.exp(CUT / n) - 1))
-    query = Interventional(("y",))
+    query = Distribution.after(("y",))
     assert ends(fit, query) == pytest.approx((y.mean() - reach, y.mean() + reach), rel=1e-9)
 
     def deviance(c: float) -> float:
@@ -157,8 +157,8 @@ def test_ends_move_with_the_units_of_the_data() -> None:
     scaled = ht.fit(INSTRUMENT, rows * [1e3, 1e-2, 50.0] + [5.0, 0.0, 1e4], names=["z", "x", "y"])
     effect = np.array(ends(plain, TotalEffect("x", "y")))
     np.testing.assert_allclose(ends(scaled, TotalEffect("x", "y")), effect * 50.0 / 1e-2, rtol=1e-6)
-    mean = np.array(ends(plain, Interventional(("y",), {"x": 2.0})))
-    np.testing.assert_allclose(ends(scaled, Interventional(("y",), {"x": 2e-2})), mean * 50.0 + 1e4, rtol=1e-6)
+    mean = np.array(ends(plain, Distribution.after(("y",), {"x": 2.0})))
+    np.testing.assert_allclose(ends(scaled, Distribution.after(("y",), {"x": 2e-2})), mean * 50.0 + 1e4, rtol=1e-6)
 
 
 def test_a_function_of_an_answer_has_the_function_of_its_ends() -> None:
@@ -182,7 +182,7 @@ def test_an_unidentified_corner_does_not_matter() -> None:
         np.column_stack([rows, corner]),
         names=["z", "x", "y", "a", "b"],
     )
-    for query in (TotalEffect("x", "y"), Interventional(("y",), {"x": 1.0})):
+    for query in (TotalEffect("x", "y"), Distribution.after(("y",), {"x": 1.0})):
         np.testing.assert_allclose(ends(beside, query), ends(plain, query), rtol=1e-6)
     with pytest.raises(ht.NotIdentifiedError):
         beside.profile("a ~> b")

@@ -14,7 +14,7 @@ from halftrek.estimation.space import make_space
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.landscape import Target
 from halftrek.models import CGLSCM
-from halftrek.queries import ErrorCovariance, Interventional, Query, TotalEffect, evaluate
+from halftrek.queries import Distribution, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.results.fit import Fit
 from tests.estimation.strategies import models
 from tests.inference.profiles.test_profile import CUT, INSTRUMENT, ends, instrument_model
@@ -84,18 +84,18 @@ def test_random_graphs_agree_with_a_general_optimiser(model: CGLSCM) -> None:
     query = TotalEffect(order[0], order[-1])
     if len(kind_of_data(fit).landscape(fit, Target(query), False).relevant):
         check_by_dense(fit, query)
-    check_by_dense(fit, Interventional((order[-1],), {order[0]: 0.7}))
+    check_by_dense(fit, Distribution.after((order[-1],), {order[0]: 0.7}))
 
 
 @pytest.mark.parametrize(
     ("text", "query", "options"),
     [
         ("x -> m -> y; x <-> y", TotalEffect("x", "y"), {}),
-        ("x -> m -> y; x <-> y", Interventional(("y",), {"x": 1.0}), {}),
-        ("x -> m -> y; x <-> y", Interventional(("y",), {"x": 1.0}, {"m": 0.5}), {}),
+        ("x -> m -> y; x <-> y", Distribution.after(("y",), {"x": 1.0}), {}),
+        ("x -> m -> y; x <-> y", Distribution.after(("y",), {"x": 1.0}, {"m": 0.5}), {}),
         ("x -> m -> y; x <-> y", ErrorCovariance("x", "y"), {}),
         ("x -> m -> y; x <-> y", TotalEffect("x", "y"), {"noise": {"m": 1.0}}),
-        ("x -> m -> y; x <-> y", Interventional(("y",), {"x": 1.0}), {"intercepts": {"m": 0.1}}),
+        ("x -> m -> y; x <-> y", Distribution.after(("y",), {"x": 1.0}), {"intercepts": {"m": 0.1}}),
         ("x -> m -> y; x <-> y", TotalEffect("x", "y"), {"intercepts": "zero"}),
         ("x -> m -> y; x <-> y", TotalEffect("x", "y"), {"coefficients": {"x -> m": "a", "m -> y": "a"}}),
         ("x -> m -> y; x -> y", TotalEffect("x", "y"), {"coefficients": {"x -> m": 0.6}}),
@@ -117,8 +117,8 @@ def test_options_and_kinds_agree_with_a_general_optimiser(text: str, query: Quer
 
 def test_variances_agree_with_a_general_optimiser() -> None:
     fit = ht.fit(INSTRUMENT, instrument_model(0.8).sample(100, random_state=4))
-    check_by_dense(fit, Interventional(("y",), {"x": 1.0}), variance=True)
-    check_by_dense(fit, Interventional(("x", "y"), {"z": 1.0}), variance=True, k=1)
+    check_by_dense(fit, Distribution.after(("y",), {"x": 1.0}), variance=True)
+    check_by_dense(fit, Distribution.after(("x", "y"), {"z": 1.0}), variance=True, k=1)
 
 
 def test_a_noise_variance_at_zero_does_not_stop_the_walk() -> None:
