@@ -24,15 +24,18 @@ from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.numbers.modular import PRIMES, PrimeField
 from halftrek.identification.verdict import Verdict
 from halftrek.queries.checks import all_variants, terms_of
-from halftrek.queries.kinds.terms import case_of, sums_of
-from halftrek.queries.kinds.variants import Draw, Scale, Shift, Variant
+from halftrek.queries.gathering import gathered
+from halftrek.queries.kinds.terms import Expression, Leaf, case_of, sums_of
+from halftrek.queries.kinds.variants import Draw, Scale, Shift, Sum, Variant
 from halftrek.queries.types import (
+    Arithmetic,
     Composite,
     DirectEffect,
     Distribution,
     Plain,
     Probability,
     Quantile,
+    Query,
     Standardized,
     Statistic,
     ThroughEffect,
@@ -45,17 +48,17 @@ from halftrek.queries.written.writing import number
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification.study import Study
-    from halftrek.queries.types import Query
 
-Decide = Callable[[Plain, Scope], Verdict]
+Decide = Callable[[Query, Scope], Verdict]
 Asked = Statistic | Probability | Quantile | Distribution
+_IN_LINEAR = "In linear models"
 
 
 @dataclass(frozen=True)
 class Part:
     """A question whose answer is needed; ``linear`` if it is enough only where equations are linear."""
 
-    query: Plain
+    query: Query
     linear: bool = False
 
 
@@ -78,6 +81,41 @@ def decide_composite(study: Study, query: Composite, scope: Scope, decide: Decid
         if verdicts is not None:
             return _by_parts(graph, query, parts, verdicts)
     return _as_unchanged(study, query, decide)
+
+
+def by_terms(graph: Graph, query: Composite, decide: Decide) -> Verdict | None:
+    """Identified, if every term is once means under one condition are one mean: what is not identified may cancel."""
+    terms = [] if isinstance(query, Distribution) else list(dict.fromkeys(_terms(query, graph)))
+    if terms in ([], [query]):
+        return None
+    parts = [Part(term, linear=True) for term in terms]
+    verdicts = _all_identified(parts, decide)
+    return None if verdicts is None else _by_parts(graph, query, parts, [_by_name(v) for v in verdicts])
+
+
+def _by_name(part: Verdict) -> Verdict:
+    """The verdict with the part's own name in sentences that speak of it."""
+    reasons = (r.replace(f"{_IN_LINEAR} it is", f"{_IN_LINEAR} {part.query} is", 1) for r in part.reasons)
+    return replace(part, reasons=tuple(reasons))
+
+
+def _terms(expression: Expression, graph: Graph) -> Iterator[Leaf]:
+    """The numbers that an expression is made of; of means of one variable under one condition their sum."""
+    match expression:
+        case float():
+            return
+        case Arithmetic(operation):
+            whole = gathered(expression, graph) if operation in "+-" else expression
+            sides = (whole.left, whole.right) if isinstance(whole, Arithmetic) else (whole,)
+            for side in sides:
+                yield from _terms(side, graph)
+        case Statistic("E", (of,), case):
+            by_variable: dict[str, list[tuple[float, Variant]]] = {}
+            for weight, v in of.parts:
+                by_variable.setdefault(v.variable, []).append((weight, v))
+            yield from (Statistic("E", (Sum(tuple(parts)),), case) for parts in by_variable.values())
+        case _:
+            yield expression
 
 
 def _parts(query: Composite, graph: Graph) -> list[Part]:
@@ -152,7 +190,7 @@ def parts_of(term: Query, graph: Graph) -> Iterator[Part]:
                 for v in dict.fromkeys(all_variants(term)):
                     yield from (Part(effect, linear=True) for effect in effects_behind_variant(graph, v))
         case _:
-            yield Part(term)  # type: ignore[arg-type]
+            yield Part(term)
 
 
 def _as_held(v: Variant) -> Variant | None:
@@ -227,7 +265,7 @@ def _as_effect(study: Study, query: Composite, decide: Decide) -> Verdict | None
         if not found.identified:
             return None
         same = "the same as" if factor == 1 else f"{number(float(factor))} times"
-        reason = f"In linear models it is {same} {_described(effect)}."
+        reason = f"{_IN_LINEAR} it is {same} {_described(effect)}."
         text, latex = found.estimand, found.latex
         if factor != 1:
             times = number(float(factor))

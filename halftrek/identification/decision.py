@@ -17,7 +17,7 @@ from halftrek.identification.arrows.estimand import as_latex, as_text
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.arrows.nonparametric import Hedge
 from halftrek.identification.clock import Progress, start_clock
-from halftrek.identification.composites import decide_composite, truly_moves
+from halftrek.identification.composites import by_terms, decide_composite, truly_moves
 from halftrek.identification.counterfactual import decide_counterfactual
 from halftrek.identification.criteria.certificate import find_recipe, known_effects
 from halftrek.identification.exact.branches import find_branches
@@ -39,7 +39,6 @@ from halftrek.queries.types import (
     Distribution,
     ErrorCovariance,
     PathEffect,
-    Plain,
     Query,
     ThroughEffect,
     TotalEffect,
@@ -138,13 +137,15 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
 def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: float, witness: bool) -> Verdict:
     """By parts or by an equal effect; else by the gradient of the answer and by counting its values."""
 
-    def part(asked: Plain, grounds: Scope) -> Verdict:
+    def part(asked: Query, grounds: Scope) -> Verdict:
         return decide(study, asked, scope=grounds, budget=budget, witness=False)
 
     verdict = decide_composite(study, query, scope, part)
     if verdict is None and study.locally_identified(query):
-        region = study.part(study.region(query))
-        verdict = _decide_by_counting(study, region, query, budget=budget, witness=witness)
+        verdict = by_terms(study.graph, query, part)
+        if verdict is None:
+            region = study.part(study.region(query))
+            verdict = _decide_by_counting(study, region, query, budget=budget, witness=witness)
     elif verdict is None and (is_rational(query) or isinstance(query, Distribution) or truly_moves(study, query)):
         verdict = _not_identified(study, query, budget, witness)
     elif verdict is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypedDict, Unpack
 
@@ -13,8 +14,12 @@ from halftrek.choices import AnySyntax, Scope
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
+from halftrek.memory import remembered
 from halftrek.queries import Query, check_query
+from halftrek.queries.types import is_intervention
 from halftrek.results.inputs import read_graph, read_question
+
+_AT_ANY_VALUE: dict[Hashable, Verdict] = {}  # verdicts on interventions that are identified, the last few
 
 
 class Reading(TypedDict, total=False):
@@ -65,6 +70,18 @@ def asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
 def _asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
     query = read_question(question)
     if isinstance(question, str):
-        return _asked_of(graph, query)
+        verdict = _asked_of(graph, query)[1]
+        return query, replace(verdict, query=query)  # an equal question may have named things in another order
     check_query(query, graph)
-    return query, identification.identify(graph, query)
+    return query, _decided(graph, query)
+
+
+def _decided(graph: Graph, query: Query) -> Verdict:
+    """The verdict; an intervention that is identified is so at all values, which need no decision of their own."""
+    if not is_intervention(query) or not query.held:
+        return identification.identify(graph, query)
+    key = (graph, query.names, tuple(query.held), tuple(query.seen))
+    if key in _AT_ANY_VALUE:
+        return replace(_AT_ANY_VALUE[key], query=query)
+    verdict = identification.identify(graph, query)
+    return remembered(_AT_ANY_VALUE, key, lambda: verdict, most=512) if verdict.identified else verdict

@@ -100,6 +100,34 @@ def test_an_effect_of_w_survives_a_hopeless_effect_of_x() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "identified"),
+    [
+        ("SD[w] + ({})", True),
+        ("Var[w] - ({})", True),
+        ("({}) / SD[w]", True),
+        ("P(w > 1) * ({})", True),
+        ("std(w ~> y) + {}", True),
+        ("SD[w] + 2 * ({}) + E[w]", True),
+        ("E[y_{{x=1, w=2}} - y_{{x=1, w=0}} + w | w=2]", True),
+        ("SD[w] + E[y | do(x=1, w=2)]", False),
+        ("SD[w] + (E[y | do(x=1, w=2)] - E[y | do(x=2, w=0)])", False),
+        ("SD[w] + (E[y | do(x=1, w=2)] + E[y | do(x=1, w=0)])", False),
+    ],
+)
+def test_a_contrast_that_is_known_is_known_beside_other_numbers(question: str, identified: bool) -> None:
+    """The means are not identified, and what cannot be known of them cancels."""
+    graph = parse_graph("x -> y; x <-> y; w -> y")
+    asked = parse_question(question.format("E[y | do(x=1, w=2)] - E[y | do(x=1, w=0)]"))
+    found = identify(graph, asked, witness=False)
+    assert found.status == ("identified" if identified else "not identified")
+    assert moves_freely(graph, asked) != identified
+    if identified:
+        assert "made of parts that are all identified: E[" in found.reasons[0]
+        assert any(r.startswith("In linear models E[") and "the total effect w ~> y." in r for r in found.reasons)
+        assert "slope of w in the regression of y on w" in there(found.estimand)
+
+
+@pytest.mark.parametrize(
     ("rest", "identified"),
     [
         ("E[y | do(x=1)] - (E[y | do(x=0)] + (x -> y))", True),  # zero: what x does is taken away again
@@ -254,6 +282,21 @@ def test_verdicts_agree_with_gradients_and_witnesses(graph: Graph, seed: int) ->
             answers = [evaluate(filled(query), model) for model in found.witness]
             assert answers == pytest.approx(list(found.witness.answers), rel=1e-6, abs=1e-8)
             assert found.witness.largest_difference < 1e-9
+
+
+@given(graph=small_graphs(), seed=st.integers(0, 10**5))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_a_known_contrast_of_random_graphs_is_known_beside_a_spread(graph: Graph, seed: int) -> None:
+    assume(len(graph) > 2)
+    a, b, y = (str(v) for v in np.random.default_rng(seed).permutation(graph.observed)[:3])
+    contrast = f"E[{y} | do({a}=1, {b}=2)] - E[{y} | do({a}=1, {b}=0)]"
+    alone, beside = (parse_question(text) for text in (contrast, f"SD[{a}] * ({contrast}) + SD[{b}]"))
+    known, found = (decide(Study(graph), q, scope="linear", budget=0.3, witness=False) for q in (alone, beside))
+    if known.identified:
+        assert found.identified
+    if found.identified:
+        assert not moves_freely(graph, beside)
+    assert known.identified or not found.identified
 
 
 @given(graph=small_graphs(), seed=st.integers(0, 10**5))

@@ -55,6 +55,29 @@ def test_one_question_is_read_and_decided_once(counted: Counter[str]) -> None:
     assert counted == {"parse_question": 1, "identify": 1}
 
 
+def test_an_intervention_is_decided_once_for_all_values(counted: Counter[str]) -> None:
+    graph = ht.graph("x -> m -> y; x <-> y; w -> y")
+    fit = ht.fit(graph, {**rows(3), "w": np.random.default_rng(4).normal(size=200)})
+    counted.clear()
+    for text in ("P(y | do(x=1.5), w=0)", "P(y | do(x=2.5), w=1)", "P(y | w=1, do(x=3))"):
+        answer = fit.query(text)
+        verdict = there(answer.verdict)
+        assert str(answer.query) == str(verdict.query)
+        alone = identification.decision.identify(graph, answer.query)
+        assert (verdict.explain(details=True), verdict.latex) == (alone.explain(details=True), alone.latex)
+    assert counted == {"parse_question": 3, "identify": 1}
+    for value in (1, 2):  # a refusal speaks of its own question
+        with pytest.raises(ht.NotIdentifiedError, match=rf"do\(x={value}\)"):
+            ht.fit(BOW, {v: rows(3)[v] for v in "xy"}).query(f"P(y | do(x={value}))")
+
+
+def test_a_question_is_answered_in_its_own_order() -> None:
+    fit = ht.fit("x -> m -> y; x -> y", rows(5))
+    for text in ("P(y | do(x=1, m=2))", "P(y | do(m=2, x=1))", "E[y | do(x=1, m=2)]", "E[y | do(m=2, x=1)]"):
+        assert str(fit.query(text).query) == text
+        assert str(there(fit.query(text).verdict).query) == text
+
+
 @pytest.mark.parametrize("command", ["effect", "query"])
 def test_on_the_command_line_too(
     command: str, counted: Counter[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
