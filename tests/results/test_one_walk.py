@@ -15,7 +15,7 @@ from halftrek import identification
 from halftrek.cli import main
 from halftrek.reporting import describe_answer
 from halftrek.reporting.records import answer_record, to_json
-from halftrek.results import inputs
+from halftrek.results import inputs, reading
 from halftrek.results.answers import Answer, Bounds, Refusal, Several
 from tests.narrow import there
 
@@ -43,6 +43,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     watch(inputs, "parse_question")
     watch(identification, "identify")
+    monkeypatch.setattr(reading, "_AT_ANY_VALUE", {})
     return found
 
 
