@@ -105,7 +105,7 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
     absent = _absent(graph, query)
     if absent is not None:
         return Verdict(query, graph, "identified", "no path", "nonparametric", "0", "0", 1, reasons=(absent,))
-    if is_intervention(query) and not query.held:
+    if is_intervention(query) and not query.do:
         reason = "It asks nothing about an intervention: it is a part of the distribution that the data show."
         return Verdict(query, graph, "identified", "observed", "nonparametric", str(query), None, 1, reasons=(reason,))
     if isinstance(query, Distribution) and query.asks == "counterfactual":

@@ -142,7 +142,7 @@ def _sensitivities(graph: Graph, query: Query, decide: Decide, deadline: float) 
 def _as_number(query: Query) -> Query | None:
     """The question as one number that needs no values; None if it is no effect."""
     match query:
-        case Distribution(asks="intervention", names=(y,), held=do) if len(do) == 1 and not query.seen:
+        case Distribution(asks="intervention", names=(y,), do=do) if len(do) == 1 and not query.seen:
             return TotalEffect(next(iter(do)), y)
         case DirectEffect() | TotalEffect() | PathEffect() | ThroughEffect() | Standardized():
             return query

@@ -70,7 +70,7 @@ def variables_of(query: Query) -> tuple[str, ...]:
         case ErrorCovariance(first, second):
             return (first, second)
         case Distribution(asks="intervention"):
-            return tuple(dict.fromkeys((*query.names, *query.held, *query.seen)))
+            return tuple(dict.fromkeys((*query.names, *query.do, *query.seen)))
         case Arithmetic():
             return tuple(dict.fromkeys(v for leaf in leaves(query) for v in variables_of(leaf)))
         case Standardized(effect):
@@ -127,7 +127,7 @@ def _check_distribution(query: Distribution) -> None:
             raise QueryError(f"{query}: the outcome {of} is named twice; take one out")
     if query.asks != "intervention":
         return
-    for v in query.held:
+    for v in query.do:
         if v in query.names:
             raise QueryError(f"{query}: {v!r} is both an outcome and a condition; take it out of one of them")
         if v in query.seen:

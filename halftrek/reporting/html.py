@@ -69,7 +69,7 @@ def verdict_html(verdict: Verdict) -> str:
 def question_ends(query: object) -> tuple[str | None, str | None]:
     """The variables to colour: what acts and what is acted on, where the question has one of each."""
     if is_intervention(query):
-        return (*query.held, None)[0], query.names[0]
+        return (*query.do, None)[0], query.names[0]
     ends = getattr(query, "cause", None), getattr(query, "effect", None)
     return ends if all(isinstance(v, str) for v in ends) else (None, None)
 

@@ -137,7 +137,7 @@ def _ends(query: Query) -> tuple[str, str, Query]:
     match query:
         case TotalEffect(cause, effect) | DirectEffect(cause, effect):
             return cause, effect, query
-        case Distribution(asks="intervention", names=(effect,), held=do) if len(do) == 1 and not query.seen:
+        case Distribution(asks="intervention", names=(effect,), do=do) if len(do) == 1 and not query.seen:
             (cause,) = do
             return cause, effect, TotalEffect(cause, effect)
     raise QueryError(

@@ -78,9 +78,9 @@ def _asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
 
 def _decided(graph: Graph, query: Query) -> Verdict:
     """The verdict; an intervention that is identified is so at all values, which need no decision of their own."""
-    if not is_intervention(query) or not query.held:
+    if not is_intervention(query) or not query.do:
         return identification.identify(graph, query)
-    key = (graph, query.names, tuple(query.held), tuple(query.seen))
+    key = (graph, query.names, tuple(query.do), tuple(query.seen))
     if key in _AT_ANY_VALUE:
         return replace(_AT_ANY_VALUE[key], query=query)
     verdict = identification.identify(graph, query)

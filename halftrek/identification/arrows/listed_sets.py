@@ -71,7 +71,7 @@ def _effect(part: Query) -> tuple[str, frozenset[str], frozenset[str]] | None:
             return "direct", frozenset({cause}), frozenset({effect})
         case TotalEffect(cause, effect):
             return "total", frozenset({cause}), frozenset({effect})
-        case Distribution(asks="intervention", names=outcomes, held=do) if (
+        case Distribution(asks="intervention", names=outcomes, do=do) if (
             do and not part.seen and not set(do) & set(outcomes)
         ):
             return "total", frozenset(do), frozenset(outcomes)

@@ -38,7 +38,7 @@ def from_the_arrows(graph: Graph, query: Distribution) -> Finding | Hedge:
         found = attempt(graph, query)
         if found is not None:
             return found
-    formula = id_formula(graph, query.names, query.held)
+    formula = id_formula(graph, query.names, query.do)
     if isinstance(formula, Hedge):
         return formula
     reason = "The ID algorithm takes the intervention apart into pieces that the observed distribution shows."
@@ -46,7 +46,7 @@ def from_the_arrows(graph: Graph, query: Distribution) -> Finding | Hedge:
 
 
 def _conditional(graph: Graph, query: Distribution) -> Finding | Hedge:
-    formula = idc_formula(graph, query.names, query.held, query.seen)
+    formula = idc_formula(graph, query.names, query.do, query.seen)
     if isinstance(formula, Hedge):
         return formula
     reason = "The IDC algorithm takes the intervention apart into pieces that the observed distribution shows."
@@ -54,28 +54,28 @@ def _conditional(graph: Graph, query: Distribution) -> Finding | Hedge:
 
 
 def _any_value(graph: Graph, query: Distribution, formula: Formula) -> tuple[str, ...]:
-    arbitrary = arbitrary_values(graph, formula, (*query.names, *query.held, *query.seen))
+    arbitrary = arbitrary_values(graph, formula, (*query.names, *query.do, *query.seen))
     return (f"The formula gives the same for every value of {' and '.join(arbitrary)}.",) if arbitrary else ()
 
 
 def _no_path(graph: Graph, query: Distribution) -> Finding | None:
-    if graph.descendants(tuple(query.held)) & set(query.names):
+    if graph.descendants(tuple(query.do)) & set(query.names):
         return None
-    ends = f"from {and_list(query.held)} to {and_list(query.names)}"
+    ends = f"from {and_list(query.do)} to {and_list(query.names)}"
     reason = f"No directed path leads {ends}: the intervention changes nothing."
-    steps: list[Step] = [ValueStep(effect_label(query.held, x, y), 0.0) for x in query.held for y in query.names]
+    steps: list[Step] = [ValueStep(effect_label(query.do, x, y), 0.0) for x in query.do for y in query.names]
     return Finding("no path", Probability(query.names), (reason,), _recipe(graph, query, steps))
 
 
 def _adjustment(graph: Graph, query: Distribution) -> Finding | None:
-    causes = tuple(query.held)
+    causes = tuple(query.do)
     chosen = adjustment_set(graph, causes, query.names)
     if chosen is None:
         return None
     regressors = tuple(Combination(v) for v in (*causes, *chosen))
     rest = (None,) * len(chosen)
     steps: list[Step] = [
-        LinearStep(regressors, regressors, Combination(y), (*(effect_label(query.held, x, y) for x in causes), *rest))
+        LinearStep(regressors, regressors, Combination(y), (*(effect_label(query.do, x, y) for x in causes), *rest))
         for y in query.names
     ]
     recipe = _recipe(graph, query, steps)
@@ -93,9 +93,9 @@ def _adjustment(graph: Graph, query: Distribution) -> Finding | None:
 
 
 def _front_door(graph: Graph, query: Distribution) -> Finding | None:
-    if len(query.held) != 1 or len(query.names) != 1:
+    if len(query.do) != 1 or len(query.names) != 1:
         return None
-    (x,), (y,) = query.held, query.names
+    (x,), (y,) = query.do, query.names
     chosen = front_door_set(graph, x, y)
     if chosen is None:
         return None
@@ -118,5 +118,5 @@ def _front_door(graph: Graph, query: Distribution) -> Finding | None:
 
 def _recipe(graph: Graph, query: Distribution, steps: list[Step]) -> Recipe:
     return Recipe(
-        graph.observed, tuple(steps), tuple(effect_label(query.held, x, y) for x in query.held for y in query.names)
+        graph.observed, tuple(steps), tuple(effect_label(query.do, x, y) for x in query.do for y in query.names)
     )

@@ -53,7 +53,7 @@ _MOST_CUTS = 1500  # pairs of ancestors are tried as long as there are no more c
 def answerable(query: Query) -> Query:
     """The query whose functionals a recipe computes: for a conditional distribution the joint one."""
     if is_intervention(query) and query.seen:
-        return Distribution.after((*query.names, *query.seen), query.held)
+        return Distribution.after((*query.names, *query.seen), query.do)
     return query
 
 
@@ -77,7 +77,7 @@ def needs(closure: Closure, query: Query) -> tuple[list[str], list[Step], tuple[
             errors = [cleaned(v, graph.parents(v)) for v in (first, second)]
             step = CovarianceStep(str(query), *errors)
             return list(dict.fromkeys(q for e in errors for _, q in e.minus)), [step], (str(query),)
-        case Distribution(asks="intervention", names=outcomes, held=do):
+        case Distribution(asks="intervention", names=outcomes, do=do):
             wanted: list[str] = []
             finish: list[Step] = []
             outputs: list[str] = []
@@ -219,10 +219,10 @@ def _rounds(closure: Closure, query: Query | None) -> Iterator[list[Cut]]:
             own = [closure.cut(effect, [cause])]
         case ThroughEffect(stations):
             own = [closure.cut(v, [u]) for u, v in itertools.pairwise(stations)]
-        case Distribution(names=outcomes, held=do, seen=given):
+        case Distribution(names=outcomes, do=do, seen=given):
             own = [closure.cut(y, [x for x in do if x in graph.ancestors(y)]) for y in (*outcomes, *given)]
     # names of effects around others are given by the first cut that has them: only cuts of one cause leave them alone
-    several = isinstance(query, Distribution) and len(query.held) > 1
+    several = isinstance(query, Distribution) and len(query.do) > 1
     shared = Map(closure.bench) if several or closure.shared is None else closure.shared
     yield [*own, *shared.round_of(closure, 0, parent_cuts)]
     yield shared.round_of(closure, 1, lambda one: small_cuts(one, 1))

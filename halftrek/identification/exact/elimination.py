@@ -260,7 +260,7 @@ def _answers(system: System, query: Query) -> list[nmod_mpoly]:
             return [prod((partial_effect(system, u, v, ()) for u, v in pairwise(stations)), start=one)]
         case ErrorCovariance(i, j):
             return [error_covariance(system.unknowns.context, system.blocks[i], system.weights, i, j)]
-        case Distribution(names=outcomes, held=do):
+        case Distribution(names=outcomes, do=do):
             return [partial_effect(system, x, y, [w for w in do if w != x]) for x in do for y in outcomes]
         case _:
             raise AssertionError(f"{query} is no polynomial in the weights")

@@ -99,8 +99,8 @@ def conditional_parts(query: Distribution, ring: AlgebraRing) -> list[nmod_mat] 
         for w in outcomes[: i + 1]:
             taken = (slope * ring.covariance(z, w) for slope, z in zip(slopes[i], given, strict=True))
             parts.append(ring.covariance(y, w) - sum(taken, start=zero))
-    for x in query.held:
-        others = [w for w in query.held if w != x]
+    for x in query.do:
+        others = [w for w in query.do if w != x]
         on = {v: ring.effect(x, v, others) for v in (*query.names, *query.seen)}
         for name, row in zip(query.names, slopes, strict=True):
             taken = (slope * on[v] for slope, v in zip(row, query.seen, strict=True))

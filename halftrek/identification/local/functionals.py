@@ -198,8 +198,8 @@ def _product(point: Point, leg: Callable[[Point, str, str], Array], stations: tu
 def _joint(point: Point, query: Distribution) -> Functionals:
     """The effects of each held variable while the others are held: with them and Sigma the distribution is known."""
     texts, rows = [], []
-    for x in query.held:
-        others = [w for w in query.held if w != x]
+    for x in query.do:
+        others = [w for w in query.do if w != x]
         for y in query.names:
             texts.append(f"{x} ~> {y}" + (f" with {', '.join(others)} held" if others else ""))
             rows.append(path_sum(point, x, y, others))
@@ -214,7 +214,7 @@ def _conditional(model: Valuation, query: Distribution) -> Functionals:
     cov = np.zeros((len(both), len(both), model.width), field.dtype)
     for i, a in enumerate(both):
         for j, b in enumerate(both[: i + 1]):
-            cov[i, j] = cov[j, i] = model.covariance(a, b, query.held)
+            cov[i, j] = cov[j, i] = model.covariance(a, b, query.do)
     spread = duals.inverse(field, cov[m:, m:])
     if spread is None:
         raise QueryError(f"in {query} the condition has no spread after do(); leave out what the others determine")
@@ -226,8 +226,8 @@ def _conditional(model: Valuation, query: Distribution) -> Functionals:
         for j, b in enumerate(query.names[: i + 1]):
             texts.append(f"covariance of {b} and {a} after do, given {', '.join(given)}")
             rows.append(rest[i, j])
-    for x in query.held:
-        effects = model.effects_of(x, [w for w in query.held if w != x])
+    for x in query.do:
+        effects = model.effects_of(x, [w for w in query.do if w != x])
         on = np.array([effects.get(v, model.zero()) for v in both])
         lessened = field.reduce(on[:m] - duals.matmul(field, slope, on[m:, None])[:, 0])
         texts += [f"effect of {x} on {y} given {', '.join(given)}" for y in query.names]

@@ -80,7 +80,7 @@ class Distribution(Written):
         return tuple(v.variable for v in self.outcomes)
 
     @cached_property
-    def held(self) -> Mapping[str, Value]:
+    def do(self) -> Mapping[str, Value]:
         """The variables that ``do`` holds at values."""
         return Variant("", self.case.do).held
 

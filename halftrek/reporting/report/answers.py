@@ -79,7 +79,7 @@ def _worlds(fit: Fit, query: object, v: str, asked: Gaussian) -> dict[str, Gauss
 def _conditions(query: object) -> tuple[dict[str, float], dict[str, float]]:
     """Values that the question holds, and that it takes as seen; none for other kinds of questions."""
     if is_intervention(query):
-        held = {u: float(x) for u, x in query.held.items() if x is not None}
+        held = {u: float(x) for u, x in query.do.items() if x is not None}
         return held, {u: float(x) for u, x in query.seen.items() if x is not None}
     if not isinstance(query, Distribution | Statistic) or not has_crude(query):
         return {}, {}
