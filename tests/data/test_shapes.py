@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from halftrek.data import histogram_of, read_moments, row_reader
-from halftrek.data.shapes import BARS, Histogram, histogram, means_along
+from halftrek.data.shapes import BARS, CELLS, Histogram, _Sums, histogram, means_along
 from halftrek.errors import DataError
 from tests.narrow import there
 
@@ -135,3 +135,11 @@ def test_means_at_few_values_are_exact() -> None:
     for k, mean in enumerate(found.outcome):
         at = rows[:, 0] == k
         assert mean == pytest.approx(np.average(rows[at, 1], weights=weights[at]))
+
+
+def test_what_lies_far_beyond_is_in_a_cell_of_its_own() -> None:
+    sums = _Sums(0.0, 1.0, 1)
+    sums.add(np.array([-1e6, 0.0, 1e6]), np.ones((1, 3)))
+    (line,) = sums.inside
+    assert (line[0], line[-1], line[1:-1].sum()) == (1.0, 1.0, 1.0)
+    assert line[CELLS // 2 : CELLS // 2 + 2].sum() == 1.0

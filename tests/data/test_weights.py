@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -151,3 +153,12 @@ def test_groups_are_scaled_one_by_one() -> None:
     counted: Any = read_groups(group_reader(FRAME.assign(g=labels), "g", ("a",), weights=np.full(N, 2))[0])
     assert not counted.sampled
     assert counted[0].weighting == Counted(float((labels == "p").sum()))
+
+
+@pytest.mark.parametrize("weight", [1.5, 0.25])
+def test_counts_that_are_not_whole_are_refused_by_engines_too(weight: float) -> None:
+    frame = pl.DataFrame({"x": np.arange(10.0), "y": np.arange(10.0) ** 2, "w": [1.0] * 6 + [weight] * 4})
+    in_pieces = dask.dataframe.from_pandas(frame.to_pandas(), npartitions=2)  # which makes the sums itself
+    for table in (frame, frame.lazy(), in_pieces):
+        with pytest.raises(DataError, match=rf"hold {weight:g}; weights= count rows"):
+            read_moments(table, ("x", "y"), weights="w")

@@ -373,3 +373,17 @@ def test_bad_input_is_explained() -> None:
     data["x"] = np.full(50, 3.0)
     with pytest.raises(DataError, match="constant"):
         ht.fit(FRONT_DOOR, data)
+
+
+def test_the_floor_of_a_noise_variance_is_in_the_units_of_its_variable() -> None:
+    rows = np.random.default_rng(6).normal(size=(60, 2)) * [1e3, 1e-3]
+    rows[:5, 0] = np.nan
+    graph = Graph([("x", "y")])
+    patterns = read_patterns({"x": rows[:, 0], "y": rows[:, 1]}, graph.observed)
+    plan = make_plan(graph, graph.observed, Options())
+    space = make_space(graph, graph.observed, Options())
+    floors = fiml._Search(graph, plan, patterns, space, Settings())._floors()
+    known = {i: floors[a] for i, j, a in space.W_at if i == j}
+    for i, column in enumerate(rows.T):
+        assert known[i] == pytest.approx(fiml.FLOOR * np.nanvar(column), rel=1e-9)
+    assert np.isneginf(floors[[a for a in range(space.size) if a not in {a for i, j, a in space.W_at if i == j}]]).all()

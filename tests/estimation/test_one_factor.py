@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,10 @@ from halftrek.data import Moments
 from halftrek.estimation import Fitted, fit
 from halftrek.estimation.district import newton
 from halftrek.estimation.district.shape import Problem, Shape
+from halftrek.estimation.fast import one_factor
 from halftrek.estimation.fast.one_factor import LEAST, fit_one_factor, is_one_factor
 from halftrek.graphs import Graph
+from tests.narrow import there
 
 SLOW = 16  # starts: asked for, they are taken
 
@@ -71,3 +75,23 @@ def test_no_step_in_all_parameters_is_taken(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(newton, "hessian", refuse)
     quick = fit(Graph(latents={"u": [f"x{i}" for i in range(60)]}), moments_of(5, 60, 400))
     assert quick.status.converged
+
+
+def test_newton_steps_are_few_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the true second derivatives each step squares the distance; with others it takes many."""
+    cov = moments_of(4, 40, 400, 0.2).cov
+    correlations = cov / np.sqrt(np.outer(np.diag(cov), np.diag(cov)))
+    start = there(one_factor._at(correlations, np.log(np.full(40, 0.6)), np.ones(40)))
+    walked = []
+    real = one_factor._moved
+
+    def moved(*given: Any) -> Any:
+        walked.append(there(real(*given)))
+        return walked[-1]
+
+    monkeypatch.setattr(one_factor, "_moved", moved)
+    end = there(one_factor._finish(correlations, start))
+    assert end.steps == len(walked)
+    slopes = [float(np.abs(place.slope).max()) for place in walked]
+    near = next(k for k, size in enumerate(slopes) if size < 0.03)
+    assert slopes[near + 2] < 1e-5  # two steps later: (0.03 ** 2) ** 2, and a constant

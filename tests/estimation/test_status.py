@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 
+import halftrek as ht
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall
 from halftrek.notes import note
 
@@ -85,3 +87,9 @@ def test_missing_values_add_their_sentences(reports: tuple[DistrictReport, ...])
 def test_a_status_without_findings_says_nothing_and_findings_stand_without_their_head() -> None:
     assert str(Status("converged")) == ""
     assert Status("flat", (note("at the maximum"),)).findings() == "the likelihood is at its maximum."
+
+
+def test_districts_are_reported_in_the_order_of_their_first_variables() -> None:
+    rows = np.random.default_rng(5).normal(size=(80, 4))
+    fit = ht.fit("a; b; c; d; a <-> d; b <-> c", dict(zip("abcd", rows.T, strict=True)))
+    assert [report.members for report in fit.districts] == [("a", "d"), ("b", "c")]

@@ -357,3 +357,10 @@ def test_three_hundred_causes_that_covary_need_little_memory() -> None:
         tracemalloc.stop()
     assert verdict.identified
     assert peak < 200e6
+
+
+def test_two_parts_are_named_even_if_neither_needs_linearity() -> None:
+    found = identify(parse_graph("x -> m -> y; x <-> y"), parse_question("E[m | do(x=1)] * E[y | do(x=1)]"))
+    assert found.reasons[0] == "It is made of parts that are all identified: P(m | do(x)), P(y | do(x))."
+    alone = identify(parse_graph("x -> m -> y; x <-> y"), parse_question("E[y | do(x=1)]"))
+    assert not any("made of parts" in reason for reason in alone.reasons)

@@ -16,6 +16,7 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point, parameters_of
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.study import Study
+from halftrek.identification.verdict import Verdict
 from halftrek.models import CGLSCM
 from halftrek.queries import Query
 from halftrek.queries.types import (
@@ -222,3 +223,11 @@ def test_what_is_identified_has_one_value(graph: Graph, scope: Scope) -> None:
     found = [identify(graph, query, scope=scope, witness=False) for query in queries]
     assert len({verdict.method for verdict in found}) > 2
     assert all(verdict.identified == (verdict.degree == 1) for verdict in found)
+
+
+def test_a_verdict_without_a_formula_ends_without_one() -> None:
+    query = TotalEffect("x", "y")
+    counted = Verdict(query, BOW, "identified", "elimination", "linear", degree=1)
+    assert str(counted) == "x ~> y: identified by counting solutions [linear]"
+    refused = Verdict(query, BOW, "not identified", "jacobian", "linear", estimand="Cov(x, y)")
+    assert str(refused) == "x ~> y: not identified [linear]"

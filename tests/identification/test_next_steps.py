@@ -15,7 +15,10 @@ import halftrek as ht
 from halftrek.cli import main
 from halftrek.graphs import Graph
 from halftrek.identification import NextStep
-from halftrek.identification.next_steps import Way
+from halftrek.identification.advice import Change
+from halftrek.identification.next_steps import Way, step_with_change
+from halftrek.notes import note
+from halftrek.queries import TotalEffect
 from halftrek.simulation import random_model
 
 REFUSED = [
@@ -140,3 +143,16 @@ def test_details_are_told_when_asked_for(capsys: pytest.CaptureFixture[str]) -> 
     assert "Method: jacobian." in verdict.explain(details=True)
     assert main(["identify", "x -> y; x <-> y", "x ~> y", "--details"]) == 3
     assert "modulo two primes" in capsys.readouterr().out
+
+
+def test_the_change_to_show_is_the_one_with_most_to_gain() -> None:
+    graph, query = ht.graph("x -> y; x <-> y"), TotalEffect("x", "y")
+    without = Change("rule out", note("rule out arc", first="x", second="y"), ht.graph("x -> y"), query)
+    helped = Change("instrument", note("measure instrument", cause="x"), ht.graph("z -> x -> y; x <-> y"), query)
+    long = Change("instrument", note("measure instrument", cause="x"), Graph([("x" * 700, "y")]), query)
+    unseen = Change("of another kind", note("measure instrument", cause="x"), graph, query)
+    (step,) = step_with_change([unseen, long, without, helped])
+    assert step.graph == helped.graph
+    (step,) = step_with_change([long, without])
+    assert step.graph == without.graph
+    assert step_with_change([unseen, long]) == []

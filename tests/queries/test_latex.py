@@ -33,3 +33,18 @@ def test_questions(text: str) -> None:
 
 def test_tikz() -> None:
     assert f"{{{SET}}}" in to_tikz(Graph([(ODD, "y")]))
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("SD[y] + 2", r"\operatorname{SD}\left[y\right] + 2"),
+        ("SD[y] + SD[x] + 2", r"\operatorname{SD}\left[y\right] + \operatorname{SD}\left[x\right] + 2"),
+        ("2 - (SD[y] + 1)", r"2 - \left(\operatorname{SD}\left[y\right] + 1\right)"),
+        ("2 * (SD[y] + 1)", r"2 \cdot \left(\operatorname{SD}\left[y\right] + 1\right)"),
+        ("2 * (SD[y] * 3)", r"2 \cdot \operatorname{SD}\left[y\right] \cdot 3"),
+        ("(x -> y) * 3", r"\left(x \to y\right) \cdot 3"),
+    ],
+)
+def test_brackets_stand_where_they_are_needed(text: str, latex: str) -> None:
+    assert parse_question(text).latex == latex

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from halftrek.inference.evidence.strength import strengths
 from halftrek.notes import Note, in_short, warnings_of
 from halftrek.queries import DirectEffect, TotalEffect
 from halftrek.queries.gradients import linearize
+from halftrek.trust import tables
+from halftrek.trust.judge import few_rows
 from tests.narrow import interval_of, there
 
 INSTRUMENT = "z -> x -> y; x <-> y"
@@ -274,3 +277,35 @@ def test_intervals_cover_or_warn(cell: Cell) -> None:
 
 def test_the_small_part_is_there() -> None:
     assert len(SMALL) == 7
+
+
+class Stretched:
+    """Support whose interval is so many times as wide as the usual one."""
+
+    def __init__(self, times: float) -> None:
+        self.times = times
+
+    def stretch(self, _: float) -> np.ndarray:
+        return np.array([1.0, self.times])
+
+    def narrowest(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([90.0, 30.0]), np.array([5.0, 12.0])
+
+
+def test_an_interval_is_worth_a_word_from_a_tenth_more_on() -> None:
+    assert few_rows(Stretched(1.09), 0.95) == []  # type: ignore[arg-type]
+    (said,) = few_rows(Stretched(1.11), 0.95)  # type: ignore[arg-type]
+    assert (said.code, said.facts["rows"], said.facts["free"]) == ("few rows", 30.0, 18.0)
+
+
+def test_a_share_is_shaky_only_if_what_it_is_made_of_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = ht.fit(MEDIATED, mediated_rows(0.8))
+    real = tables._judged_lines
+
+    for kind, shaky in (("direct", False), ("indirect", True), ("total", True)):
+
+        def judged(*given: Any, kind: str = kind) -> list[Any]:
+            return [replace(line, note="doubtful" if line.kind == kind else "") for line in real(*given)]
+
+        monkeypatch.setattr(tables, "_judged_lines", judged)
+        assert ("shaky proportion" in [n.code for n in fit.mediation("x", "y").notes]) == shaky

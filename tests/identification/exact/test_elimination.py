@@ -232,6 +232,8 @@ def test_other_questions_are_counted_too() -> None:
         (Distribution.after(("c", "d"), {"b": None}), 2),
         (Distribution.after(("c",), {"b": None}, {"a": None}), 2),
         (Distribution.after(("c",), {"a": None, "b": None}), 2),
+        (Distribution.after(("d",), {"b": None}, {"c": None}), 2),  # what is seen moves with what is held
+        (Distribution.after(("d",), {"a": None}, {"c": None}), 2),
     ):
         assert there(count_values(study, query, frozenset(), budget=20.0)).values == values
 

@@ -12,7 +12,8 @@ from halftrek.data import read_patterns
 from halftrek.data.missing.patterns import Patterns
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
-from halftrek.inference.checks.missing_checks import partial_correlation
+from halftrek.inference.checks.constraints import missing_independence
+from halftrek.inference.checks.missing_checks import complete_ratio, partial_correlation
 from halftrek.inference.information.incomplete import covariance_error, saturated_information
 from tests.narrow import there, wrong
 
@@ -194,3 +195,32 @@ def test_without_an_unrestricted_maximum_there_are_no_tests() -> None:
     assert np.isnan(tests["p"]).all()
     assert list(tests["verdict"]) == ["no test: the rows do not determine the covariances without the model"]
     assert np.isnan(found.residuals()["observed"]).all()
+
+
+def test_an_independence_is_tested_with_the_rows_that_are_to_spare() -> None:
+    """``z = atanh(r) / error * sqrt((n - 3 - k) / n)``: of complete rows Fisher's, with the last term alone."""
+    x, m, y = np.random.default_rng(8).normal(size=(3, 30))
+    data = {"x": x, "m": x + m, "y": m + y}
+    data["y"][0] = np.nan
+    fit = ht.fit("x -> m -> y", data, missing="fiml")
+    found = missing_independence(fit, "x", "y", ("m",))
+    patterns = read_patterns(data, ("x", "m", "y"))
+    r, error = partial_correlation(there(saturated_information(patterns)), patterns.unrestricted.moments, [0, 2, 1])
+    assert found.estimate == pytest.approx(r)
+    assert found.statistic == pytest.approx(np.arctanh(r) / error * np.sqrt((30 - 4) / 30), rel=1e-9)
+
+
+def test_the_discrepancy_of_complete_rows_is_twice_the_distance_of_two_normal_distributions() -> None:
+    x, m, y = np.random.default_rng(9).normal(size=(3, 200))
+    data = {"x": x, "m": x + m, "y": m + y + 0.3 * x}
+    data["y"][:40] = np.nan
+    fit = ht.fit("x -> m -> y", data, missing="fiml")
+    seen = read_patterns(data, ("x", "m", "y")).unrestricted.moments
+    at = [fit.model.names.index(v) for v in seen.names]
+    mean, cov = fit.model.mean[at], fit.model.cov[np.ix_(at, at)]
+    gap, K = seen.mean - mean, np.linalg.inv(cov)
+    shares = np.linalg.eigvals(seen.cov @ K).real  # 2 KL = sum(s - 1 - log s) + d' K d
+    expected = 200 * (float((shares - 1.0 - np.log(shares)).sum()) + float(gap @ K @ gap))
+    ratio, by_chance = there(complete_ratio(fit))
+    assert ratio == pytest.approx(expected, rel=1e-6)
+    assert 0.3 < by_chance < 3.0  # one restriction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -312,3 +313,19 @@ def test_progress_is_told() -> None:
     replicates_of(found, "bootstrap", 30, 0, lambda done, total: reports.append((done, total)))
     assert reports[-1] == (30, 30)
     assert all(0 < done <= total for done, total in reports)
+
+
+def test_replicates_that_tie_with_the_estimate_count_half() -> None:
+    both = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0])[:, None]
+    found = bootstrap._bca_shares(both, np.ones(1), np.zeros(1), np.array([0.1, 0.9]))
+    normal = NormalDist()
+    bias = normal.inv_cdf(0.2 + 0.4 / 2.0)
+    expected = [normal.cdf(2.0 * bias + normal.inv_cdf(tail)) for tail in (0.1, 0.9)]
+    np.testing.assert_allclose(found, [expected], rtol=1e-12)
+
+
+def test_what_does_not_move_has_no_acceleration() -> None:
+    rows = np.random.default_rng(2).normal(size=(50, 2)) @ np.array([[1.0, 0.4], [0.0, 1.0]])
+    fit = ht.fit("x -> y", {"x": rows[:, 0], "y": rows[:, 1]})
+    for kind in ("bootstrap", "parametric"):
+        assert list(acceleration(fit, parse_question("y ~> x"), kind)) == [0.0]

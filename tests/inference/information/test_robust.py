@@ -15,6 +15,7 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation.space import make_space
 from halftrek.inference import robust_errors, robust_measures
 from halftrek.inference.information.influence import influence
+from halftrek.inference.information.information import solved
 from halftrek.queries import Distribution, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
@@ -219,3 +220,11 @@ def test_scaled_tests_with_a_missing_value_are_near_those_without_its_row() -> N
     assert here["scaling"] == pytest.approx(usual["scaling"], rel=0.02)
     with pytest.raises(InputError, match="yuan-bentler"):
         robust_measures(found, "satorra-bentler")
+
+
+def test_what_needs_a_direction_without_information_has_no_error() -> None:
+    determined, flat = np.eye(3)[:, :2], np.eye(3)[:, 2:]
+    matrix = np.diag([2.0, 4.0, 0.0])
+    np.testing.assert_allclose(solved(matrix, determined, flat, np.array([1.0, 1.0, 0.0])), [0.5, 0.25, 0.0])
+    assert np.isnan(solved(matrix, determined, flat, np.array([1.0, 1.0, 0.5]))).all()
+    assert np.isnan(solved(np.diag([2.0, -4.0, 0.0]), determined, flat, np.array([1.0, 1.0, 0.0]))).all()
