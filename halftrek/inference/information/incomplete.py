@@ -77,7 +77,7 @@ class PatternInformation:
 
     @property
     def precise(self) -> PatternInformation:
-        """The same where it has most digits; gradients in coefficients and error covariances alone are the same there."""
+        """The same where it has most digits; gradients in coefficients and error covariances do not change."""
         return self if self.shifted is None else self.shifted
 
     @cached_property
