@@ -36,7 +36,7 @@ def test_the_same_moments_as_from_memory(path: str, monkeypatch: pytest.MonkeyPa
     names = [f"v{k}" for k in range(COLUMNS)]
     assert wide_blocks(path, tuple(names)) is not None
     found, wanted = read_patterns(path, names), read_patterns(pl.read_parquet(path), names)
-    assert (found.n == wanted.n).all()  # type: ignore[attr-defined]
+    assert np.array_equal(found.n, wanted.n)
     assert np.abs(found.mean - wanted.mean).max() < 1e-8
     assert np.abs(found.cov - wanted.cov).max() < 1e-8
     assert found.kinds == wanted.kinds
