@@ -31,3 +31,12 @@ def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_r
         ht.save(graph, tmp_path / "graph.json")
         assert ht.load(tmp_path / "graph.json").notes == graph.notes
     assert ht.graph("x -> y").notes == ()
+
+
+def test_one_row_that_is_left_out_is_a_row() -> None:
+    table = {"x": [1.0, 2.0, 4.0, 3.0, 5.0], "y": [2.0, 1.0, 5.0, 4.0, float("nan")]}
+    said = [str(note) for note in ht.fit("x -> y", table, missing="drop").effect("x", "y").notes]
+    assert "1 row with missing values was left out" in said
+    table["x"][0] = float("nan")
+    said = [str(note) for note in ht.fit("x -> y", table, missing="drop").effect("x", "y").notes]
+    assert "2 rows with missing values were left out" in said

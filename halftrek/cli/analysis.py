@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Data:
-    """Where the data are, and how to take them: one of ``file``, ``sql`` and ``cov``."""
+    """Where the data are, and how to take them: one of ``file``, ``sql`` and ``cov``.
+
+    ``connect`` is the address of the database that ``sql`` asks. It may hold a password, so that it is neither printed
+    nor written into a file.
+    """
 
     file: str | None = None
     sql: str | None = None
@@ -31,12 +35,15 @@ class Data:
     sampling_weights: str | None = None
     categories: Mapping[str, str] | None = None
     cluster: str | None = None
+    connect: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         given = [name for name in ("file", "sql", "cov") if getattr(self, name) is not None]
         if len(given) != 1:
             said = " and ".join(given) or "nothing"
             raise InputError(f"data come from one of a file, an SQL query and a covariance; there is {said}")
+        if self.connect is not None and self.sql is None:
+            raise InputError("--connect says where a query is asked; give the query too: --sql 'select * from visits'")
         if self.cov is not None and self.n is None:
             raise InputError("a covariance needs its number of rows: --n 412, or n = 412 under [data]")
         if self.cov is None and (self.n is not None or self.means is not None):
@@ -118,7 +125,7 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
     data = Data(
         file=args.data, sql=args.sql, cov=args.cov, n=args.n, means=_means(args.means), divisor=args.divisor,
         missing=args.missing, weights=args.weights, sampling_weights=args.sampling_weights,
-        categories=_categories(args.categories), cluster=args.cluster,
+        categories=_categories(args.categories), cluster=args.cluster, connect=args.connect,
     )  # fmt: skip
     sure = Uncertainty(
         **{k: given[k] for k in ("interval", "level", "replicates", "ends", "random_state") if k in given}
@@ -144,7 +151,7 @@ def refuse_choices(args: argparse.Namespace) -> None:
     """Raise if the words make a choice that belongs into the analysis file, which they name beside it."""
     usual = {f.name: f.default for kind in (Data, Fitting, Uncertainty) for f in fields(kind)}
     for name, value in vars(args).items():
-        if name in usual and value != usual[name]:
+        if name in usual and name != "connect" and value != usual[name]:
             option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option} has no meaning beside an analysis file, which says it itself: change the file")
 

@@ -18,10 +18,10 @@ _TABLES: dict[str, type] = {"data": Data, "fit": Fitting, "uncertainty": Uncerta
 _KINDS = {str: "a text", float: "a number", int: "a whole number", bool: "true or false"}
 
 
-def read_analysis(path: str, *, outside: bool = False) -> Analysis:
+def read_analysis(path: str, *, outside: bool = False, connect: str | None = None) -> Analysis:
     """The analysis of a file; files that it names are looked for beside it, and lie there unless ``outside``.
 
-    Whoever runs a file that somebody sent has seen the command, not the file.
+    Whoever runs a file that somebody sent has seen the command, not the file. So the command alone names a database.
     """
     try:
         given = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -39,6 +39,7 @@ def read_analysis(path: str, *, outside: bool = False) -> Analysis:
         raise InputError(f"the analysis file {path!r} cannot be read: {error}") from None
     try:
         analysis = replace(_analysis(given, Path(path).parent), sent=True, outside=outside)
+        analysis = replace(analysis, data=replace(analysis.data, connect=connect))
         _refuse_odd_names(analysis)
         _refuse_own_inputs(analysis, Path(path))
         for key, name in () if outside else names_outside(analysis):
@@ -68,6 +69,8 @@ def _part(kind: type, given: object, name: str) -> Any:
     if not isinstance(given, dict):
         raise InputError(f"{name} must be a table: write [{name}] above its keys")
     hints = get_type_hints(kind)
+    if "connect" in given and kind is Data:
+        raise InputError("an analysis file names no database; leave connect out, and give --connect ADDRESS beside it")
     _refuse_unknown(given, tuple(hints), f"[{name}]")
     return kind(**{key: _checked(value, hints[key], f"[{name}] {key}") for key, value in given.items()})
 
@@ -168,6 +171,10 @@ def keep_analysis(analysis: Analysis, path: str | None, force: bool = False) -> 
     moved = _moved(analysis, Path(path).parent)
     with whole_file(path, overwrite=force) as unfinished:
         unfinished.write_text(analysis_text(moved), encoding="utf-8")
+    if analysis.data.connect is not None:
+        print(
+            f"halftrek: note: halftrek run {path} needs --connect ADDRESS, which is not written down", file=sys.stderr
+        )
     if names_outside(replace(moved, folder=Path(path).parent)):
         print(f"halftrek: note: halftrek run {path} needs --outside, for it names files elsewhere", file=sys.stderr)
 
@@ -179,7 +186,7 @@ def _moved(analysis: Analysis, folder: Path) -> Analysis:
         raise InputError("--write-analysis needs a graph and data that can be read again, not standard input")
     if folder.resolve() == Path.cwd():
         return analysis
-    if data.sql is not None:
+    if data.sql is not None and data.connect is None:
         raise InputError("--write-analysis with --sql writes into the current folder, from which the query names files")
     graph = os.path.relpath(analysis.graph, folder) if _exists(analysis.graph) else analysis.graph
     file = os.path.relpath(data.file, folder) if data.file and _exists(data.file) else data.file
@@ -203,7 +210,7 @@ def analysis_text(analysis: Analysis) -> str:
         part = analysis.data if name == "data" else getattr(analysis, name)
         said = []
         for f in fields(kind):
-            value = getattr(part, f.name)
+            value = getattr(part, f.name) if f.name != "connect" else None
             if value is not None and (f.default is MISSING or value != f.default):
                 said.append(f"{f.name} = {_toml(value)}")
         if said:

@@ -95,6 +95,12 @@ def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
         "missing": data.missing, "weights": data.weights, "sampling_weights": data.sampling_weights,
         "categories": data.categories, "cluster": data.cluster,
     }  # fmt: skip
+    if data.sql is not None and data.connect is not None:
+        from halftrek.data.sources.databases import table_at
+
+        with table_at(data.connect, data.sql) as table:
+            yield {"data": table, **options}
+        return
     if data.sql is not None:
         with _opened_query(data.sql, analysis.reach()) as relation:
             yield {"data": relation, **options}

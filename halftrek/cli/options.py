@@ -52,6 +52,7 @@ def add_data(parser: argparse.ArgumentParser, words: Collection[str], *, option:
     else:
         parser.add_argument("data", metavar="DATA", help=f"{DATA_HELP}; left out with --sql or --cov")
     group.add_argument("--sql", metavar="QUERY", help="rows of a DuckDB query: \"select * from 'rows.parquet'\"")
+    add_connect(group, "with --sql: the database")
     group.add_argument("--cov", metavar="FILE", help="a covariance matrix as text, full or its lower triangle")
     group.add_argument("--n", type=float, metavar="ROWS", help="with --cov: the number of rows behind it")
     group.add_argument("--means", metavar="X=1,Y=2", help="with --cov: the means, if they are known")
@@ -75,6 +76,13 @@ def add_data(parser: argparse.ArgumentParser, words: Collection[str], *, option:
         help="make indicators of a column of texts, compared with this level; may be repeated",
     )
     group.add_argument("--cluster", metavar="COLUMN", help="column that says which rows belong together")
+
+
+def add_connect(parser: argparse._ActionsContainer, where: str) -> None:
+    """The database of an SQL query; without it, DuckDB reads files."""
+    parser.add_argument(
+        "--connect", metavar="ADDRESS", help=f"{where}, as postgres://user@host/base, sqlite:///rows.db, duckdb://rows"
+    )
 
 
 def add_fit(parser: argparse.ArgumentParser) -> None:

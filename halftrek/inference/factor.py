@@ -228,7 +228,7 @@ def whole_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: fl
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
     along, lost = pulled @ known.determined, pulled @ known.flat
-    values, vectors = np.linalg.eigh(known.determined.T @ known.matrix @ known.determined)
+    values, vectors = np.linalg.eigh(known.inner)
     if (values <= 0.0).any():  # not at a maximum
         nothing = np.full((len(pulled), 1), np.nan)
         return Columns(nothing, nothing, nothing, ())

@@ -104,6 +104,11 @@ def note(code: str, /, **facts: object) -> Note:
     return Note(code, facts)
 
 
+def rows_left_out(rows: int) -> Note:
+    """What is said of rows with missing values that were left out."""
+    return note("row left out" if rows == 1 else "rows left out", rows=rows)
+
+
 def in_words(notes: Iterable[Note]) -> tuple[str, ...]:
     """The sentences of notes, each once."""
     return tuple(dict.fromkeys(map(str, notes)))

@@ -8,6 +8,7 @@ DATA: dict[str, Words] = {
     # what the data are
     "missing values": Words("{text}"),
     "rows left out": Words("{rows:,} rows with missing values were left out"),
+    "row left out": Words("1 row with missing values was left out"),
     "no means": Words("no means were given with the covariance, so they count as zero: read means as deviations"),
     "no means, rows": Words(
         "no means were given with the covariance, so they count as zero: give rows as deviations from their means, and "

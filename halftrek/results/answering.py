@@ -23,7 +23,7 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.kept import kept
 from halftrek.inference.profiles.profile import higher_start
 from halftrek.models import CGLSCM, Gaussian
-from halftrek.notes import Note, note
+from halftrek.notes import Note, note, rows_left_out
 from halftrek.queries import (
     Composite,
     DirectEffect,
@@ -141,7 +141,7 @@ def _about_the_fit(fitted: Fitted, query: Query) -> list[Note]:
     if missing := kind_of_data(fitted).sentence(fitted):
         notes.append(note("missing values", text=missing))
     if fitted.moments.dropped:
-        notes.append(note("rows left out", rows=fitted.moments.dropped))
+        notes.append(rows_left_out(fitted.moments.dropped))
     if not fitted.moments.has_mean and _needs_means(query, fitted.model):
         notes.append(note("no means"))
     return [*notes, *coding_notes(fitted, variables_of(query))]

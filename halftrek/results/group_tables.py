@@ -19,7 +19,7 @@ from halftrek.inference.evidence.few_valued import refuse_few_valued
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.groups.invariance import Invariance, equal_answers, invariance_tests
 from halftrek.inference.groups.measures import MEASURES, group_measures
-from halftrek.notes import Note, in_short, note
+from halftrek.notes import Note, in_short, note, rows_left_out
 from halftrek.queries import Distribution, ErrorCovariance, Query, check_query, evaluate
 from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.results.answering import answer
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 NOT_SAVED = "those of groups are not saved: fit again"
 TOGETHER = (*EFFECTS, ErrorCovariance, Distribution)  # what is judged for all groups at once
 NO_INFORMATION = "the data of this group carry no information about the answer"
-SAID_OF_GROUPS = ("missing values", "rows left out", "no information")  # in words for groups, or in their status
+# in words for groups, or in their status
+SAID_OF_GROUPS = ("missing values", "rows left out", "row left out", "no information")
 
 
 def answer_groups(
@@ -184,7 +185,7 @@ def group_notes(fits: GroupFits, i: int) -> list[Note]:
         found.append(note("group with holes", incomplete=patterns.incomplete, rows=int(patterns.rows.sum())))
         found += [note("group pair apart", first=u, second=v) for u, v in patterns.apart[:1]]
     if fits.groups.dropped[i]:
-        found.append(note("rows left out", rows=int(fits.groups.dropped[i])))
+        found.append(rows_left_out(int(fits.groups.dropped[i])))
     code = str(fits.batch.code[i])
     if code in ("no finite maximum", "not converged"):
         found.append(note("group without maximum", code=code))

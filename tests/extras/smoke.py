@@ -23,8 +23,9 @@ BRINGS = {
     "core": set[str](),
     "plot": {"pictures"},
     "sql": {"files"},
+    "databases": {"files", "databases"},
     "report": {"pictures", "colours", "reports"},
-    "all": {"files", "pictures", "colours", "reports"},
+    "all": {"files", "databases", "pictures", "colours", "reports"},
 }
 
 
@@ -67,6 +68,19 @@ def files(there: bool) -> None:
     for words in (("rows.csv",), ("--sql", "SELECT * FROM 'rows.csv'")):
         code, _, error = _program("fit", GRAPH, *words)
         assert (code == 0) if there else (code == 2 and "pip install 'halftrek[sql]'" in error), (words, code, error)
+
+
+def databases(there: bool) -> None:
+    """A query asked of a database by its address."""
+    import sqlite3
+
+    with sqlite3.connect("rows.db") as connection:
+        connection.execute("create table visits (X1 real, X2 real, X3 real)")
+        connection.executemany("insert into visits values (?, ?, ?)", _rows().tolist())
+    connection.close()
+    words = ("--sql", "SELECT * FROM visits", "--connect", "sqlite:///rows.db")
+    code, _, error = _program("fit", GRAPH, *words)
+    assert (code == 0) if there else (code == 2 and "pip install 'halftrek[databases]'" in error), (code, error)
 
 
 def pictures(there: bool) -> None:
@@ -162,6 +176,7 @@ def main(extra: str) -> int:
     tries: list[tuple[str, Callable[[], None]]] = [
         ("core", core),
         ("files", lambda: files("files" in there)),
+        ("databases", lambda: databases("databases" in there)),
         ("pictures", lambda: pictures("pictures" in there)),
         ("colours", lambda: colours("colours" in there)),
         ("reports", lambda: reports("reports" in there)),

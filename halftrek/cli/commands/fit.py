@@ -20,7 +20,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
     parser = add_command(
         commands, "fit", run, summary="estimate every parameter of a graph from data", example=_EXAMPLE
     )
-    parser.usage = "halftrek fit [options] GRAPH (DATA | --sql QUERY | --cov FILE --n ROWS)"
+    parser.usage = "halftrek fit [options] GRAPH (DATA | --sql QUERY [--connect ADDRESS] | --cov FILE --n ROWS)"
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
     add_fit(parser)
     parser.add_argument("--effects", action="store_true", help="also every direct, indirect and total effect")

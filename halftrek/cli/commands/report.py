@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.graph.endswith(".toml"):
         refuse_choices(args)
-        analysis = read_analysis(args.graph, outside=args.outside)
+        analysis = read_analysis(args.graph, outside=args.outside, connect=args.connect)
         analysis = replace(analysis, questions=(*analysis.questions, *(args.question or ())))
         named = analysis.output.report
         path = args.out or ("report.html" if named is None else str(analysis.place(named)))

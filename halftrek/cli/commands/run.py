@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
-from halftrek.cli.options import add_command, add_outside
+from halftrek.cli.options import add_command, add_connect, add_outside
 
 if TYPE_CHECKING:
     from halftrek.cli.analysis import Analysis
@@ -25,6 +25,7 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
     parser.add_argument("analysis", metavar="ANALYSIS.toml", help="graph, data, questions, choices and outputs")
     parser.add_argument("--force", action="store_true", help="write over files that exist")
     add_outside(parser)
+    add_connect(parser, "the database that the file's SQL asks")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.reporting.records import fit_record, graph_record
     from halftrek.reporting.text import summarize_fit
 
-    analysis = read_analysis(args.analysis, outside=args.outside)
+    analysis = read_analysis(args.analysis, outside=args.outside, connect=args.connect)
     refuse_two_standard_inputs(analysis.graph, analysis.data.file)
     wanted = {name: getattr(analysis.output, name) for name in ("report", "results", "model")}
     files = {name: analysis.place(path) for name, path in wanted.items() if path is not None}

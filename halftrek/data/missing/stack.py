@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data.missing.holes import LOG_2PI, Group, inverses, make_groups
@@ -83,8 +84,8 @@ class _Part:
     group: Group
     n: Floats
     cov: Floats
-    once: Floats
-    twice: Floats
+    once: csr_array
+    twice: csr_array
 
 
 def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
@@ -116,10 +117,11 @@ def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
             step = inverse @ (along @ part.cov + toward[..., None] * apart[:, :, None])
             own = step @ along.transpose(0, 1, 3, 2) @ inverse
             lost += _onto(part, inverse, p)
-            away += part.once @ (part.n[..., None, None] * step).reshape(b, -1, p)
+            entries = (part.n[..., None, None] * step).reshape(b, -1, p).transpose(1, 0, 2).reshape(-1, b * p)
+            away += (part.once @ entries).reshape(p, b, p).transpose(1, 0, 2)
             moved += _onto(part, own, p)
             fill = (inverse @ toward[..., None])[..., 0]
-            pull -= (part.n[..., None] * fill).reshape(b, -1) @ part.once.T
+            pull -= (part.once @ (part.n[..., None] * fill).reshape(b, -1).T).T
         else:
             seen = np.take_along_axis(apart, np.broadcast_to(at, (b, *at.shape)), axis=2)
             half = inverse @ (part.cov + seen[..., :, None] * seen[..., None, :])
@@ -127,7 +129,7 @@ def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
             squares += _onto(part, half @ inverse, p)
             precision += _onto(part, inverse, p)
             q = (inverse @ seen[..., None])[..., 0]
-            seen_pull += (part.n[..., None] * q).reshape(b, -1) @ part.once.T
+            seen_pull += (part.once @ (part.n[..., None] * q).reshape(b, -1).T).T
     moved -= away + away.transpose(0, 2, 1)
     value -= 0.5 * (P * moved).sum(axis=(1, 2))
     squares += P @ moved @ P
@@ -146,12 +148,16 @@ def _inverses(whole: Floats, group: Group) -> tuple[Floats, Floats]:
     return found.reshape(m, m, b, g).transpose(2, 3, 0, 1), logs.reshape(b, g)
 
 
-def _places(at: Ints, p: int) -> tuple[Floats, Floats]:
+def _places(at: Ints, p: int) -> tuple[csr_array, csr_array]:
     """What adds up entries, and pairs of entries, of all patterns of a group by the columns that they are about."""
-    once = (np.arange(p)[:, None] == at.ravel()).astype(float)
-    pairs = (at[:, :, None] * p + at[:, None, :]).ravel()
-    return once, (np.arange(p * p)[:, None] == pairs).astype(float)
+    return _adder(at.ravel(), p), _adder((at[:, :, None] * p + at[:, None, :]).ravel(), p * p)
+
+
+def _adder(owner: Ints, size: int) -> csr_array:
+    """Ones that add up entries by their owner; nearly all of it is zero, which a plain matrix would multiply."""
+    return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(size, len(owner)))
 
 
 def _onto(part: _Part, matrices: Floats, p: int) -> Floats:
-    return ((part.n[..., None, None] * matrices).reshape(len(part.n), -1) @ part.twice.T).reshape(-1, p, p)
+    entries = (part.n[..., None, None] * matrices).reshape(len(part.n), -1)
+    return np.asarray((part.twice @ entries.T).T.reshape(-1, p, p))

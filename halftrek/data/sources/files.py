@@ -16,6 +16,7 @@ from halftrek.data.kinds import truth
 from halftrek.data.sources.csvhead import Head, read_head
 from halftrek.data.sources.guard import Explain, first_line, guarded, in_our_words, interruptible
 from halftrek.data.sources.memory import PIECE, checked_batch, from_batches, objects
+from halftrek.data.sources.parquet import wide_blocks
 from halftrek.data.sources.source import Source, chained
 from halftrek.data.sources.streams import refuse_impossible, refuse_special
 from halftrek.errors import DataError, MissingExtraError
@@ -115,7 +116,12 @@ def _from_parquet(path: str) -> Source:
         counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata({_text(_literal_path(path))})")
         rows = int(counted.fetchall()[0][0])
         source = _from_relation(relation)
-    return guarded(replace(source, rows=rows), malformed, memory=True)
+
+    def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        wide = wide_blocks(path, wanted)
+        yield from source.blocks(wanted) if wide is None else wide
+
+    return guarded(replace(source, rows=rows, blocks=blocks), malformed, memory=True)
 
 
 def _from_csv(path: str) -> Source:

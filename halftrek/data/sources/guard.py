@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event, Thread, current_thread, main_thread
@@ -11,6 +11,7 @@ from typing import TypeVar
 from halftrek.arrays import Array
 from halftrek.data.accumulate import Block
 from halftrek.data.sources.source import Source
+from halftrek.data.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
 
 SHOWN = 300  # characters of an engine's words that are shown
@@ -94,7 +95,7 @@ def in_our_words(explain: Explain, *, memory: bool = False) -> Iterator[None]:
 
 
 def guarded(source: Source, explain: Explain, *, memory: bool = False) -> Source:
-    """The source, whose blocks and labels raise errors of ours alone."""
+    """The source, whose blocks, labels, sums and values raise errors of ours alone."""
 
     def blocks(names: tuple[str, ...]) -> Iterator[Block]:
         with in_our_words(explain, memory=memory):
@@ -105,7 +106,23 @@ def guarded(source: Source, explain: Explain, *, memory: bool = False) -> Source
         with in_our_words(explain, memory=memory):
             yield from source.labels(name)
 
-    return replace(source, blocks=blocks, labels=None if source.labels is None else labels)
+    def sums(request: Request) -> Sums:
+        assert source.sums is not None
+        with in_our_words(explain, memory=memory):
+            return source.sums(request)
+
+    def values(name: str, most: int) -> list[Hashable]:
+        assert source.values is not None
+        with in_our_words(explain, memory=memory):
+            return source.values(name, most)
+
+    return replace(
+        source,
+        blocks=blocks,
+        labels=None if source.labels is None else labels,
+        sums=None if source.sums is None else sums,
+        values=None if source.values is None else values,
+    )
 
 
 def cannot_be_read(what: str, fix: str) -> Explain:

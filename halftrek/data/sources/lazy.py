@@ -102,6 +102,7 @@ def pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums:
     """The sums, by one query; by a second where the guess of the means proves to be far off."""
     columns = request.columns
     schema = frame.collect_schema()
+    _refuse_texts(frame, [c.column for c in columns if schema[c.column].is_numeric()])
     sample = collected(frame.select(*request.read).head(SAMPLE))
     entries = {v: sample.column(v).to_pylist() for v in request.read}
     guess = np.array([_guess([_number(x, c) for x in entries[c.column]]) for c in columns])
@@ -111,6 +112,19 @@ def pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums:
         better = guess + (found.n[:, None] * np.where(found.observed, found.mean, 0.0)).sum(axis=0) / total
         found, _ = _queried(frame, request, better, schema, about_group=bool(request.by))
     return replace(found, kinds=_kinds(frame, request, entries))
+
+
+def _refuse_texts(frame: nw.LazyFrame[IntoLazyFrame], numeric: Sequence[str]) -> None:
+    """Raise for texts in SQLite's columns of numbers, of which it would make zeros."""
+    import narwhals as nw
+
+    native = cast("ibis.Table", frame.to_native())
+    if not nw.dependencies.is_ibis_table(native) or native.get_backend().name != "sqlite" or not numeric:
+        return
+    odd = [(native[v].typeof() == "text").ifelse(1, 0).sum().name(f"t{k}") for k, v in enumerate(numeric)]
+    for v, texts in zip(numeric, native.aggregate(odd).to_pyarrow().to_pylist()[0].values(), strict=True):
+        if texts:
+            raise DataError(f"column {v!r} holds texts in {texts} rows, where it should hold numbers; make them null")
 
 
 def _number(entry: Entry, column: Column) -> float:

@@ -66,7 +66,7 @@ def relation_of(query: str, reach: Reach, *, spill: str | os.PathLike[str] | Non
         raise DataError("the SQL query holds bytes that are no text; write it in UTF-8")
     try:
         connection = duckdb.connect()
-        found = _named_files(_parsed(connection, query), query, reach)
+        found = _named_files(parsed_select(connection, query), query, reach)
         _confine(connection, found, spill)
         relation = connection.sql(_with_places(query, found.places))
     except duckdb.Error as error:
@@ -76,7 +76,7 @@ def relation_of(query: str, reach: Reach, *, spill: str | os.PathLike[str] | Non
     return relation
 
 
-def _parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Json:
+def parsed_select(connection: duckdb.DuckDBPyConnection, query: str) -> Json:
     """The query as a tree, if it is one SELECT."""
     kinds = [statement.type.name for statement in connection.extract_statements(query)]
     if kinds != ["SELECT"]:
@@ -107,11 +107,9 @@ def _pieces(tree: Json) -> Iterator[Part]:
 def _named_files(tree: Json, query: str, reach: Reach) -> _Found:
     found, raw = _Found(), query.encode()
     steps = {entry.get("key") for part in _pieces(tree) for entry in _parts(_part(part.get("cte_map")).get("map"))}
+    refuse_writing(tree)
     for part in _pieces(tree):
         kind = str(part.get("type"))
-        if kind.endswith("_NODE") and kind not in _NODES:
-            what = kind.removesuffix("_NODE").removesuffix("_QUERY").lower()
-            raise DataError(f"SQL for data only reads, and this query would {what}; keep the SELECT alone")
         if kind == "BASE_TABLE" and not part.get("schema_name") and not part.get("catalog_name"):
             name = str(part.get("table_name"))
             if name not in steps and _LOOKS_LIKE_FILE.search(name) and _written_at(raw, part) is not None:
@@ -119,6 +117,15 @@ def _named_files(tree: Json, query: str, reach: Reach) -> _Found:
         if kind == "TABLE_FUNCTION":
             _add_function(found, _part(part.get("function")), raw, reach)
     return found
+
+
+def refuse_writing(tree: Json) -> None:
+    """Raise for a query with a statement in it that writes."""
+    for part in _pieces(tree):
+        kind = str(part.get("type"))
+        if kind.endswith("_NODE") and kind not in _NODES:
+            what = kind.removesuffix("_NODE").removesuffix("_QUERY").lower()
+            raise DataError(f"SQL for data only reads, and this query would {what}; keep the SELECT alone")
 
 
 def _add_function(found: _Found, function: Part, raw: bytes, reach: Reach) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import reduce
 from itertools import combinations
+from operator import and_
 
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
@@ -108,26 +110,40 @@ def front_door_set(graph: Graph, cause: str, outcome: str, *, largest: int = 3) 
         return None
     no_out = _without_arrows_out(graph, {cause})
     clean = [m for m in graph.topological_order if m in between and no_out.separated((cause,), (m,), ())]
+    order = [v for v in graph.topological_order if v in between or v == outcome]
     for size in range(1, min(largest, len(clean)) + 1):
-        for chosen in combinations(clean, size):
-            if _meets_all_paths(graph, cause, outcome, set(chosen)):
-                shielded = _without_arrows_out(graph, set(chosen))
-                if shielded.separated(chosen, (outcome,), (cause,)):
-                    return chosen
+        for chosen in _cuts(graph, cause, order, clean, size):
+            shielded = _without_arrows_out(graph, set(chosen))
+            if shielded.separated(chosen, (outcome,), (cause,)):
+                return chosen
     return None
+
+
+def _cuts(graph: Graph, cause: str, order: list[str], clean: list[str], size: int) -> Iterator[tuple[str, ...]]:
+    """The sets of so many clean mediators that meet every directed path, in the order of ``combinations``.
+
+    ``order`` are the variables on these paths, the outcome last. The last mediator is not searched for: it is one that
+    all paths share which the others leave open.
+    """
+    place = {v: k for k, v in enumerate(clean)}
+    for others in combinations(clean, size - 1):
+        later = clean[place[others[-1]] + 1 :] if others else clean
+        shared = _on_all_paths(graph, cause, order, set(others)) if later else set()
+        for last in later:
+            if shared is None or last in shared:
+                yield (*others, last)
 
 
 def _without_arrows_out(graph: Graph, variables: set[str]) -> Walks:
     return Walks(graph, [(u, v) for u in variables for v in graph.children(u)])
 
 
-def _meets_all_paths(graph: Graph, cause: str, outcome: str, mediators: set[str]) -> bool:
-    seen, stack = {cause}, [cause]
-    while stack:
-        for v in graph.children(stack.pop()):
-            if v == outcome:
-                return False
-            if v not in seen and v not in mediators:
-                seen.add(v)
-                stack.append(v)
-    return True
+def _on_all_paths(graph: Graph, cause: str, order: list[str], without: set[str]) -> set[str] | None:
+    """Variables on every directed path from the cause to the last in ``order``; None if nothing leads there."""
+    met = {cause: 0}  # who lies on all paths to a variable, as bits
+    for k, v in enumerate(order):
+        before = [met[u] for u in graph.parents(v) if u in met]
+        if before and v not in without:
+            met[v] = reduce(and_, before) | 1 << k
+    bits = met.get(order[-1])
+    return None if bits is None else {v for k, v in enumerate(order) if bits >> k & 1}

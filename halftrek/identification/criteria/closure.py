@@ -51,7 +51,10 @@ class Map:
     @cached_property
     def down(self) -> dict[str, frozenset[str]]:
         """What each variable causes, itself among it."""
-        return {v: self._graph.descendants(v) for v in self.bench.names}
+        found: dict[str, frozenset[str]] = {}
+        for v in reversed(self._graph.topological_order):
+            found[v] = frozenset((v,)).union(*(found[c] for c in self._graph.children(v)))
+        return {v: found[v] for v in self.bench.names}
 
     @cached_property
     def above(self) -> dict[str, list[str]]:

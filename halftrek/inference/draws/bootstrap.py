@@ -158,7 +158,7 @@ def _refitted(fit: Fitted, plan: Plan, stack: Stack) -> tuple[Floats, ...]:
     """T, C, W, mu and log-likelihoods of the replicates that have a maximum: together, and else one by one."""
     known = pattern_information(fit, "observed")
     found, vague = None, known.flat.shape[1] > 0
-    if len(stack) > 1 and not vague:
+    if not vague:
         found = refit_together(known.space, plan, stack, fit.model, known.matrix)
     p, q = len(plan.names), len(plan.latents)
     if found is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from halftrek.arrays import Floats
 from halftrek.choices import Redraw
@@ -83,12 +84,12 @@ def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) ->
         np.nan_to_num(values, copy=False)
         if len(parts) > MANY:
             order = np.concatenate([rows for _, rows in parts])
-            starts = np.cumsum([0, *(len(rows) for _, rows in parts[:-1])])
+            ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
             values = values[order]
         for first, count in counts(chunk):
             if len(parts) > MANY:  # a product for each would cost more than to add up all
                 for b, times in enumerate(count[:, order]):
-                    sums[first + b, found] += np.add.reduceat(values * times[:, None], starts)
+                    sums[first + b, found] += csr_array((times, np.arange(len(times)), ends)) @ values
                 continue
             for k, (_, rows) in zip(found, parts, strict=True):
                 sums[first : first + len(count), k] += product(count[:, rows], values[rows])

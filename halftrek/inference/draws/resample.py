@@ -34,6 +34,7 @@ NUMBERS = 4_000_000  # products of columns that are held at a time
 COUNTS = 400_000  # counts that are held at a time: few enough to stay in the cache until they are multiplied
 EDGE = 64  # of the cubes that products are cut into: 64³ multiplications, up to which BLAS starts no threads ...
 WIDE = 400  # ... unless the table has more columns
+MANY = 120  # variables above which each replicate multiplies its own rows: making all products first would cost more
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +62,20 @@ def draw_rows(fit: Fitted, replicates: int, rng: np.random.Generator, progress: 
         left, weight = np.full(replicates, len(units)), float(len(units))
         pieces: Iterator[tuple[Floats, Floats | None]] = _slices(units, NUMBERS // products.width)
     else:
+        if rows.sampling is None and len(scale) > MANY:
+            products = WideProducts(fit.moments.mean, scale)
         left, weight = np.full(replicates, round(fit.n)), fit.n
         chunks = in_chunks(rows.blocks(like=fit.moments), NUMBERS // products.width)
         sampling = rows.sampling is not None
         pieces = (_weighted(products.of(chunk), chunk.weights, sampling=sampling) for chunk in chunks)
-    sums = np.zeros((replicates, products.width))
+    sums = products.nothing(replicates)
     done, total = 0, len(units) if rows.cluster is not None else round(fit.n)
     for values, weights in pieces:
         inside = float(len(values)) if weights is None else float(weights.sum())
         share = 1.0 if weight - inside < 1e-9 * fit.n else inside / weight
         taken = rng.binomial(left, share)
-        _add_draws(sums, values, weights, taken, rng)
+        for start, counts in draw_counts(len(values), weights, taken, rng):
+            products.add(sums[start : start + len(counts)], counts, values)
         left, weight = left - taken, weight - inside
         done += len(values)
         if progress is not None:
@@ -132,12 +136,47 @@ class Products:
         np.multiply(Z[:, self._i], Z[:, self._j], out=found[:, self._p + 1 :])
         return found
 
+    def nothing(self, count: int) -> Floats:
+        """Sums of so many replicates, before any row."""
+        return np.zeros((count, self.width))
+
+    def add(self, sums: Floats, counts: Floats, values: Floats) -> None:
+        """To the sums of some replicates, rows that each has so often."""
+        sums += product(counts, values)
+
     def moments(self, sums: Floats) -> Drawn:
         n = sums[:, 0]
         first = sums[:, 1 : self._p + 1] / n[:, None]
         second = sums[:, self._p + 1 :] / n[:, None] - first[:, self._i] * first[:, self._j]
         second = second * self._scale[self._i] * self._scale[self._j]
         cov = np.take(second, self._place, axis=1).reshape(len(n), self._p, self._p)
+        return Drawn(cov, self._mean + first * self._scale, n)
+
+
+class WideProducts(Products):
+    """The same for many variables: rows stay as they are, ``1, z_i``, and each replicate multiplies its own."""
+
+    def of(self, block: RowBlock) -> Floats:
+        return np.hstack([np.ones((len(block), 1)), (block.values - self._mean) / self._scale])
+
+    def nothing(self, count: int) -> Floats:
+        return np.zeros((count, self._p + 1, self._p + 1))
+
+    def add(self, sums: Floats, counts: Floats, values: Floats) -> None:
+        own = np.empty((values.shape[1], values.shape[1]))
+        for total, times in zip(sums, counts, strict=True):
+            drawn = times > 0.0
+            rows = values[drawn] * np.sqrt(times[drawn])[:, None]
+            total += np.matmul(rows.T, rows, out=own)
+
+    def moments(self, sums: Floats) -> Drawn:
+        """In place: the sums of many variables are large, and nobody needs them any more."""
+        n = sums[:, 0, 0].copy()
+        first, cov = sums[:, 0, 1:] / n[:, None], sums[:, 1:, 1:]
+        for one, mean, count in zip(cov, first, n, strict=True):
+            one /= count
+            one -= mean[:, None] * mean
+            one *= self._scale[:, None] * self._scale
         return Drawn(cov, self._mean + first * self._scale, n)
 
 
@@ -190,12 +229,6 @@ def _slices(units: Floats, size: int) -> Iterator[tuple[Floats, Floats | None]]:
     size = max(size, 64)
     for start in range(0, len(units), size):
         yield units[start : start + size], None
-
-
-def _add_draws(sums: Floats, values: Floats, weights: Floats | None, taken: Codes, rng: np.random.Generator) -> None:
-    """Draw ``taken[b]`` of the values for each replicate, with replacement, and add them up."""
-    for start, counts in draw_counts(len(values), weights, taken, rng):
-        sums[start : start + len(counts)] += product(counts, values)
 
 
 def product(counts: Floats, values: Floats) -> Floats:

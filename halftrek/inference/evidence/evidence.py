@@ -175,7 +175,7 @@ def seen_support(fit: Fitted, pulled: Floats) -> Support:
         own = np.where(belongs[:, list(variables)].any(axis=1), pulled, 0.0)
         if not own.any():
             continue
-        here, complete = _variances(known, known.matrix, own), _variances(known, whole, own)
+        here, complete = _variances(known, known.inner, own), _variances(known, whole, own)
         variance[:, d] = here / fit.n
         touched = (own != 0.0) @ belongs
         most = np.where(touched, have, np.inf).min(axis=1)
@@ -199,18 +199,18 @@ def _belongs(known: PatternInformation) -> Flags:
     return found
 
 
-def _variances(known: PatternInformation, matrix: Floats, pulled: Floats) -> Floats:
-    """Asymptotic variances along what data tell."""
+def _variances(known: PatternInformation, inner: Floats, pulled: Floats) -> Floats:
+    """Asymptotic variances along what data tell, from the information about that."""
     along = pulled @ known.determined
-    inner = known.determined.T @ matrix @ known.determined
     return np.asarray((along * np.linalg.solve(inner, along.T).T).sum(axis=1))
 
 
 @kept
 def information_if_complete(fit: Fitted) -> Floats:
-    """The expected information per row, had no value been missing, in the parameters of the whole model."""
-    known = pattern_information(fit, "expected")
-    point = evaluate(known.space, patterns_behind(fit), known.theta)
+    """The expected information per row, had no value been missing, along what data tell."""
+    known = pattern_information(fit, "expected").precise
+    point = evaluate(known.space, patterns_behind(fit), known.theta)  # what is expected depends on the place alone
     if point is None:  # a variance of zero
-        return known.matrix
-    return np.asarray(complete_information(known.space, fit.n, point) / fit.n)
+        return known.inner
+    matrix = complete_information(known.space, fit.n, point) / fit.n
+    return np.asarray(known.determined.T @ matrix @ known.determined)

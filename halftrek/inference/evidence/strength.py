@@ -76,7 +76,7 @@ def whole_strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
     full = np.array([known.spread(line) for line in pulled])
     beside = coefficients.copy()
     beside[space.mu_at[:, 2]] = True  # intercepts are estimated too, or the zeros of variables would matter
-    alone = _variances(known.matrix[np.ix_(beside, beside)], pulled[:, beside])
+    alone = _variances(known.precise.matrix[np.ix_(beside, beside)], pulled[:, beside])
     return as_strength(ratios(full, alone), fit.n)
 
 

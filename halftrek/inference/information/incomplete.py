@@ -8,7 +8,7 @@ no interval, and others keep theirs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from weakref import WeakKeyDictionary
@@ -36,13 +36,16 @@ LARGE = 2500  # means and covariances whose information would be too much work
 
 _kept: WeakKeyDictionary[Patterns, PatternInformation] = WeakKeyDictionary()
 
+FAR_OFF = 1e3  # standard deviations from zero beyond which means are parameters in place of intercepts
+
 
 @dataclass(frozen=True, eq=False)
 class PatternInformation:
     """Information per row about the free parameters of a whole model.
 
     ``determined`` are the directions of which the observed values say something, ``flat`` the others (both as columns);
-    they are read from the expected information, which along a curve of equal likelihood is zero exactly.
+    they are read from the expected information, which along a curve of equal likelihood is zero exactly. ``shifted``
+    is the same of values about their means, where these are far from zero: it has digits that the matrix has not.
     """
 
     space: Space
@@ -50,6 +53,7 @@ class PatternInformation:
     matrix: Floats
     determined: Floats
     flat: Floats
+    shifted: PatternInformation | None = None
 
     def pull(self, gradient: Gradient) -> Floats:
         """A gradient in coefficients, error covariances and means as one in the parameters."""
@@ -71,16 +75,26 @@ class PatternInformation:
         """Asymptotic variance, times the number of rows, of a number with this gradient in the parameters."""
         return float(pulled @ self.direction(pulled))
 
+    @property
+    def precise(self) -> PatternInformation:
+        """The same where it has most digits; gradients in coefficients and error covariances do not change."""
+        return self if self.shifted is None else self.shifted
+
+    @cached_property
+    def inner(self) -> Floats:
+        """The information along the determined directions."""
+        if self.shifted is not None:
+            return self.shifted.inner
+        scale = np.diag(self.determined)
+        if self.flat.shape[1] == 0 and np.count_nonzero(self.determined) == len(scale):
+            return np.asarray(self.matrix * scale * scale[:, None])
+        return np.asarray(self.determined.T @ self.matrix @ self.determined)
+
     @cached_property
     def _root(self) -> Floats | None:
         """Root of the information along the determined directions; None if they are at no maximum."""
-        scale = np.diag(self.determined)
-        if self.flat.shape[1] == 0 and np.count_nonzero(self.determined) == len(scale):
-            inner = self.matrix * scale * scale[:, None]
-        else:
-            inner = self.determined.T @ self.matrix @ self.determined
         try:
-            return np.linalg.cholesky(inner)
+            return np.linalg.cholesky(self.inner)
         except np.linalg.LinAlgError:
             return None
 
@@ -99,6 +113,39 @@ def pattern_information(fit: Fitted, kind: Kind = "observed") -> PatternInformat
 
 def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> PatternInformation:
     """The information at a point of any model's parameters."""
+    mean, cov = space.moments(theta)
+    if (np.abs(mean) > FAR_OFF * np.sqrt(np.maximum(np.diag(cov), 0.0))).any() and _free_means(space):
+        return _about_means(space, patterns, theta, mean, kind)
+    return _as_written(space, patterns, theta, kind)
+
+
+def _free_means(space: Space) -> bool:
+    """Whether every variable has an intercept of its own, so that any means are possible."""
+    return len(np.unique(space.mu_at[:, 0])) == len(np.unique(space.mu_at[:, 2])) == len(space.names)
+
+
+def _about_means(space: Space, patterns: Patterns, theta: Floats, mean: Floats, kind: Kind) -> PatternInformation:
+    """The same where means are far from zero: intercepts and coefficients can hardly be told apart there.
+
+    Of values about the mean they can. What intercepts are then follows: ``mu = mu' + mean (1 - T)``, and so do the
+    directions in which the likelihood is known.
+    """
+    near = theta.copy()
+    near[space.mu_at[:, 2]] = 0.0
+    shifted = replace(patterns, mean=np.where(patterns.observed, patterns.mean - mean, 0.0))
+    found = _as_written(space, shifted, near, kind)
+    there, back = np.eye(space.size), np.eye(space.size)
+    intercept = np.zeros(len(space.names), dtype=np.intp)
+    intercept[space.mu_at[:, 0]] = space.mu_at[:, 2]
+    for u, v, a in space.T_at:
+        there[intercept[v], a] -= mean[u]
+        back[intercept[v], a] += mean[u]
+    return PatternInformation(
+        space, theta, back.T @ found.matrix @ back, there @ found.determined, there @ found.flat, found
+    )
+
+
+def _as_written(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> PatternInformation:
     point = evaluate(space, patterns, theta)
     if point is None:  # a variance of zero
         nothing = np.zeros((space.size, 0))

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
+from halftrek.graphs.separation import Walks
 from halftrek.identification import identify
 from halftrek.identification.arrows.adjustment import adjustment_set, front_door_set
 from halftrek.identification.arrows.estimand import Formula, Probability, Product, Ratio, Sum, as_text, free_variables
@@ -16,6 +17,7 @@ from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.arrows.nonparametric import Hedge, id_formula, idc_formula
 from halftrek.identification.local.jacobian import jacobian_test
 from halftrek.queries.types import DirectEffect, Distribution, TotalEffect
+from tests.graphs import random_graphs
 from tests.identification.samples import graphs
 
 FRONT_DOOR = Graph([("x", "m"), ("m", "y")], [("x", "y")])
@@ -213,3 +215,32 @@ def test_coefficients_mean_nothing_without_linearity() -> None:
 def test_a_variable_without_a_path_is_not_changed() -> None:
     verdict = identify(FRONT_DOOR, Distribution.after(("x",), {"y": None}))
     assert (verdict.method, verdict.estimand) == ("no path", "P(x)")
+
+
+def slow_front_door_set(graph: Graph, cause: str, outcome: str, largest: int = 3) -> tuple[str, ...] | None:
+    """Every set of clean mediators in turn, and every directed path walked for each."""
+    down, up = graph.descendants(cause) - {cause}, graph.ancestors(outcome) - {outcome}
+    clean = [
+        m
+        for m in graph.topological_order
+        if m in down & up and Walks(graph, [(cause, v) for v in graph.children(cause)]).separated((cause,), (m,), ())
+    ]
+    for size in range(1, min(largest, len(clean)) + 1):
+        for chosen in combinations(clean, size):
+            left = [(u, v) for u, v in graph.directed if u not in chosen and v not in chosen]
+            if outcome in Graph(left, observed=graph.observed).descendants(cause):
+                continue
+            out = [(u, v) for u in chosen for v in graph.children(u)]
+            if Walks(graph, out).separated(chosen, (outcome,), (cause,)):
+                return chosen
+    return None
+
+
+@random_graphs.quick
+@given(random_graphs.graphs("abcdefgh", latents=1, smallest=4))
+def test_front_doors_are_those_of_a_plain_search(graph: Graph) -> None:
+    cause, outcome = graph.topological_order[0], graph.topological_order[-1]
+    assert front_door_set(graph, cause, outcome) == slow_front_door_set(graph, cause, outcome)
+    sparse = Graph(graph.directed[::2], graph.bidirected[:2], observed=graph.observed)
+    for outcome in sparse.descendants(cause) - {cause}:
+        assert front_door_set(sparse, cause, outcome) == slow_front_door_set(sparse, cause, outcome)

@@ -1,0 +1,194 @@
+"""Rows of one SELECT from a database that an address names: PostgreSQL, SQLite, DuckDB, and whatever Ibis knows.
+
+The database is only read: its session is read-only where it has such a thing, and the text must be one SELECT without
+a statement that writes inside it. A password in the address is never shown, in no message and in no traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from halftrek.data.sources.guard import first_line, is_interruption
+from halftrek.data.sources.sql import parsed_select, refuse_writing
+from halftrek.errors import DataError, HalftrekError, MissingExtraError
+
+if TYPE_CHECKING:
+    import duckdb
+    import ibis
+    import psycopg
+    from ibis.backends import BaseBackend
+
+EXAMPLES = "postgres://user@host/base, sqlite:///rows.db or duckdb://rows.duckdb"
+SECONDS = 10  # that a server may take to answer at first
+
+_SECRET = re.compile(r"pass|pwd|secret|token|key", re.IGNORECASE)
+_POSTGRES = {
+    "bool": "boolean", "int2": "int16", "int4": "int32", "int8": "int64", "float4": "float32", "float8": "float64",
+    "numeric": "decimal", "text": "string", "varchar": "string", "bpchar": "string", "name": "string", "date": "date",
+    "timestamp": "timestamp", "timestamptz": "timestamp('UTC')",
+}  # fmt: skip
+
+
+@contextmanager
+def table_at(address: str, query: str) -> Iterator[object]:
+    """The rows of a query in the database at an address, as a table that stays there until it is asked for sums."""
+    kind = urlsplit(address).scheme.lower() if "://" in address else ""
+    if not kind:
+        raise DataError(f"{shown(address)!r} is no address of a database; write it as {EXAMPLES}")
+    opened = {"duckdb": _duckdb, "sqlite": _sqlite, "postgres": _postgres, "postgresql": _postgres}.get(kind, _other)
+    try:
+        with opened(address, query) as table:
+            yield table
+    except MissingExtraError:
+        raise
+    except DataError as error:
+        cause = error.__cause__
+        if cause is not None and not isinstance(cause, HalftrekError):  # words of an engine, which we say better here
+            raise _about(cause, address) from None
+        raise DataError(hidden(str(error), address)) from None
+    except HalftrekError:
+        raise
+    except Exception as error:
+        if is_interruption(error):
+            raise KeyboardInterrupt from None
+        raise _about(error, address) from None
+
+
+def shown(address: str) -> str:
+    """The address without its password and whatever else is secret in it."""
+    return hidden(address, address)
+
+
+def hidden(text: str, address: str) -> str:
+    """The text without the secrets of an address."""
+    for secret in sorted(_secrets(address), key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
+
+
+def _secrets(address: str) -> set[str]:
+    """Password and secret settings, as written and as they are meant; libpq takes ``password=…`` in a list too."""
+    found = set(re.findall(r"://[^/?#]*?:([^/?#]*)@", address))  # a password may hold an @ of its own
+    pairs = re.findall(r"([\w.]+)\s*=\s*('[^']*'|[^&#\s]*)", address)
+    found |= {value.strip("'") for name, value in pairs if _SECRET.search(name)}
+    return {secret for written in found for secret in (written, unquote(written)) if secret}
+
+
+def _about(error: BaseException, address: str) -> DataError:
+    """What an engine says, without secrets; the engine's own error is not kept, for it may hold them."""
+    words = hidden(first_line(error), address)
+    return DataError(
+        f"{shown(address)!r} cannot be read: {words}; check the query and the connection, and run it again"
+    )
+
+
+# -- engines -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _duckdb(address: str, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
+    """A file of DuckDB, read-only; the query sees the tables in it and no other file."""
+    duckdb = _module("duckdb", "sql")
+    with closing(duckdb.connect(_file_of(address), read_only=True)) as connection:
+        refuse_writing(parsed_select(connection, query))
+        for setting in ("python_enable_replacements = false", "enable_external_access = false"):
+            connection.execute(f"SET {setting}")
+        connection.execute("SET lock_configuration = true")
+        yield connection.sql(query)
+
+
+@contextmanager
+def _sqlite(address: str, query: str) -> Iterator[ibis.Table]:
+    import sqlite3
+    from pathlib import Path
+
+    ibis = _module("ibis", "databases")
+    _refuse_other(query, "sqlite")
+    place = Path(_file_of(address)).absolute().as_uri()
+    with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as connection:
+        yield ibis.sqlite.from_connection(connection).sql(query)
+
+
+@contextmanager
+def _postgres(address: str, query: str) -> Iterator[ibis.Table]:
+    """libpq reads the address itself, so that ``PGPASSWORD`` and ``~/.pgpass`` work as everywhere."""
+    ibis, psycopg = _module("ibis", "databases"), _module("psycopg", "databases")
+    _refuse_other(query, "postgres")
+    settings = "-c default_transaction_read_only=on"
+    with psycopg.connect(address, autocommit=True, connect_timeout=SECONDS, options=settings) as connection:
+        schema = _postgres_schema(connection, query)
+        yield ibis.postgres.from_connection(connection).sql(query, schema=schema)
+
+
+def _postgres_schema(connection: psycopg.Connection[tuple[object, ...]], query: str) -> dict[str, str]:
+    """The columns of a query; Ibis would make a view for it, which a session that only reads cannot."""
+    text = f"SELECT * FROM ({query.rstrip().rstrip(';')}\n) AS asked LIMIT 0"
+    described = connection.execute(text.encode()).description or ()
+    names = [column.name for column in described]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise DataError(f"the query has several columns named {twice[0]!r}; give each its own name with AS")
+    kinds = [connection.adapters.types.get(column.type_code) for column in described]
+    return {
+        name: "unknown" if kind is None else _POSTGRES.get(kind.name, "unknown")
+        for name, kind in zip(names, kinds, strict=True)
+    }
+
+
+@contextmanager
+def _other(address: str, query: str) -> Iterator[ibis.Table]:
+    """Any other engine that Ibis knows by the first word of the address."""
+    ibis = _module("ibis", "databases")
+    connect: Callable[[str], BaseBackend] = ibis.connect
+    try:
+        backend = connect(address)
+    except ImportError as error:
+        raise DataError(f"{shown(address)!r} needs a package that is not installed: {first_line(error)}") from None
+    try:
+        _refuse_other(query, str(backend.dialect.__name__).lower())
+        yield backend.sql(query)
+    finally:
+        backend.disconnect()
+
+
+def _refuse_other(query: str, dialect: str) -> None:
+    """Raise for a text that is not one SELECT, or that writes somewhere inside it."""
+    import sqlglot
+    from sqlglot import expressions as parts
+
+    try:
+        statements = [one for one in sqlglot.parse(query, read=dialect) if one is not None]
+    except sqlglot.errors.SqlglotError as error:
+        raise DataError(f"the SQL query cannot be run: {first_line(error)}") from None
+    if len(statements) != 1 or not isinstance(statements[0], parts.Query):
+        said = " and ".join(type(one).__name__.lower() for one in statements) or "nothing"
+        raise DataError(f"SQL for data is one SELECT and nothing else; this is {said}. Keep the SELECT alone")
+    writing = (parts.DML, parts.DDL, parts.Command, parts.Into, parts.Lock)
+    for part in statements[0].find_all(*writing):
+        if not isinstance(part, parts.Query):
+            what = type(part).__name__.lower()
+            raise DataError(f"SQL for data only reads, and this query would {what}; keep the SELECT alone")
+
+
+def _file_of(address: str) -> str:
+    """The file of ``sqlite:///rows.db`` (from here, else from the root), ``sqlite:////data/rows.db``, ``duckdb://rows``."""
+    parts = urlsplit(address)
+    path = unquote(parts.netloc + parts.path)
+    here = path if parts.netloc else path.removeprefix("/")
+    for place in (here, path):
+        if place and os.path.isfile(place):
+            return place
+    raise DataError(f"there is no file {here!r} for {shown(address)!r}; a path from the root has four slashes")
+
+
+def _module(name: str, extra: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError("reading a database by its address", extra) from None
