@@ -28,9 +28,13 @@ class Spread(Protocol):
         columns: tuple[str, ...],
         work: Callable[[Source, tuple[int, ...]], State],
         merge: Callable[[State, State], State],
+        together: tuple[str, ...] = (),
         /,
     ) -> State | None:
-        """What came of all parts, None if there are none; ``work`` is told where its part lies, by numbers."""
+        """What came of all parts, None if there are none; ``work`` is told where its part lies, by numbers.
+
+        Rows that have the same entries in the columns ``together`` are best in one part.
+        """
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Source:
     one column as it is, texts included, in pieces that need not be those of the blocks; None for a table of numbers.
     Columns in ``texts`` are objects in the blocks, until ``coded`` makes numbers of them; ``codings`` say how it did.
     Columns in ``identifiers`` hold whole numbers longer than a float, which blocks round; their labels are exact.
-    An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns; ``values(name, most)`` are
+    An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns (None where it would rather have
+    another do it); ``values(name, most)`` are
     some of a column's distinct entries. An engine whose workers run Python lets them work on ``parts`` of the rows.
     ``where(labels)`` is a table of the rows that have these entries, still with the engine.
     """
@@ -54,7 +59,7 @@ class Source:
     texts: frozenset[str] = frozenset()
     codings: Mapping[str, Coding] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
-    sums: Callable[[Request], Sums] | None = None
+    sums: Callable[[Request], Sums | None] | None = None
     values: Callable[[str, int], list[Hashable]] | None = None
     widest: int = 0
     parts: Spread | None = None
