@@ -20,7 +20,7 @@ from halftrek.errors import DataError
 class RowPart:
     """Rows that lie together: their blocks, and where they lie.
 
-    Once the blocks were read, ``codes`` and ``groups`` have the number of each label of a cluster and of each group, and
+    Once the blocks were read, ``codes`` and ``groups`` have the number of each cluster's label and of each group, and
     ``codings`` say how texts became numbers.
     """
 
@@ -50,8 +50,8 @@ def gather(
 ) -> State:
     """What ``over`` makes of all rows; of each part of them where an engine has workers, merged in their order.
 
-    With ``like`` it is an error if the rows have another number or other means. Rows with the same labels in the columns
-    ``together`` are best in one part.
+    With ``like`` it is an error if the rows have another number or other means. Rows with the same labels in the
+    columns ``together`` are best in one part.
     """
     rows.refuse_spent()
     with opened_source(rows.source, rows.columns or rows.names, rows.categories) as source:

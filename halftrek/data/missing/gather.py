@@ -71,7 +71,11 @@ class PatternSums:
 
     @property
     def parts(self) -> Bundle:
-        """The patterns so far, with means less the origin."""
+        """The patterns so far."""
+        parts = self._about_origin()
+        return replace(parts, mean=np.where(parts.observed, self.origin + parts.mean, 0.0))
+
+    def _about_origin(self) -> Bundle:
         self.flush()
         self._meet()
         return self._parts
@@ -90,7 +94,7 @@ class PatternSums:
 
     def join(self, other: PatternSums) -> None:
         """Add the rows of other sums."""
-        parts = other.parts
+        parts = other._about_origin()
         self._origin = np.where(np.isnan(self._origin), other._origin, self._origin)
         self._add(replace(parts, mean=np.where(parts.observed, parts.mean + (other.origin - self.origin), 0.0)))
         self.empty += other.empty

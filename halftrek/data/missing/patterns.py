@@ -213,7 +213,6 @@ def patterns_of(
 ) -> Moments | Patterns:
     """The gathered rows as patterns; as moments if no row that has any value has a hole."""
     parts = sums.parts
-    parts = replace(parts, mean=np.where(parts.observed, sums.origin + parts.mean, 0.0))
     empty += sums.empty
     if not len(parts):
         raise DataError("the data have no values at all; at least 2 rows are needed for a variance")

@@ -131,7 +131,9 @@ def _on_batches(
 def _as_row(place: int, state: object) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    yield pa.record_batch({"place": pa.array([place], pa.int64()), "state": pa.array([pickle.dumps(state)], pa.binary())})
+    yield pa.record_batch(
+        {"place": pa.array([place], pa.int64()), "state": pa.array([pickle.dumps(state)], pa.binary())}
+    )
 
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

@@ -105,7 +105,9 @@ def about_spark(error: Exception) -> DataError:
             f"the Spark session is gone ({_plain(error)}); start one and give a frame of it. Nothing was kept of what "
             f"it had done"
         )
-    return DataError(f"the Spark frame cannot be read: {_plain(error)}; check its query, and that its session is running")
+    return DataError(
+        f"the Spark frame cannot be read: {_plain(error)}; check its query, and that its session is running"
+    )
 
 
 def _is_none(error: Exception) -> bool:
