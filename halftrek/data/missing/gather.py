@@ -67,7 +67,7 @@ class PatternSums:
     @property
     def origin(self) -> Floats:
         """What means are distances from; zero for a column without values."""
-        return np.nan_to_num(self._origin)
+        return np.asarray(np.nan_to_num(self._origin))
 
     @property
     def parts(self) -> Bundle:

@@ -54,14 +54,13 @@ def draw_stacks(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -
     if kind != "parametric":
         rows = rows_needed(fit, f'interval="{kind}"')
         _refuse_left_out(patterns)
-    if kind == "jackknife":
-        units = _cluster_units(fit, patterns)
+    units = _cluster_units(fit, patterns) if kind != "parametric" and is_clustered(fit) else None
+    if kind == "jackknife" and units is not None:
         yield from _stacks(patterns, _weighted_sums(units, patterns, 1.0 - np.eye(len(units.clusters))))
         return
-    elsewhere = kind != "parametric" and not is_clustered(fit) and are_elsewhere(rows)
+    elsewhere = kind != "parametric" and units is None and are_elsewhere(rows)
     portion = max(1, (SENT if elsewhere else HELD) // (len(patterns) * (1 + p + p * p)))
     seeds = np.random.SeedSequence(random_state).spawn(-(-replicates // portion))
-    units = _cluster_units(fit, patterns) if kind != "parametric" and is_clustered(fit) else None
     for first, seed in zip(range(0, replicates, portion), seeds, strict=True):
         size = min(portion, replicates - first)
         rng = np.random.default_rng(seed)
@@ -150,7 +149,7 @@ def _pieces(
     """Rows that have a value, in chunks: their products, and which of them have each pattern, by its number."""
     p, place = observed.shape[1], {seen.tobytes(): k for k, seen in enumerate(observed)}
     for chunk in in_chunks(part.blocks, NUMBERS // products.width):
-        some = ~np.isnan(chunk.values).all(axis=1)
+        some = np.asarray(~np.isnan(chunk.values).all(axis=1))
         rows = chunk if some.all() else chunk.take(some)
         if not len(rows):
             continue

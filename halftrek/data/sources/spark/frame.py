@@ -11,10 +11,12 @@ from halftrek.data.kinds import truth
 from halftrek.data.sources.guard import in_our_words
 from halftrek.data.sources.memory import from_batches
 from halftrek.data.sources.source import Source, State
+from halftrek.data.sources.spark.columns import with_columns
 from halftrek.data.sources.spark.jobs import about_spark, fetched
 from halftrek.data.sources.spark.sums import FEW_BY_GROUP, quick_sums, quoted
 from halftrek.data.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
+from halftrek.frames import Columns, Frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,12 +62,16 @@ def from_spark(frame: DataFrame) -> Source:
     def chosen(labels: Mapping[str, object]) -> object:
         found = frame
         for v, label in labels.items():
-            found = found.filter(frame[quoted(v)] == label)
+            found = found.filter(frame[quoted(v)].eqNullSafe(label))  # type: ignore[arg-type]
         return found
+
+    def added(made: Callable[[Source], Columns], like: Columns) -> Frame:
+        with in_our_words(about_spark):
+            return with_columns(frame, made, like)
 
     return Source(
         columns, _no_rows, refused, labels=_no_rows, texts=texts, codings=truths, values=values, sums=sums,
-        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, frame)), where=chosen,
+        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, frame)), where=chosen, added=added,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from halftrek.data.sources.guard import first_line, interruptible
@@ -51,8 +51,8 @@ def _run(frame: DataFrame, advance: Advance) -> list[Any]:
         try:
             return list(frame.collect())
         finally:
-            context.setLocalProperty("spark.jobGroup.id", None)
-            context.setLocalProperty("spark.job.description", None)
+            for name in ("spark.jobGroup.id", "spark.job.description"):
+                context.setLocalProperty(name, cast("str", None))  # takes it away
 
     def tick() -> None:
         stages = [tracker.getStageInfo(s) for job in tracker.getJobIdsForGroup(group) for s in _stages(tracker, job)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,11 +49,8 @@ def quoted(name: str) -> str:
 
 def _expression(frame: DataFrame, text: str) -> Column:
     """The expression as the frame's own side knows it: Connect has a module of its own."""
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
-        from pyspark.sql.connect.functions import expr
-    else:
-        from pyspark.sql.functions import expr
-    found: Column = expr(text)
+    connect = type(frame).__module__.startswith("pyspark.sql.connect")
+    found: Column = import_module(f"pyspark.sql.{'connect.' if connect else ''}functions").expr(text)
     return found
 
 
