@@ -201,16 +201,22 @@ def _gathered(
         raise DataError("rows of an engine have no order, so weights must be the name of one of its columns")
     read = wanted if column is None else (*wanted, *source.usable([column]))
     codings = codings_there(source, wanted)
-    work = partial(_part_of, wanted, weights, missing, categories)
+    work = partial(_part_of, wanted, weights, missing, categories, PATTERNS)
     found = source.parts(bare_names(read, categories) or (), work, _joined)
     return Accumulator(wanted, missing, weights.sampling) if found is None else found, codings
 
 
 def _part_of(
-    names: tuple[str, ...], weights: RowWeights, missing: Missing, categories: Categories, part: Source, _: object
+    names: tuple[str, ...],
+    weights: RowWeights,
+    missing: Missing,
+    categories: Categories,
+    most: int,
+    part: Source,
+    _: object,
 ) -> Accumulator:
     """In a worker: the sums of one part of the rows."""
-    return _accumulated(coded(part, categories), names, weights, missing, None, PATTERNS)
+    return _accumulated(coded(part, categories), names, weights, missing, None, most)
 
 
 def _joined(ours: Accumulator, theirs: Accumulator) -> Accumulator:
@@ -316,6 +322,8 @@ def _found(source: object, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; engines are recognised by what they offer, so that none is imported for it."""
     if isinstance(source, Source):  # a part of an engine's rows
         return source
+    if is_spark(source):  # a frame of Connect has every attribute that it is asked for
+        return from_spark(source)
     if isinstance(source, np.ndarray):
         return from_array(source, names)
     if isinstance(source, Mapping):
@@ -334,8 +342,6 @@ def _found(source: object, names: Sequence[str] | None) -> Source:
         )
     if getattr(source, "ndim", 2) == 1 or (module == "polars" and type(source).__name__ == "Series"):
         raise DataError("one column is not a table of rows and columns; give a frame with every variable of the graph")
-    if is_spark(source):
-        return from_spark(source)
     found = from_frame(source) or from_polars_lazy(source)
     if found is not None:
         return found

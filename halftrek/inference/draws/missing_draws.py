@@ -54,7 +54,8 @@ def draw_stacks(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -
     if kind != "parametric":
         rows = rows_needed(fit, f'interval="{kind}"')
         _refuse_left_out(patterns)
-    units = _cluster_units(fit, patterns) if kind != "parametric" and is_clustered(fit) else None
+    whole = kind == "jackknife" or (kind != "parametric" and is_clustered(fit))
+    units = _cluster_units(fit, patterns) if whole else None
     if kind == "jackknife" and units is not None:
         yield from _stacks(patterns, _weighted_sums(units, patterns, 1.0 - np.eye(len(units.clusters))))
         return

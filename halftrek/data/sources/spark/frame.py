@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Never, TypeGuard
@@ -30,8 +31,8 @@ _TEXTS = ("StringType", "VarcharType", "CharType")
 
 def is_spark(source: object) -> TypeGuard[DataFrame]:
     """Whether it is a frame of Spark: classic, or of Connect, whose frames live in a module of their own."""
-    module = type(source).__module__
-    return module.partition(".")[0] == "pyspark" and hasattr(source, "mapInArrow") and hasattr(source, "schema")
+    kind = type(source)
+    return kind.__module__.partition(".")[0] == "pyspark" and hasattr(kind, "mapInArrow")
 
 
 def from_spark(frame: DataFrame) -> Source:
@@ -126,12 +127,19 @@ def _on_batches(
             more = work(from_batches(some[0].schema, some), (place, k))
             state = more if state is None else merge(state, more)
     except HalftrekError as error:
-        yield from _as_row(place, error)
+        yield from _as_row(place, _without_places(error))
         for _ in batches:  # Spark wants its rows to be taken
             pass
         return
     if state is not None:
         yield from _as_row(place, state)
+
+
+def _without_places(error: HalftrekError) -> HalftrekError:
+    """The error without the number of a row, which is one within a part of the rows and says nothing to users."""
+    if type(error) is not DataError:
+        return error
+    return DataError(re.sub(r" in row \d+", " in some rows", re.sub(r" \(row \d+\)", "", str(error))))
 
 
 def _as_row(place: int, state: object) -> Iterator[pa.RecordBatch]:
