@@ -138,7 +138,7 @@ def test_too_many_patterns_are_bounded_with_a_word(monkeypatch: pytest.MonkeyPat
     assert isinstance(found, Patterns)
     assert found.left_out > 0
     assert found.rows.sum() + found.empty == 2_000
-    assert "too many patterns of missing values to keep them all" in found.text
+    assert "too many patterns of missing values to keep them all" in found.sentence
 
 
 # -- groups, clusters, draws -------------------------------------------------------------------------

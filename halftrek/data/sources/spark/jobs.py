@@ -60,7 +60,9 @@ def _run(frame: DataFrame, advance: Advance) -> list[Any]:
         if known:
             advance(sum(s.numCompletedTasks for s in known), sum(s.numTasks for s in known))
 
-    return interruptible(call, lambda: context.cancelJobGroup(group), tick, TICK)
+    from pyspark import inheritable_thread_target  # another thread works, with the user's pool and properties
+
+    return interruptible(inheritable_thread_target(call), lambda: context.cancelJobGroup(group), tick, TICK)
 
 
 def _stages(tracker: Any, job: int) -> list[int]:
