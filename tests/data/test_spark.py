@@ -236,7 +236,7 @@ def test_no_row_comes_here(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = ht.fit(GRAPH, frame, cluster="clinic")
     fit.query("age ~> y", interval="robust")
     fit.query("age ~> y", interval="bootstrap", replicates=20)
-    fit.predict(frame, "y")
+    fit.predict(frame, "y", interval="robust")
     ht.fit('age -> y; y -> "z z"', frame, by="site", weights="times")
     ht.fit("age -> times", frame, by="clinic").query("age ~> times")
     ht.fit("age -> y; site=south -> y", frame, categories={"site": "north"}, missing="drop")

@@ -118,8 +118,10 @@ def _is_none(error: Exception) -> bool:
 
 
 def _plain(error: Exception) -> str:
-    """What went wrong, without the stack of the worker around it: its last line, where Python failed there."""
+    """What went wrong, without the stacks of Java and of the worker around it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines and lines[0].startswith("An error occurred while calling") and len(lines) > 1:  # of Java
+        return first_line(Exception(lines[1].rpartition("): ")[2].removeprefix(": ")))
     if "Traceback (most recent call last):" in lines:
         after = lines[lines.index("Traceback (most recent call last):") + 1 :]
         said = [line for line in after if ": " in line and not line.startswith(("File ", "at ", "^"))]
