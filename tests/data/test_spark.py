@@ -239,7 +239,7 @@ def test_no_row_comes_here(monkeypatch: pytest.MonkeyPatch) -> None:
     fit.predict(frame, "y", interval="robust")
     ht.fit('age -> y; y -> "z z"', frame, by="site", weights="times")
     ht.fit("age -> times", frame, by="clinic").query("age ~> times")
-    ht.fit("age -> y; site=south -> y", frame, categories={"site": "north"}, missing="drop")
+    ht.fit('age -> y; "site=south" -> y', frame, categories={"site": "north"}, missing="drop")
     assert 0 < max(seen) <= 3
 
 

@@ -6,7 +6,7 @@ import pickle
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Never, TypeGuard
+from typing import TYPE_CHECKING, Never, TypeGuard, cast
 
 from halftrek.data.kinds import truth
 from halftrek.data.sources.guard import in_our_words
@@ -57,8 +57,9 @@ def from_spark(frame: DataFrame) -> Source:
     def values(name: str, most: int) -> list[Hashable]:
         with in_our_words(about_spark):
             some = frame.selectExpr(f"{quoted(name)} as v").distinct().limit(most)
-            found = [x for part in fetched(some.mapInArrow(_packed, "place long, state binary")) for x in part]
-            return sorted(found, key=lambda x: (x is None, x))
+            parts = fetched(some.mapInArrow(_packed, "place long, state binary"))
+            found = [x for part in parts for x in cast("list[Hashable]", part)]
+            return sorted(found, key=lambda x: (x is None, str(x)))
 
     def chosen(labels: Mapping[str, object]) -> object:
         found = frame
@@ -106,7 +107,8 @@ def _spread(
     if together:
         chosen = chosen.repartition(*(chosen[quoted(v)] for v in together))
     found: State | None = None
-    for state in fetched(chosen.mapInArrow(partial(_on_batches, work, merge), "place long, state binary")):
+    for part in fetched(chosen.mapInArrow(partial(_on_batches, work, merge), "place long, state binary")):
+        state = cast("State", part)
         found = state if found is None else merge(found, state)
     return found
 

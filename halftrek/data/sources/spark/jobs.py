@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Protocol, cast
 from uuid import uuid4
 
 from halftrek.data.sources.guard import first_line, interruptible
@@ -13,7 +13,8 @@ from halftrek.errors import DataError, HalftrekError
 from halftrek.progress import Advance, late_bar
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark import StatusTracker
+    from pyspark.sql import DataFrame, Row
 
 TICK = 0.3  # seconds between two looks at how far a job is
 
@@ -21,7 +22,14 @@ _LOST = ("stopped", "closed", "connection refused", "session_not_found", "sessio
          "unavailable", "py4jnetworkerror", "gateway", "no active spark", "failed to connect")  # fmt: skip
 
 
-def fetched(frame: DataFrame) -> Iterator[Any]:
+class _Stage(Protocol):
+    """How far a stage is, as Connect tells it."""
+
+    num_tasks: int
+    num_completed_tasks: int
+
+
+def fetched(frame: DataFrame) -> Iterator[object]:
     """What workers have sent, one state for each row of the frame, in the order of their places.
 
     All rows have arrived before the first state is given, so that a connection that is lost leaves nothing half done.
@@ -37,7 +45,7 @@ def fetched(frame: DataFrame) -> Iterator[Any]:
         yield found
 
 
-def _run(frame: DataFrame, advance: Advance) -> list[Any]:
+def _run(frame: DataFrame, advance: Advance) -> list[Row]:
     """The rows of a small frame; progress is told while it is made, and Ctrl-C stops the job."""
     session = frame.sparkSession
     if type(frame).__module__.startswith("pyspark.sql.connect"):
@@ -46,7 +54,7 @@ def _run(frame: DataFrame, advance: Advance) -> list[Any]:
     context, group = session.sparkContext, f"halftrek-{uuid4()}"
     tracker = context.statusTracker()
 
-    def call() -> list[Any]:
+    def call() -> list[Row]:
         context.setJobGroup(group, "halftrek", interruptOnCancel=True)
         try:
             return list(frame.collect())
@@ -65,26 +73,27 @@ def _run(frame: DataFrame, advance: Advance) -> list[Any]:
     return interruptible(inheritable_thread_target(call), lambda: context.cancelJobGroup(group), tick, TICK)
 
 
-def _stages(tracker: Any, job: int) -> list[int]:
+def _stages(tracker: StatusTracker, job: int) -> list[int]:
     info = tracker.getJobInfo(job)
     return [] if info is None else list(info.stageIds)
 
 
 @contextmanager
-def _connect_progress(session: Any, advance: Advance) -> Iterator[None]:
+def _connect_progress(session: object, advance: Advance) -> Iterator[None]:
     """Connect tells of its tasks from Spark 4 on."""
-    if not hasattr(session, "registerProgressHandler"):
+    register, remove = (getattr(session, f"{what}ProgressHandler", None) for what in ("register", "remove"))
+    if register is None or remove is None:
         yield
         return
 
-    def told(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001
+    def told(stages: Iterable[_Stage], inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001
         advance(sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages))
 
-    session.registerProgressHandler(told)
+    register(told)
     try:
         yield
     finally:
-        session.removeProgressHandler(told)
+        remove(told)
 
 
 def about_spark(error: Exception) -> DataError:

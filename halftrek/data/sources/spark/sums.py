@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def quick_sums(frame: DataFrame, request: Request) -> Sums | None:
     made = frame.selectExpr(*_columns(request))
     outputs = _outputs(p, weighted=request.weights is not None, sampling=request.sampling)
     summed = made.groupBy(*keys).agg(*(_expression(frame, text) for text in outputs))
-    table = _joined(list(fetched(summed.mapInArrow(_packed, "place long, state binary"))))
+    table = _joined([cast("Table", part) for part in fetched(summed.mapInArrow(_packed, "place long, state binary"))])
     return None if table is None else _read(table, request)
 
 
