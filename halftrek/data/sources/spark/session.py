@@ -17,7 +17,7 @@ KINDS = ("sc", "spark", "local")  # Spark Connect, a cluster of its own, and one
 
 @contextmanager
 def spark_table(address: str, query: str) -> Iterator[object]:
-    """The rows of a query as a frame that stays with Spark, at ``sc://host:15002``, ``spark://host:7077``, ``local``."""
+    """The rows of a query as a frame of Spark, at ``sc://host:15002``, ``spark://host:7077`` or ``local[2]``."""
     if find_spec("pyspark") is None:
         raise DataError("an address of Spark needs pyspark: pip install 'pyspark[connect]'")
     remote = address.startswith("sc://")
