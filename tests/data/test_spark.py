@@ -314,9 +314,11 @@ except ht.DataError as error:
 
 
 def run_apart(code: str, **environment: str) -> str:
+    ours = ("SPARK_", "HALFTREK_SPARK", "PYSPARK_GATEWAY")  # of the session in this process; the other has its own
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
-        cwd=ROOT, capture_output=True, text=True, env={**os.environ, **environment}, check=False, timeout=600,
+        cwd=ROOT, capture_output=True, text=True, env={**kept, **environment}, check=False, timeout=600,
     )  # fmt: skip
     return done.stdout + done.stderr
 
