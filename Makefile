@@ -11,6 +11,7 @@ VENV := .venv-$(VERSION)
 endif
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+SPARK4 := .venv-spark4
 
 # The environment that pip builds packages in obeys the same pins, with old pip (first name) and new (second).
 pinned = PIP_CONSTRAINT="$(CURDIR)/$(1)" PIP_BUILD_CONSTRAINT="$(CURDIR)/$(1)" PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -30,13 +31,14 @@ FIND_PYTHON = for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 p
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$candidate"; break; fi; \
 	done
 
-.PHONY: help demo test test-lowest test-extras fuzz check bench bench-quick docs lock clean
+.PHONY: help demo test test-lowest test-spark4 test-extras fuzz check bench bench-quick docs lock clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo         a causal effect from the bundled data, with a picture"
 	@echo "make test         the tests; some of them: make test ARGS=tests/graphs; another Python: make test PYTHON=python3.13"
 	@echo "make test-lowest  the tests with the lowest versions that pyproject.toml allows, in .venv-lowest"
+	@echo "make test-spark4  the tests of Spark with pyspark 4, classic and Connect, in .venv-spark4; needs Java 17 or newer"
 	@echo "make test-extras  each optional part in a fresh environment: what it brings, and what is said without it"
 	@echo "make fuzz         hostile input, made at random, for ten minutes: make fuzz ARGS='--minutes 2 --seed 7'"
 	@echo "make check        format, lint, types, import contracts, tests, documentation"
@@ -53,6 +55,12 @@ test: $(VENV)/.ready-to-develop
 
 test-lowest: $(LOWEST)/.ready-to-test
 	$(ONE_THREAD) $(LOWEST)/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)
+
+# The session of a process is either classic or Connect, so that each has a run of its own.
+test-spark4: $(SPARK4)/.ready-to-test
+	@java -version >/dev/null 2>&1 || { echo "pyspark 4 runs in the machine's Java, and none was found: install Java 17 or newer" >&2; exit 1; }
+	$(ONE_THREAD) $(SPARK4)/bin/python -m pytest -k Spark tests/data/test_spark.py tests/data/test_pushdown.py $(ARGS)
+	$(ONE_THREAD) HALFTREK_SPARK=connect $(SPARK4)/bin/python -m pytest -k Spark tests/data/test_spark.py tests/data/test_pushdown.py $(ARGS)
 
 test-extras: | $(BIN)/python
 	$(PINNED) $(BIN)/python tests/extras/fresh.py $(ARGS)
@@ -92,7 +100,14 @@ $(LOWEST)/.ready-to-test: pyproject.toml constraints-lowest.txt | $(LOWEST)/bin/
 	  pandas polars joblib pytest pytest-xdist hypothesis import-linter $(OR_ADVISE)
 	@touch $@
 
-$(BIN)/python $(LOWEST)/bin/python:
+# Pins of everything else are those of the other tests; pyspark 4 and what Connect needs have their own.
+$(SPARK4)/.ready-to-test: pyproject.toml constraints.txt constraints-spark4.txt | $(SPARK4)/bin/python
+	grep -v -e '^pyspark==' -e '^py4j==' constraints.txt | cat - constraints-spark4.txt > $(SPARK4)/pins.txt
+	$(call pinned,$(SPARK4)/pins.txt) $(SPARK4)/bin/python -m pip install --quiet --editable ".[all]" \
+	  "pyspark[connect]" pandas polars joblib pytest pytest-xdist hypothesis $(OR_ADVISE)
+	@touch $@
+
+$(BIN)/python $(LOWEST)/bin/python $(SPARK4)/bin/python:
 	@python=$$($(FIND_PYTHON)); folder=$(@:/bin/python=); \
 	if [ -z "$$python" ]; then \
 	  echo "halftrek needs Python 3.11 or newer, and none was found. Install one, or name it: make PYTHON=/path/to/python" >&2; \

@@ -42,6 +42,7 @@ class Accumulator:
     names: tuple[str, ...]
     missing: Missing = "error"
     sampling: bool = False
+    most: int | None = None  # numbers that are kept of patterns of holes
     rows: int = 0
     dropped: int = 0
     holes: Codes = field(init=False)
@@ -58,7 +59,7 @@ class Accumulator:
         self._kept = np.zeros(p)  # ... and what is left of them after centring
         self._buffer = np.empty(0)
         self._product = np.empty((p, p))
-        self._patterns = PatternSums(p)  # rows with holes, for missing="fiml"
+        self._patterns = PatternSums(p, self.most)  # rows with holes, for missing="fiml"
         self._unweighted = 0  # rows of weight zero
         self._kinds = KindSearch(p)
         self._lines = 0  # rows that are used ...
@@ -70,6 +71,24 @@ class Accumulator:
             for start, stop, piece in chunks_of(block, len(self.names)):
                 self._add_chunk(piece, None if weights is None else weights[start:stop], self.rows + start)
         self.rows += rows_in(block)
+
+    def join(self, other: Accumulator) -> None:
+        """Take in the rows of another, as they would be merged if they had come in one stream."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            self._close_run()
+            other._close_run()
+            theirs = other._total
+            if theirs.n > 0.0:
+                if self._total.n == 0.0:
+                    self._origin = self._shift = other._origin
+                self._merge(theirs.n, (other._origin - self._origin) + theirs.first, theirs.second)
+        self._patterns.join(other._patterns)
+        self._kinds.join(other._kinds)
+        self.holes += other.holes
+        self._raw += other._raw
+        self._kept += other._kept
+        for count in ("rows", "dropped", "hole_rows", "_unweighted", "_lines", "_weights", "_squares"):
+            setattr(self, count, getattr(self, count) + getattr(other, count))
 
     def result(self, codings: Mapping[str, Coding] = MappingProxyType({})) -> Moments:
         """The moments of all rows so far; ``codings`` say which columns were texts."""
@@ -103,6 +122,15 @@ class Accumulator:
         if not self.sampling:
             return Counted(float(self._lines))
         return Sampled(self._weights / self._lines, self._weights**2 / self._squares)
+
+    def __getstate__(self) -> dict[str, object]:
+        """What goes to another process: not the buffers."""
+        return {name: part for name, part in vars(self).items() if name not in ("_buffer", "_product")}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        p = len(self.names)
+        self._buffer, self._product = np.empty(0), np.empty((p, p))
 
     def patterns(self) -> PatternSums | None:
         """The rows so far by pattern of missingness; None if no row has a hole."""
@@ -205,17 +233,21 @@ class Accumulator:
 
     def _close_run(self) -> None:
         """Merge the chunks of the present shift into the total."""
-        run, total = self._run, self._total
+        run = self._run
         if run.n == 0.0:
             return
         distance = run.first / run.n
         run.second -= np.outer(run.first, distance)
-        gap = (self._shift - self._origin) + distance - total.first
-        n = total.n + run.n
-        total.second += run.second + np.outer(gap, gap) * (total.n * run.n / n)
-        total.first = total.first + gap * (run.n / n)
-        total.n = n
+        self._merge(run.n, (self._shift - self._origin) + distance, run.second)
         self._run = _Sums.empty(len(self.names))
+
+    def _merge(self, n: float, mean: Floats, squares: Floats) -> None:
+        """Add rows with this mean (less the origin) and these squares about it to the total."""
+        total = self._total
+        gap, both = mean - total.first, total.n + n
+        total.second += squares + np.outer(gap, gap) * (total.n * n / both)
+        total.first = total.first + gap * (n / both)
+        total.n = both
 
     # -- holes -----------------------------------------------------------------------------------
 

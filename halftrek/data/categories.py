@@ -112,24 +112,36 @@ def coded(source: Source, categories: Categories = (), *, way_out: str = "leave 
             yield [parts[v] for v in wanted]
         codings.update((v, reader.coding) for v, reader in truths.items())
 
-    def sums(request: Request) -> Sums:
+    def sums(request: Request) -> Sums | None:
         assert source.sums is not None
+        if source.parts is not None and any(c.name in owner or c.name in source.texts for c in request.columns):
+            return None  # workers make numbers of texts
         made = []
         for column in request.columns:
             if column.name in owner:
                 made.append(_indicator_column(column.name, owner[column.name], source))
             elif column.name in source.texts:
-                reader = _Truths(column.name, way_out)
-                entries = objects(_distinct(source, column.name, LEVELS))
-                numbers = dict(zip(entries.tolist(), reader.numbers(entries).tolist(), strict=True))
+                numbers, codings[column.name] = _truths_there(source, column.name, way_out)
                 made.append(Column(column.name, column.name, numbers))
-                codings[column.name] = reader.coding
             else:
                 made.append(column)
         return source.sums(replace(request, columns=tuple(made)))
 
     answers = None if source.sums is None else sums
     return replace(source, columns=columns, blocks=blocks, codings=codings, sums=answers)
+
+
+def _truths_there(source: Source, column: str, way_out: str) -> tuple[dict[Hashable, float], Coding]:
+    """The texts of an engine's column as 0 and 1, and which is which."""
+    reader = _Truths(column, way_out)
+    entries = objects(_distinct(source, column, LEVELS))
+    return dict(zip(entries.tolist(), reader.numbers(entries).tolist(), strict=True)), reader.coding
+
+
+def codings_there(source: Source, names: Sequence[str], way_out: str = "leave it out") -> dict[str, Coding]:
+    """How texts become numbers, where the workers of an engine will make them: known before they begin."""
+    texts = [v for v in names if v in source.texts]
+    return {**source.codings, **{v: _truths_there(source, v, way_out)[1] for v in texts}}
 
 
 def _indicator_column(name: str, category: Category, source: Source) -> Column:

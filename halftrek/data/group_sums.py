@@ -61,6 +61,18 @@ class GroupSums:
         self.lines[at], self.n[at], self.squared_weights[at] = sums.rows[whole], sums.n[whole], sums.squared[whole]
         self.origin[at], self.mean[at], self.squares[at] = sums.origin, sums.mean[whole], sums.squares[whole]
 
+    def join(self, other: GroupSums, at: Codes, groups: int) -> None:
+        """Add the rows of other sums, whose groups are these."""
+        self._grow(groups)
+        for name in ("lines", "dropped", "squared_weights", "squared_incomplete"):
+            getattr(self, name)[at] += getattr(other, name)
+        some = other.n > 0.0
+        who = at[some]
+        new = self.n[who] == 0.0
+        self.origin[who[new]] = other.origin[some][new]
+        mean = other.mean[some] + (other.origin[some] - self.origin[who])
+        self._merge(who, other.n[some], mean, other.squares[some])
+
     def weighting(self, order: list[int], *, sampling: bool) -> tuple[Weighting | None, ...]:
         """How the rows of each group were weighted; None for a group without rows."""
         found: list[Weighting | None] = []

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Codes, Flags, Floats
+from halftrek.arrays import Codes, Floats
 from halftrek.choices import Missing
 from halftrek.data.check import refuse_rounded
+from halftrek.data.group_parts import GroupState, codings_of, joined, of_part, refuse_holes
 from halftrek.data.group_sums import GroupSums
-from halftrek.data.kinds import Coding, Kind, KindSearch
+from halftrek.data.kinds import Kind
 from halftrek.data.kinds import merged as merged_kinds
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
-from halftrek.data.read import answered, opened_source, request_for
+from halftrek.data.passes import gather
+from halftrek.data.read import answered, opened_source
 from halftrek.data.rows import RowReader
 from halftrek.data.summed import kinds_of
 from halftrek.data.weights import Counted, RowWeights, Sampled, Weighting
@@ -133,11 +135,14 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml", by: tuple[str, 
     Groups are in the order of their labels if these can be sorted, otherwise of their first appearance.
     """
     wanted = reader.names
-    codes: dict[tuple[Hashable, ...], int] = {}
-    state, incomplete = GroupSums(len(wanted)), dict[int, PatternSums]()
-    kinds = _summed(reader, missing, state, incomplete, codes)
-    if kinds is None:
-        kinds = _streamed(reader, missing, state, incomplete, codes)
+    found = _summed(reader, missing)
+    if found is None:
+        labels = tuple(v for v in reader.by if isinstance(v, str))
+        gathered = gather(reader, partial(of_part, wanted, missing), joined, together=labels)
+        gathered.codings = codings_of(reader, gathered.codings)
+        found = gathered, gathered.kinds
+    (whole, kinds), state = found, found[0].sums
+    codes = whole.codes
     if not codes:
         raise DataError("there are no rows, so there are no groups")
     keys = _keys(codes, several=bool(by))
@@ -146,7 +151,7 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml", by: tuple[str, 
     cov = state.squares[order] / np.maximum(total, 1e-300)[:, None, None]
     _refuse_too_large(wanted, cov)
     weighting = None if reader.weights is None else state.weighting(order, sampling=reader.sampling is not None)
-    found = GroupMoments(
+    groups = GroupMoments(
         tuple(keys[i] for i in order),
         wanted,
         total if reader.sampling is None else lines.astype(float),
@@ -157,27 +162,24 @@ def read_groups(reader: RowReader, *, missing: Missing = "fiml", by: tuple[str, 
         weighting=weighting,
         by=by,
     )
-    refuse_rounded(wanted, found.mean, found.cov.diagonal(axis1=1, axis2=2))
-    return _completed(found, state, incomplete, order, reader)
+    refuse_rounded(wanted, groups.mean, groups.cov.diagonal(axis1=1, axis2=2))
+    return _completed(groups, state, whole.incomplete, order, reader)
 
 
-Labels = dict[tuple[Hashable, ...], int]
-
-
-def _summed(
-    reader: RowReader, missing: Missing, state: GroupSums, incomplete: dict[int, PatternSums], codes: Labels
-) -> tuple[Kind, ...] | None:
+def _summed(reader: RowReader, missing: Missing) -> tuple[GroupState, tuple[Kind, ...]] | None:
     """From the sums of an engine that makes them itself; None for one that does not."""
     columns = tuple(v for v in reader.by if isinstance(v, str))
     weights = RowWeights(reader.weights, reader.sampling is not None)
     with opened_source(reader.source, reader.names, reader.categories) as source:
-        request = request_for(source, reader.names, weights, columns) if len(columns) == len(reader.by) else None
-        if request is None:
+        summed = answered(source, reader.names, weights, columns) if len(columns) == len(reader.by) else None
+        if summed is None:
             return None
-        sums = answered(source, request)
+        request, sums = summed
         kinds = kinds_of(request, sums, source.codings)
     if missing == "error" and not sums.observed.all():
-        _refuse_holes(reader.names, ~sums.observed)
+        refuse_holes(reader.names, ~sums.observed)
+    found = GroupState(reader.names)
+    codes, state, incomplete = found.codes, found.sums, found.incomplete
     state.take(sums, [codes.setdefault(label, len(codes)) for label in sums.labels], len(codes))
     if missing == "fiml":
         for k in np.flatnonzero(~sums.observed.all(axis=1)):
@@ -186,31 +188,7 @@ def _summed(
             squares = sums.squares[k] if sums.rows[k] > 1 else None
             one.merge(sums.observed[k], int(sums.rows[k]), float(sums.n[k]), mean, squares)
             state.squared_incomplete[codes[sums.labels[k]]] += sums.squared[k]
-    return kinds
-
-
-def _refuse_holes(names: Sequence[str], holes: Flags) -> None:
-    column = names[int(np.argmax(holes.any(axis=0)))]
-    raise DataError(f"column {column!r} has missing values; missing='drop' leaves such rows out")
-
-
-def _streamed(
-    reader: RowReader, missing: Missing, state: GroupSums, incomplete: dict[int, PatternSums], codes: Labels
-) -> tuple[Kind, ...]:
-    """From the rows, block by block."""
-    wanted, search, codings = reader.names, KindSearch(len(reader.names)), dict[str, Coding]()
-    for block in reader.blocks(groups=codes, codings=codings):
-        assert block.group is not None
-        holes = _holes(block.values, wanted)
-        if missing == "error" and holes.any():
-            _refuse_holes(wanted, np.isnan(block.values))
-        with np.errstate(over="ignore", invalid="ignore"):
-            state.add(block.values, block.group, block.weights, holes, len(codes))
-        search.add(block.values[~holes] if missing != "fiml" else block.values)
-        if missing == "fiml" and holes.any():
-            weights_there = None if block.weights is None else block.weights[holes]
-            _add_incomplete(incomplete, state, block.values[holes], block.group[holes], weights_there)
-    return search.kinds([codings.get(v) for v in wanted])
+    return found, kinds
 
 
 def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader]:
@@ -278,19 +256,6 @@ def _keys(codes: Iterable[tuple[Hashable, ...]], *, several: bool) -> list[Hasha
 # -- rows with holes -------------------------------------------------------------------------------
 
 
-def _add_incomplete(
-    sums: dict[int, PatternSums], state: GroupSums, values: Floats, code: Codes, weights: Floats | None
-) -> None:
-    """Add rows with holes to the patterns of their groups."""
-    order = np.argsort(code, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
-        one = sums.setdefault(int(code[rows[0]]), PatternSums(values.shape[1]))
-        one.add(values[rows], None if weights is None else weights[rows])
-        one.flush()
-    if weights is not None:
-        state.squared_incomplete += np.bincount(code, weights=weights**2, minlength=len(state.squared_incomplete))
-
-
 def _completed(
     groups: GroupMoments,
     state: GroupSums,
@@ -322,18 +287,6 @@ def _completed(
         except DataError as error:
             troubles[i] = str(error)
     return _without_moments(replace(groups, n=n, dropped=dropped), patterns, troubles)
-
-
-def _holes(values: Floats, names: Sequence[str]) -> Flags:
-    """Which rows have a hole; infinite values are refused."""
-    whole = np.asarray(np.isfinite(values).all(axis=1))
-    if whole.all():
-        return ~whole
-    infinite = np.isinf(values).any(axis=0)
-    if infinite.any():
-        culprit = names[int(np.argmax(infinite))]
-        raise DataError(f"column {culprit!r} holds an infinite value; remove or replace it before reading")
-    return ~whole
 
 
 def _refuse_too_large(names: Sequence[str], cov: Floats) -> None:

@@ -112,15 +112,31 @@ class KindSearch:
                     self._open.remove(k)
                     break
 
+    def join(self, other: KindSearch) -> None:
+        """Add what was found in other rows."""
+        for k, (ours, theirs) in enumerate(zip(self._values, other._values, strict=True)):
+            both = None if ours is None or theirs is None else ours | theirs
+            if both is None or len(both) > MOST:
+                whole = self._is_whole(k) and other._is_whole(k)
+                least = min(self._lowest(k), other._lowest(k))
+                self._values[k], self._whole[k], self._least[k] = None, whole, least
+            else:
+                self._values[k] = both
+        self._open = [k for k, known in enumerate(self._values) if known is not None or self._whole[k]]
+
+    def _is_whole(self, k: int) -> bool:
+        known = self._values[k]
+        return self._whole[k] if known is None else all(v.is_integer() for v in known)
+
+    def _lowest(self, k: int) -> float:
+        known = self._values[k]
+        return self._least[k] if known is None else min(known, default=np.inf)
+
     def kinds(self, codings: Sequence[Coding | None]) -> tuple[Kind, ...]:
         """What was found; ``codings`` say how a column was made of texts."""
         found = []
         for k, coding in enumerate(codings):
-            values = self._values[k]
-            if values is not None:
-                whole, least = all(v.is_integer() for v in values), min(values, default=np.inf)
-            else:
-                whole, least = self._whole[k], self._least[k]
+            values, whole, least = self._values[k], self._is_whole(k), self._lowest(k)
             lowest = float(least) if whole and np.isfinite(least) else None
             found.append(Kind(None if values is None else tuple(sorted(values)), whole, lowest, coding))
         return tuple(found)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from halftrek.data.categories import bare_names
+from halftrek.data.kinds import Coding
 from halftrek.data.moments import Moments
 from halftrek.data.read import opened_source
 from halftrek.data.rows import RowBlock, RowReader, Tally, refuse_unknown
@@ -17,11 +18,17 @@ from halftrek.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class RowPart:
-    """Rows that lie together: their blocks, the number of each cluster's label (once they were read), and where."""
+    """Rows that lie together: their blocks, and where they lie.
+
+    Once the blocks were read, ``codes`` and ``groups`` have the number of each cluster's label and of each group, and
+    ``codings`` say how texts became numbers.
+    """
 
     blocks: Iterator[RowBlock]
     codes: Mapping[Hashable, int]
     place: tuple[int, ...] = ()
+    groups: dict[tuple[Hashable, ...], int] = field(default_factory=dict)
+    codings: Mapping[str, Coding] = field(default_factory=dict)
 
 
 Over = Callable[[RowPart], State]
@@ -34,19 +41,25 @@ def are_elsewhere(rows: RowReader) -> bool:
         return source.parts is not None
 
 
-def gather(rows: RowReader, over: Over[State], merge: Merge[State], like: Moments | None = None) -> State:
+def gather(
+    rows: RowReader,
+    over: Over[State],
+    merge: Merge[State],
+    like: Moments | None = None,
+    together: tuple[str, ...] = (),
+) -> State:
     """What ``over`` makes of all rows; of each part of them where an engine has workers, merged in their order.
 
-    With ``like`` it is an error if the rows have another number or other means.
+    With ``like`` it is an error if the rows have another number or other means. Rows with the same labels in the
+    columns ``together`` are best in one part.
     """
     rows.refuse_spent()
     with opened_source(rows.source, rows.columns or rows.names, rows.categories) as source:
         spread, used = source.parts, () if source.parts is None else _used_columns(rows, source)
     if spread is None:
-        codes: dict[Hashable, int] = {}
-        return over(RowPart(rows.blocks(like=like, clusters=codes), codes))
+        return over(_part(rows, lambda blocks: blocks, (), like))
     work = partial(_work, replace(rows, source=None), over)
-    found = spread(used, work, partial(_merge_counted, merge))
+    found = spread(used, work, partial(_merge_counted, merge), together)
     if found is None:
         found = work(from_columns({v: [] for v in used}), ())
     seen, state = found
@@ -61,23 +74,38 @@ def _used_columns(rows: RowReader, source: Source) -> tuple[str, ...]:
     source.usable(columns)
     if isinstance(rows.cluster, str):
         refuse_unknown(rows.cluster, source, rows.categories)
-    for given, what in ((rows.weights, "weights"), (rows.cluster, "cluster")):
+    said = [(rows.weights, "weights"), (rows.cluster, "cluster"), *((label, "by") for label in rows.by)]
+    for given, what in said:
         if given is not None and not isinstance(given, str):
             raise DataError(f"rows of an engine have no order, so {what} must be the name of one of its columns")
-    extra = [v for v in (rows.weights, rows.cluster) if isinstance(v, str)]
+    for label in rows.by:
+        refuse_unknown(str(label), source, rows.categories, "group")
+    extra = [v for v, _ in said if isinstance(v, str)]
     return tuple(dict.fromkeys((*(bare_names(columns, rows.categories) or ()), *extra)))
 
 
 def _work(rows: RowReader, over: Over[State], source: Source, place: tuple[int, ...]) -> tuple[Tally, State]:
     """What is done with one part of the rows, where it lies."""
-    seen, codes = Tally(len(rows.names)), dict[Hashable, int]()
+    seen = Tally(len(rows.names))
 
-    def blocks() -> Iterator[RowBlock]:
-        for block in replace(rows, source=source).blocks(clusters=codes):
+    def counted(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
+        for block in blocks:
             seen.add(block)
             yield block
 
-    return seen, over(RowPart(blocks(), codes, place))
+    return seen, over(_part(replace(rows, source=source), counted, place))
+
+
+def _part(
+    rows: RowReader,
+    passing: Callable[[Iterator[RowBlock]], Iterator[RowBlock]],
+    place: tuple[int, ...],
+    like: Moments | None = None,
+) -> RowPart:
+    """The rows with what is found out about their labels while they pass."""
+    clusters, groups, codings = dict[Hashable, int](), dict[tuple[Hashable, ...], int](), dict[str, Coding]()
+    blocks = rows.blocks(like=like, clusters=clusters, groups=groups, codings=codings)
+    return RowPart(passing(blocks), clusters, place, groups, codings)
 
 
 def _merge_counted(merge: Merge[State], ours: tuple[Tally, State], theirs: tuple[Tally, State]) -> tuple[Tally, State]:

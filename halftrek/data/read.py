@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -13,8 +14,19 @@ from numpy.typing import ArrayLike
 from halftrek.arrays import Array
 from halftrek.choices import Missing
 from halftrek.data.accumulate import Accumulator, rows_in
-from halftrek.data.categories import Categories, Category, as_categories, bare_names, category_of, coded, expanded_names
+from halftrek.data.categories import (
+    LEVELS,
+    Categories,
+    Category,
+    as_categories,
+    bare_names,
+    category_of,
+    coded,
+    codings_there,
+    expanded_names,
+)
 from halftrek.data.check import refuse_rounded
+from halftrek.data.kinds import Coding
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
 from halftrek.data.sources.files import from_path, from_relation
@@ -27,9 +39,10 @@ from halftrek.data.sources.memory import (
     from_columns,
     from_frame,
     from_polars_lazy,
+    objects,
 )
 from halftrek.data.sources.source import Source
-from halftrek.data.sources.spark import from_spark
+from halftrek.data.sources.spark import from_spark, is_spark
 from halftrek.data.sources.streams import is_stream, kept, read_once, renamed
 from halftrek.data.summed import data_of
 from halftrek.data.sums import Column, Request, Sums
@@ -39,9 +52,10 @@ from halftrek.words import did_you_mean
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
-    from pyspark.sql import DataFrame
 
 Progress = Callable[[int, int | None], object]
+
+PATTERNS = 8_000_000  # numbers of patterns of missing values that one part of an engine's rows may send
 
 
 def read_moments(
@@ -84,11 +98,12 @@ def read_moments(
     known = resolve_categories(source, names, categories)
     names = names if isinstance(names, str) else expanded_names(names, known)
     with opened_source(source, names, known) as opened:
-        if (request := request_for(opened, names, given)) is not None:
-            whole = data_of(request, answered(opened, request), missing, opened.codings)
+        if (summed := answered(opened, names, given)) is not None:
+            whole = data_of(*summed, missing, opened.codings)
             assert isinstance(whole, Moments)
             return whole
-        found = _accumulated(opened, names, given, missing, progress).result(opened.codings)
+        state, codings = _gathered(opened, names, given, missing, known, progress)
+        found = state.result(codings)
     refuse_rounded(found.names, found.mean, np.diag(found.cov))
     return found
 
@@ -111,15 +126,15 @@ def read_patterns(
     known = resolve_categories(source, names, categories)
     names = names if isinstance(names, str) else expanded_names(names, known)
     with opened_source(source, names, known) as opened:
-        if (request := request_for(opened, names, given)) is not None:
-            return data_of(request, answered(opened, request), "fiml", opened.codings)
-        state = _accumulated(opened, names, given, "fiml", progress)
+        if (summed := answered(opened, names, given)) is not None:
+            return data_of(*summed, "fiml", opened.codings)
+        state, codings = _gathered(opened, names, given, "fiml", known, progress)
     sums = state.patterns()
     if sums is None:
-        found = state.result(opened.codings)
+        found = state.result(codings)
         refuse_rounded(found.names, found.mean, np.diag(found.cov))
         return found
-    incomplete = patterns_of(state.names, sums, kinds=state.kinds(opened.codings), weighting=state.weighting)
+    incomplete = patterns_of(state.names, sums, kinds=state.kinds(codings), weighting=state.weighting)
     if isinstance(incomplete, Patterns):
         refuse_rounded(incomplete.names, *incomplete.available)
     return incomplete
@@ -146,10 +161,10 @@ def _refuse_for_moments(weights: RowWeights, categories: object, what: str) -> N
         raise DataError(f"{what} have no texts any more; give categories where the rows are read")
 
 
-def request_for(
+def answered(
     source: Source, names: Sequence[str] | None, weights: RowWeights, by: tuple[str, ...] = ()
-) -> Request | None:
-    """What to ask an engine for; None where it cannot make the sums: its rows are read then."""
+) -> tuple[Request, Sums] | None:
+    """What an engine was asked for, and its sums; None where it does not make them: its rows are read then."""
     if source.sums is None or (weights.given is not None and weights.column is None):
         return None
     wanted = source.usable(names, besides=weights.column)
@@ -159,18 +174,54 @@ def request_for(
     if weights.column is not None:
         source.usable([weights.column])
     columns = tuple(Column(v, v) for v in wanted)
-    return Request(columns, weights.column, by, sampling=weights.sampling)
-
-
-def answered(source: Source, request: Request) -> Sums:
-    """The sums that were asked for."""
-    assert source.sums is not None
-    return source.sums(request)
+    request = Request(columns, weights.column, by, sampling=weights.sampling)
+    sums = source.sums(request)
+    return None if sums is None else (request, sums)
 
 
 def _refuse_double(column: str | None, wanted: Sequence[str]) -> None:
     if column is not None and column in wanted:
         raise DataError(f"the weights {column!r} cannot be a variable at the same time; take it out of names")
+
+
+def _gathered(
+    source: Source,
+    names: Sequence[str] | None,
+    weights: RowWeights,
+    missing: Missing,
+    categories: Categories,
+    progress: Progress | None,
+) -> tuple[Accumulator, Mapping[str, Coding]]:
+    """The sums of all rows and how texts became numbers; of rows that an engine has, made by its workers."""
+    if source.parts is None:
+        return _accumulated(source, names, weights, missing, progress), source.codings
+    column, wanted = weights.column, source.usable(names, besides=weights.column)
+    _refuse_double(column, wanted)
+    if weights.given is not None and column is None:
+        raise DataError("rows of an engine have no order, so weights must be the name of one of its columns")
+    read = wanted if column is None else (*wanted, *source.usable([column]))
+    codings = codings_there(source, wanted)
+    work = partial(_part_of, wanted, weights, missing, categories, PATTERNS)
+    found = source.parts(bare_names(read, categories) or (), work, _joined)
+    return Accumulator(wanted, missing, weights.sampling) if found is None else found, codings
+
+
+def _part_of(
+    names: tuple[str, ...],
+    weights: RowWeights,
+    missing: Missing,
+    categories: Categories,
+    most: int,
+    part: Source,
+    _: object,
+) -> Accumulator:
+    """In a worker: the sums of one part of the rows."""
+    return _accumulated(coded(part, categories), names, weights, missing, None, most)
+
+
+def _joined(ours: Accumulator, theirs: Accumulator) -> Accumulator:
+    ours.join(theirs)
+    return ours
 
 
 def _accumulated(
@@ -179,6 +230,7 @@ def _accumulated(
     weights: RowWeights,
     missing: Missing,
     progress: Progress | None,
+    most: int | None = None,
 ) -> Accumulator:
     column, given = weights.column, weights.array()
     wanted = source.usable(names, besides=column)
@@ -186,7 +238,7 @@ def _accumulated(
     read = wanted if column is None else (*wanted, *source.usable([column]))
     if given is not None and source.rows is not None:
         refuse_other_length(len(given), source.rows)
-    state = Accumulator(wanted, missing, weights.sampling)
+    state = Accumulator(wanted, missing, weights.sampling, most)
     for block in source.blocks(read):
         rows = rows_in(block)
         if column is not None:
@@ -237,6 +289,8 @@ def resolve_categories(
 
 
 def _entries(source: Source, column: str) -> Iterator[Array]:
+    if source.parts is not None and source.values is not None:
+        return iter([objects(source.values(column, LEVELS + 2))])
     if source.labels is not None and column in source.texts:
         return source.labels(column)
     blocks = source.blocks(source.usable([column]))
@@ -268,6 +322,8 @@ def _found(source: object, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; engines are recognised by what they offer, so that none is imported for it."""
     if isinstance(source, Source):  # a part of an engine's rows
         return source
+    if is_spark(source):  # a frame of Connect has every attribute that it is asked for
+        return from_spark(source)
     if isinstance(source, np.ndarray):
         return from_array(source, names)
     if isinstance(source, Mapping):
@@ -289,8 +345,6 @@ def _found(source: object, names: Sequence[str] | None) -> Source:
     found = from_frame(source) or from_polars_lazy(source)
     if found is not None:
         return found
-    if module == "pyspark":
-        return from_spark(cast("DataFrame", source))
     if (engine := from_engine(source)) is not None:
         return engine
     if hasattr(source, "__arrow_c_stream__"):

@@ -11,11 +11,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from halftrek.choices import EffectKind, Interval, Multiplicity, RobustTest, Unidentified
-from halftrek.data.sources.tables import read_table, table_like
+from halftrek.data.sources.tables import Table, read_table, table_like
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.frames import Frame
+from halftrek.frames import Columns, Frame
 from halftrek.frames import as_frame as frame_of
+from halftrek.graphs import Graph
 from halftrek.inference import How, Parameter, Profile, measures, profile_curve, robust_measures
 from halftrek.inference.checks.contradictions import Contradiction, restrictions_behind
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
@@ -26,7 +27,15 @@ from halftrek.inference.information.information import Kind
 from halftrek.inference.tables.decomposition import Decomposition, decompose
 from halftrek.inference.tables.effects import Effect, columns_of, effect_rows
 from halftrek.inference.tables.mediation import Mediation, mediate
-from halftrek.inference.tables.units import columns_named, estimated_units, exact_units, held_values, one_unit
+from halftrek.inference.tables.units import (
+    Maps,
+    columns_named,
+    estimated_maps,
+    exact_maps,
+    held_values,
+    one_unit,
+    units_by,
+)
 from halftrek.models import CGLSCM
 from halftrek.notes import in_short, warnings_of
 from halftrek.queries import Query, check_query
@@ -143,16 +152,24 @@ def counterfactual_of(
         return answer_from_model(source, question)
     names = source.model.names if isinstance(source, Fitted) else source.names
     table = read_table(rows, names, also=columns_named(do), categories=known)
-    held = held_values(graph, do, table)
+    held, said = tuple(held_values(graph, do, table)), ""
     if isinstance(source, Fitted):
         decide = partial(verdict_of, graph)
         wanted = how_of(**uncertainty)
         how = table_how(source, wanted)
-        found = estimated_units(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
-        found = replace(found, note=in_short(unit_notes(source, held, outcomes, wanted)))
+        maps = estimated_maps(source, table, held, outcomes, how, decide=decide, unidentified=unidentified)
+        said = in_short(unit_notes(source, held, outcomes, wanted))
         seen = tuple(v for v in table.names if v in graph)
-        for text in warnings_of(few_valued(source, unit_query(seen, tuple(held), outcomes))):
+        for text in warnings_of(few_valued(source, unit_query(seen, held, outcomes))):
             warnings.warn(text, stacklevel=3)
     else:
-        found = exact_units(source, table, held, outcomes)
-    return table_like(rows, found.columns())
+        maps = exact_maps(source, table, held, outcomes)
+    made = partial(_made, maps, graph, do, outcomes, said)
+    return table_like(rows, made(table)) if table.add is None else table.add(made)
+
+
+def _made(
+    maps: Maps, graph: Graph, do: Mapping[str, object], outcomes: tuple[str, ...], said: str, table: Table
+) -> Columns:
+    """The columns of some rows."""
+    return replace(units_by(maps, graph, table, held_values(graph, do, table), outcomes), note=said).columns()

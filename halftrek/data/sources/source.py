@@ -11,6 +11,7 @@ from halftrek.data.accumulate import Block
 from halftrek.data.kinds import Coding
 from halftrek.data.sums import Request, Sums
 from halftrek.errors import DataError
+from halftrek.frames import Columns, Frame
 from halftrek.words import did_you_mean, listed
 
 Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool")  # openings of Arrow's type names
@@ -28,9 +29,13 @@ class Spread(Protocol):
         columns: tuple[str, ...],
         work: Callable[[Source, tuple[int, ...]], State],
         merge: Callable[[State, State], State],
+        together: tuple[str, ...] = (),
         /,
     ) -> State | None:
-        """What came of all parts, None if there are none; ``work`` is told where its part lies, by numbers."""
+        """What came of all parts, None if there are none; ``work`` is told where its part lies, by numbers.
+
+        Rows that have the same entries in the columns ``together`` are best in one part.
+        """
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,11 @@ class Source:
     one column as it is, texts included, in pieces that need not be those of the blocks; None for a table of numbers.
     Columns in ``texts`` are objects in the blocks, until ``coded`` makes numbers of them; ``codings`` say how it did.
     Columns in ``identifiers`` hold whole numbers longer than a float, which blocks round; their labels are exact.
-    An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns; ``values(name, most)`` are
-    some of a column's distinct entries. An engine whose workers run Python lets them work on ``parts`` of the rows.
-    ``where(labels)`` is a table of the rows that have these entries, still with the engine.
+    An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns (None where it would rather have
+    its workers do it); ``values(name, most)`` are some of a column's distinct entries. An engine whose workers run
+    Python lets them work on ``parts`` of the rows. ``where(labels)`` is a table of the rows that have these entries,
+    still with the engine; ``added(made, like)`` is its table with more columns, which its workers make of some rows at
+    a time when they are asked for (``like`` has their names and kinds).
     """
 
     columns: tuple[str, ...]
@@ -54,11 +61,12 @@ class Source:
     texts: frozenset[str] = frozenset()
     codings: Mapping[str, Coding] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
-    sums: Callable[[Request], Sums] | None = None
+    sums: Callable[[Request], Sums | None] | None = None
     values: Callable[[str, int], list[Hashable]] | None = None
     widest: int = 0
     parts: Spread | None = None
     where: Callable[[Mapping[str, object]], object] | None = None
+    added: Callable[[Callable[[Source], Columns], Columns], Frame] | None = None
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:
         """The columns to read: the given ones, each known, unique and numeric; or all (``besides`` is not counted)."""

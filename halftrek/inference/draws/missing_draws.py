@@ -6,28 +6,40 @@ with random numbers of its own; rows are read once more for every portion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from halftrek.arrays import Floats
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.choices import Redraw
-from halftrek.data import Patterns, RowBlock
+from halftrek.data import Patterns, RowBlock, RowPart, gather
 from halftrek.data.missing.gather import grouped
 from halftrek.data.missing.stack import Stack
+from halftrek.data.passes import are_elsewhere
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
-from halftrek.inference.draws.resample import NUMBERS, Products, draw_counts, in_chunks, product
-from halftrek.inference.information.robust import cluster_correction, clusters_with_rows, is_clustered, rows_needed
+from halftrek.inference.draws.resample import COUNTS, NUMBERS, Products, draw_counts, in_chunks, product
+from halftrek.inference.information.robust import (
+    ByLabel,
+    cluster_correction,
+    is_clustered,
+    merged_by_label,
+    rows_needed,
+    sums_by,
+)
 
 HELD = 20_000_000  # numbers in the sums of one portion of replicates
+SENT = 4_000_000  # ... where each part of an engine's rows sends them: 32 megabytes
 STACKED = 1_000_000  # numbers in the matrices of replicates that are refitted together
 MANY = 500  # patterns in a chunk of rows from which on they are added up all at once
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
 
 Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
+Drawing = Callable[[RowPart], Counter]  # how often rows that lie together are drawn
 
 
 def draw_patterns(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> Iterator[Patterns]:
@@ -39,22 +51,36 @@ def draw_patterns(fit: Fitted, kind: Redraw, replicates: int, random_state: int)
 def draw_stacks(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> Iterator[Stack]:
     """Replicates of a fit whose rows lack values, some at a time."""
     patterns = patterns_behind(fit)
-    if kind != "parametric":
-        rows_needed(fit, f'interval="{kind}"')
-    if kind == "jackknife":
-        yield from _from_rows(fit, patterns, replicates, _all_but_one(fit, replicates))
-        return
     p = len(patterns.names)
-    portion = max(1, HELD // (len(patterns) * (1 + p + p * p)))
+    if kind != "parametric":
+        rows = rows_needed(fit, f'interval="{kind}"')
+        _refuse_left_out(patterns)
+    whole = kind == "jackknife" or (kind != "parametric" and is_clustered(fit))
+    units = _cluster_units(fit, patterns) if whole else None
+    if kind == "jackknife" and units is not None:
+        yield from _stacks(patterns, _weighted_sums(units, patterns, 1.0 - np.eye(len(units.clusters))))
+        return
+    elsewhere = kind != "parametric" and units is None and are_elsewhere(rows)
+    portion = max(1, (SENT if elsewhere else HELD) // (len(patterns) * (1 + p + p * p)))
     seeds = np.random.SeedSequence(random_state).spawn(-(-replicates // portion))
     for first, seed in zip(range(0, replicates, portion), seeds, strict=True):
         size = min(portion, replicates - first)
         rng = np.random.default_rng(seed)
         if kind == "parametric":
             yield from _from_model(fit, patterns, size, rng)
+        elif units is not None:
+            yield from _stacks(patterns, _weighted_sums(units, patterns, _times(len(units.clusters), size, rng)))
         else:
-            counts = _by_cluster(fit, size, rng) if is_clustered(fit) else _row_by_row(fit, patterns, size, rng)
-            yield from _from_rows(fit, patterns, size, counts)
+            drawing = _poisson_there(fit, size, rng) if elsewhere else _one_by_one(fit, patterns, size, rng)
+            yield from _stacks(patterns, _from_rows(fit, patterns, size, drawing))
+
+
+def _refuse_left_out(like: Patterns) -> None:
+    if like.left_out:
+        raise DataError(
+            "there are too many patterns of missing values to keep them all, so that rows cannot be drawn again; ask "
+            'for interval="delta", or leave out columns with many missing values'
+        )
 
 
 def _together(like: Patterns) -> int:
@@ -65,37 +91,12 @@ def _together(like: Patterns) -> int:
 # -- rows drawn again ------------------------------------------------------------------------------
 
 
-def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) -> Iterator[Stack]:
-    if like.left_out:
-        raise DataError(
-            "there are too many patterns of missing values to keep them all, so that rows cannot be drawn again; ask "
-            'for interval="delta", or leave out columns with many missing values'
-        )
-    mean, variance = like.available
-    products = Products(mean, np.sqrt(variance))
-    place = {observed.tobytes(): k for k, observed in enumerate(like.observed)}
-    sums = np.zeros((replicates, len(like), products.width))
-    for chunk in _seen_rows(fit, like, products.width):
-        values = products.of(RowBlock(chunk.values))
-        parts = grouped(~np.isnan(chunk.values))
-        found = [place.get(observed.tobytes(), -1) for observed, _ in parts]
-        if -1 in found:
-            raise DataError("the rows are no longer those that the model was fitted to; fit again")
-        np.nan_to_num(values, copy=False)
-        if len(parts) > MANY:
-            order = np.concatenate([rows for _, rows in parts])
-            ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
-            values = values[order]
-        for first, count in counts(chunk):
-            if len(parts) > MANY:  # a product for each would cost more than to add up all
-                for b, times in enumerate(count[:, order]):
-                    sums[first + b, found] += csr_array((times, np.arange(len(times)), ends)) @ values
-                continue
-            for k, (_, rows) in zip(found, parts, strict=True):
-                sums[first : first + len(count), k] += product(count[:, rows], values[rows])
+def _stacks(like: Patterns, sums: Floats) -> Iterator[Stack]:
+    """Data sets from their sums of products, for each replicate and pattern; some of them at a time."""
+    products = _products(like)
     both = like.observed[:, :, None] & like.observed[:, None, :]
     step = _together(like)
-    for first in range(0, replicates, step):
+    for first in range(0, len(sums), step):
         some = sums[first : first + step]
         n, flat = some[:, :, 0], some.reshape(-1, products.width)
         drawn = products.moments(np.where(flat[:, :1] > 0.0, flat, 1.0))
@@ -105,21 +106,68 @@ def _from_rows(fit: Fitted, like: Patterns, replicates: int, counts: Counter) ->
         )
 
 
-def _seen_rows(fit: Fitted, like: Patterns, width: int) -> Iterator[RowBlock]:
-    """The rows that have a value, in chunks; an error at the end if they are not those of the fit."""
-    total, sums, seen = 0.0, np.zeros(len(like.names)), np.zeros(len(like.names))
-    blocks = rows_needed(fit, 'interval="bootstrap"').blocks()
-    for chunk in in_chunks(blocks, NUMBERS // width):
-        some = ~np.isnan(chunk.values).all(axis=1)
-        if not some.all():
-            weights = None if chunk.weights is None else chunk.weights[some]
-            chunk = RowBlock(chunk.values[some], weights, None if chunk.cluster is None else chunk.cluster[some])
-        weight = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
-        total += float(weight.sum())
-        seen += weight @ ~np.isnan(chunk.values)
-        sums += weight @ np.nan_to_num(chunk.values)
-        if len(chunk):
-            yield chunk
+def _products(like: Patterns) -> Products:
+    mean, variance = like.available
+    return Products(mean, np.sqrt(variance))
+
+
+def _from_rows(fit: Fitted, like: Patterns, replicates: int, drawing: Drawing) -> Floats:
+    """The sums of products of each replicate over the rows of each pattern, by one pass over the rows."""
+    over = partial(_drawn_part, _products(like), like.observed, replicates, drawing)
+    found = gather(rows_needed(fit, 'interval="bootstrap"'), over, _both)
+    _refuse_other_rows(like, found[1])
+    return found[0]
+
+
+def _drawn_part(
+    products: Products, observed: Flags, replicates: int, drawing: Drawing, part: RowPart
+) -> tuple[Floats, Floats]:
+    """The sums of the rows that lie together, and what says whether they are the rows of the fit."""
+    sums = np.zeros((replicates, len(observed), products.width))
+    counts, tally = drawing(part), np.zeros(1 + 2 * observed.shape[1])
+    for chunk, values, parts in _pieces(products, observed, part, tally):
+        many = len(parts) > MANY  # a product for each would cost more than to add up all
+        if many:
+            order = np.concatenate([rows for _, rows in parts])
+            ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
+            values, found = values[order], [k for k, _ in parts]
+        for first, count in counts(chunk):
+            if many:
+                for b, times in enumerate(count[:, order]):
+                    sums[first + b, found] += csr_array((times, np.arange(len(times)), ends)) @ values
+                continue
+            for k, rows in parts:
+                sums[first : first + len(count), k] += product(count[:, rows], values[rows])
+    return sums, tally
+
+
+def _both(ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    return ours[0] + theirs[0], ours[1] + theirs[1]
+
+
+def _pieces(
+    products: Products, observed: Flags, part: RowPart, tally: Floats
+) -> Iterator[tuple[RowBlock, Floats, list[tuple[int, Ints]]]]:
+    """Rows that have a value, in chunks: their products, and which of them have each pattern, by its number."""
+    p, place = observed.shape[1], {seen.tobytes(): k for k, seen in enumerate(observed)}
+    for chunk in in_chunks(part.blocks, NUMBERS // products.width):
+        some = np.asarray(~np.isnan(chunk.values).all(axis=1))
+        rows = chunk if some.all() else chunk.take(some)
+        if not len(rows):
+            continue
+        weight = np.ones(len(rows)) if rows.weights is None else rows.weights
+        tally[0] += weight.sum()
+        tally[1 : p + 1] += weight @ ~np.isnan(rows.values)
+        tally[p + 1 :] += weight @ np.nan_to_num(rows.values)
+        parts = [(place.get(seen.tobytes(), -1), at) for seen, at in grouped(~np.isnan(rows.values))]
+        if any(k < 0 for k, _ in parts):
+            raise DataError("the rows are no longer those that the model was fitted to; fit again")
+        yield rows, np.nan_to_num(products.of(RowBlock(rows.values)), copy=False), parts
+
+
+def _refuse_other_rows(like: Patterns, tally: Floats) -> None:
+    p = len(like.names)
+    total, seen, sums = tally[0], tally[1 : p + 1], tally[p + 1 :]
     mean, variance = like.available
     size = np.sqrt(variance) + np.abs(mean)
     if (
@@ -129,7 +177,7 @@ def _seen_rows(fit: Fitted, like: Patterns, width: int) -> Iterator[RowBlock]:
         raise DataError("the rows are no longer those that the model was fitted to; fit again")
 
 
-def _row_by_row(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Counter:
+def _one_by_one(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Drawing:
     """How often each row of a chunk is drawn: how many draws fall into it is binomial, given what is left.
 
     Weights that count rows make a row likely to be drawn; sampling weights come with a row that was drawn.
@@ -147,37 +195,88 @@ def _row_by_row(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Gen
         for first, count in draw_counts(len(chunk), chances, taken, rng):
             yield first, count * chunk.weights if sampling and chunk.weights is not None else count
 
-    return counts
+    return lambda _: counts
 
 
-def _by_cluster(fit: Fitted, replicates: int, rng: np.random.Generator) -> Counter:
-    """How often each row is drawn, times its weight, where whole clusters are."""
-    clusters = clusters_with_rows(fit)
-    times = np.concatenate(
-        [count.copy() for _, count in draw_counts(len(clusters), None, np.full(replicates, len(clusters)), rng)]
-    )
-    return _whole_clusters(clusters, times)
+def _poisson_there(fit: Fitted, replicates: int, rng: np.random.Generator) -> Drawing:
+    """As often as a row is drawn among very many rows; its draws depend on where it lies, so that none must be sent."""
+    sampling = fit.rows is not None and fit.rows.sampling is not None
+    return partial(_poisson, int(rng.integers(2**63)), replicates, sampling)
 
 
-def _all_but_one(fit: Fitted, replicates: int) -> Counter:
-    """Every row once, times its weight, but for those of one cluster in each replicate."""
-    return _whole_clusters(clusters_with_rows(fit), 1.0 - np.eye(replicates))
-
-
-def _whole_clusters(clusters: Sequence[int], times: Floats) -> Counter:
-    """Counts of rows from those of their clusters, a line for each replicate."""
-    cluster_correction(len(clusters))
-    number = np.zeros(max(clusters) + 1, dtype=np.intp)
-    number[list(clusters)] = np.arange(len(clusters))
+def _poisson(seed: int, replicates: int, sampling: bool, part: RowPart) -> Counter:
+    rng = np.random.default_rng([seed, *part.place])
 
     def counts(chunk: RowBlock) -> Iterator[tuple[int, Floats]]:
-        assert chunk.cluster is not None
-        step = max(1, NUMBERS // len(chunk))
-        weight = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
-        for first in range(0, len(times), step):
-            yield first, times[first : first + step, number[chunk.cluster]] * weight
+        step = max(1, COUNTS // len(chunk))
+        chances = np.ones(len(chunk)) if sampling or chunk.weights is None else chunk.weights
+        for first in range(0, replicates, step):
+            count = rng.poisson(chances, size=(min(step, replicates - first), len(chunk))).astype(float)
+            yield first, count * chunk.weights if sampling and chunk.weights is not None else count
 
     return counts
+
+
+# -- whole clusters ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Sums of products, a line for each cluster and pattern that occur together, and which these are."""
+
+    clusters: tuple[Hashable, ...]
+    cluster: Ints
+    pattern: Ints
+    values: Floats
+
+
+def _cluster_units(fit: Fitted, like: Patterns) -> _Units:
+    """What each cluster adds to each pattern, by one pass over the rows."""
+    over = partial(_clusters_part, _products(like), like.observed)
+    sums, tally = gather(rows_needed(fit, "errors by cluster"), over, _both_by_label)
+    _refuse_other_rows(like, tally)
+    some = np.flatnonzero(sums.values[:, 0] > 0.0)
+    number: dict[Hashable, int] = {}
+    cluster = np.array([number.setdefault(sums.labels[i][0], len(number)) for i in some], dtype=np.intp)
+    cluster_correction(len(number))
+    pattern = np.array([sums.labels[i][1] for i in some], dtype=np.intp)
+    return _Units(tuple(number), cluster, pattern, sums.values[some])
+
+
+def _clusters_part(products: Products, observed: Flags, part: RowPart) -> tuple[ByLabel, Floats]:
+    tally = np.zeros(1 + 2 * observed.shape[1])
+    by_pattern: dict[int, Floats] = {}
+    for chunk, values, parts in _pieces(products, observed, part, tally):
+        assert chunk.cluster is not None
+        weighted = values if chunk.weights is None else values * chunk.weights[:, None]
+        for k, rows in parts:
+            into = by_pattern.get(k, np.zeros((0, products.width)))
+            by_pattern[k] = sums_by(chunk.cluster[rows], weighted[rows], into)
+    labels, lines, names = [], [], list(part.codes)
+    for k, sums in by_pattern.items():
+        some = np.flatnonzero(sums[:, 0] > 0.0)
+        labels += [(names[code], k) for code in some]
+        lines.append(sums[some])
+    return ByLabel(tuple(labels), np.concatenate([np.zeros((0, products.width)), *lines])), tally
+
+
+def _both_by_label(ours: tuple[ByLabel, Floats], theirs: tuple[ByLabel, Floats]) -> tuple[ByLabel, Floats]:
+    return merged_by_label(ours[0], theirs[0]), ours[1] + theirs[1]
+
+
+def _times(clusters: int, replicates: int, rng: np.random.Generator) -> Floats:
+    """How often each cluster is drawn, a line for each replicate."""
+    draws = draw_counts(clusters, None, np.full(replicates, clusters), rng)
+    return np.concatenate([count.copy() for _, count in draws])
+
+
+def _weighted_sums(units: _Units, like: Patterns, times: Floats) -> Floats:
+    """The sums of each replicate and pattern, where clusters count so often."""
+    sums = np.zeros((len(times), len(like), units.values.shape[1]))
+    for k in np.unique(units.pattern):
+        lines = np.flatnonzero(units.pattern == k)
+        sums[:, k] = product(times[:, units.cluster[lines]], units.values[lines])
+    return sums
 
 
 # -- rows drawn from the model -----------------------------------------------------------------------

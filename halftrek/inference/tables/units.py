@@ -20,10 +20,11 @@ from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
 from halftrek.inference.evidence.evidence import support
-from halftrek.inference.factor import Slopes, joint_factor
+from halftrek.inference.factor import Factor, Slopes, joint_factor
 from halftrek.inference.how import How
 from halftrek.models import CGLSCM
 from halftrek.notes import note
+from halftrek.portable import Portable
 from halftrek.queries import Distribution, Query
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize
@@ -72,47 +73,60 @@ class Units:
         return found | {"note": [self.note] * self.mean.shape[1]} if self.note else found
 
 
-def exact_units(model: CGLSCM, table: Table, held: Mapping[str, Floats], outcomes: Sequence[str]) -> Units:
-    """Counterfactuals of a model whose parameters are known."""
-    mean = np.full((len(outcomes), len(table.values)), np.nan)
-    noise = np.full_like(mean, np.nan)
-    for seen, rows in _by_pattern(table, model.graph):
-        found = unit_map(model, seen, tuple(held), outcomes)
-        for part, evidence, values in _parts(table, held, seen, rows):
-            _refuse_impossible(found, evidence, part)
-            mean[:, part], noise[:, part] = found.means(evidence, values).T, found.noise[:, None]
-    return Units(tuple(outcomes), mean, noise)
+@dataclass(frozen=True, eq=False)
+class SeenMap(Portable):
+    """What rows in which the same variables were seen share: their map, for outcomes by number, with its errors.
+
+    ``pieces`` and ``spreads`` are None for a model whose parameters are known.
+    """
+
+    found: UnitMap
+    known: tuple[int, ...]
+    pieces: tuple[Factor, ...] | None = None
+    spreads: Floats | None = None
 
 
-def estimated_units(
+Maps = Mapping[tuple[str, ...], SeenMap | None]  # None where nothing may be known
+
+
+def exact_maps(model: CGLSCM, table: Table, held: Sequence[str], outcomes: Sequence[str]) -> Maps:
+    """The maps of a model whose parameters are known, for each set of variables that is seen in a row."""
+    known = tuple(range(len(outcomes)))
+    return {
+        seen: SeenMap(unit_map(model, seen, tuple(held), outcomes), known)
+        for seen, _ in _by_pattern(table, model.graph)
+    }
+
+
+def estimated_maps(
     fit: Fitted,
     table: Table,
-    held: Mapping[str, Floats],
+    held: Sequence[str],
     outcomes: Sequence[str],
     how: How,
     *,
     decide: Decide,
     unidentified: Unidentified = "raise",
     predictive: bool = False,
-) -> Units:
-    """Counterfactuals of a fitted model with standard errors; each set of variables seen is identified on its own.
+) -> Maps:
+    """The maps of a fitted model with standard errors; each set of variables seen is identified on its own.
 
     Nothing held is a prediction of what is. ``predictive`` adds how far noise reaches.
     """
     if unidentified not in ("raise", "nan"):
         raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
-    mean = np.full((len(outcomes), len(table.values)), np.nan)
-    noise, errors, reach, noise_reach = (np.full_like(mean, np.nan) for _ in range(4))
     _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
     # where the effects of what is held are identified, so is every question of this kind, whatever was seen
     plain = {y for y in outcomes if decide(Distribution.after((y,), dict.fromkeys(held))).identified}
+    maps: dict[tuple[str, ...], SeenMap | None] = {}
     for seen, rows in _by_pattern(table, fit.graph):
-        known = [
+        known = tuple(
             k
             for k, y in enumerate(outcomes)
-            if y in plain or _identified(decide, seen, tuple(held), y, rows, unidentified)
-        ]
+            if y in plain or _identified(decide, seen, tuple(held), y, table, rows, unidentified)
+        )
         if not known:
+            maps[seen] = None
             continue
         found = unit_map(fit.model, seen, tuple(held), [outcomes[k] for k in known])
         gradients = unit_gradients(found)
@@ -120,16 +134,35 @@ def estimated_units(
         count = 1 + len(seen) + len(held)
         stacked = Slopes.of([g for line in gradients for g in line])
         factor = joint_factor(fit, stacked, how)
-        pieces = [factor.part(slice(k * count, (k + 1) * count)).small() for k in range(len(known))]
-        spreads = _noise_reach(fit, found, how.level) if predictive else np.full(len(known), np.nan)
+        pieces = tuple(factor.part(slice(k * count, (k + 1) * count)).small() for k in range(len(known)))
+        maps[seen] = SeenMap(found, known, pieces, _noise_reach(fit, found, how.level) if predictive else None)
+    return maps
+
+
+def units_by(maps: Maps, graph: Graph, table: Table, held: Mapping[str, Floats], outcomes: Sequence[str]) -> Units:
+    """The rows of a table by the maps of what is seen in them."""
+    mean = np.full((len(outcomes), len(table.values)), np.nan)
+    noise, errors, reach, noise_reach = (np.full_like(mean, np.nan) for _ in range(4))
+    for seen, rows in _by_pattern(table, graph):
+        if seen not in maps:
+            raise DataError("rows lack other values now than they did when they were asked about; ask again")
+        one = maps[seen]
+        if one is None:
+            continue
         for part, evidence, values in _parts(table, held, seen, rows):
-            _refuse_impossible(found, evidence, part)
-            weights = found.weights(evidence, values)
-            means = found.means(evidence, values)
-            for i, k in enumerate(known):
-                mean[k, part], noise[k, part] = means[:, i], found.noise[i]
-                errors[k, part], reach[k, part] = pieces[i].errors(weights), pieces[i].reaches(weights)
-                noise_reach[k, part] = spreads[i]
+            _refuse_impossible(one.found, evidence, part)
+            means = one.found.means(evidence, values)
+            weights = None if one.pieces is None else one.found.weights(evidence, values)
+            for i, k in enumerate(one.known):
+                mean[k, part], noise[k, part] = means[:, i], one.found.noise[i]
+                if one.pieces is not None:
+                    errors[k, part], reach[k, part] = one.pieces[i].errors(weights), one.pieces[i].reaches(weights)
+                if one.spreads is not None:
+                    noise_reach[k, part] = one.spreads[i]
+    some = [one for one in maps.values() if one is not None]
+    if some and some[0].pieces is None:
+        return Units(tuple(outcomes), mean, noise)
+    predictive = any(one.spreads is not None for one in some)
     return Units(tuple(outcomes), mean, noise, errors, reach, noise_reach=noise_reach if predictive else None)
 
 
@@ -195,6 +228,8 @@ def columns_named(do: Mapping[str, object]) -> list[str]:
 
 def _held(v: str, value: object, table: Table) -> Floats:
     count = len(table.values)
+    if table.add is not None and np.ndim(value):  # type: ignore[arg-type]
+        raise QueryError(f"do: rows of an engine have no order; hold {v!r} at a number or at the name of a column")
     if isinstance(value, str):
         shift = _SHIFT.match(value)
         if shift is None and value not in table.names:  # of one unit: a table's columns are looked up when it is read
@@ -245,12 +280,18 @@ def _parts(
 
 
 def _identified(
-    decide: Decide, seen: tuple[str, ...], held: tuple[str, ...], outcome: str, rows: Places, unidentified: Unidentified
+    decide: Decide,
+    seen: tuple[str, ...],
+    held: tuple[str, ...],
+    outcome: str,
+    table: Table,
+    rows: Places,
+    unidentified: Unidentified,
 ) -> bool:
     query = unit_query(seen, held, (outcome,))
     verdict = decide(query)
     if not verdict.identified and unidentified == "raise":
-        many = "all rows" if isinstance(rows, slice) else f"{len(rows):,} rows"
+        many = "all rows" if isinstance(rows, slice) else "rows" if table.add else f"{len(rows):,} rows"
         raise NotIdentifiedError(
             f"{many} in which {', '.join(seen) or 'nothing'} was seen: {verdict.explain()}\n"
             f"Other rows may be answered: unidentified='nan' leaves these empty.",

