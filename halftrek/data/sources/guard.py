@@ -114,7 +114,7 @@ def guarded(source: Source, explain: Explain, *, memory: bool = False) -> Source
         with in_our_words(explain, memory=memory):
             yield from source.labels(name)
 
-    def sums(request: Request) -> Sums:
+    def sums(request: Request) -> Sums | None:
         assert source.sums is not None
         with in_our_words(explain, memory=memory):
             return source.sums(request)
