@@ -8,10 +8,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.analysis import Analysis, Uncertainty, uncertainty_options
+from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
 from halftrek.cli.output import as_options
+from halftrek.errors import NotIdentifiedError
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
+    from halftrek.identification import Verdict
     from halftrek.inference import Parameter
     from halftrek.reporting.plots.columns import Entry
     from halftrek.results.fit import Fit
@@ -27,6 +30,35 @@ def fitted(analysis: Analysis, graph: Graph) -> Iterator[Fit]:
 
     with opened_data(analysis) as options:
         yield workflow.fit(graph, **options, method=analysis.fit.method, noise=analysis.fit.noise)
+
+
+def refused(error: NotIdentifiedError, json: bool) -> int:
+    """Show why a question is not identified; an error without a verdict goes on."""
+    if error.verdict is None:
+        raise error
+    return show_refusal(error.verdict, json)
+
+
+def show_refusal(verdict: Verdict, json: bool, *, details: bool = False) -> int:
+    """Show why a question is not identified, and give the exit code that says so."""
+    from halftrek.cli.output import show, show_json
+    from halftrek.reporting.verdicts import describe_verdict
+
+    if json:
+        show_json(verdict.to_dict())
+    else:
+        show(describe_verdict(verdict, details=details, front="command line"))
+    return NOT_IDENTIFIED
+
+
+def ended(fit: Fit) -> int:
+    """The exit code of a command that has shown its answer; what to know of a fit that did not converge is said."""
+    from halftrek.cli.process import say
+
+    if fit.converged:
+        return DONE
+    say(fit.status.words("command line"))
+    return NOT_CONVERGED
 
 
 def parameters(fit: Fit, sure: Uncertainty) -> list[Parameter]:

@@ -158,7 +158,8 @@ def test_groups_are_scaled_one_by_one() -> None:
 @pytest.mark.parametrize("weight", [1.5, 0.25])
 def test_counts_that_are_not_whole_are_refused_by_engines_too(weight: float) -> None:
     frame = pl.DataFrame({"x": np.arange(10.0), "y": np.arange(10.0) ** 2, "w": [1.0] * 6 + [weight] * 4})
-    in_pieces = dask.dataframe.from_pandas(frame.to_pandas(), npartitions=2)  # which makes the sums itself
+    make: Any = dask.dataframe.from_pandas
+    in_pieces = make(frame.to_pandas(), npartitions=2)  # which makes the sums itself
     for table in (frame, frame.lazy(), in_pieces):
         with pytest.raises(DataError, match=rf"hold {weight:g}; weights= count rows"):
             read_moments(table, ("x", "y"), weights="w")

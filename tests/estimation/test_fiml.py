@@ -380,6 +380,7 @@ def test_the_floor_of_a_noise_variance_is_in_the_units_of_its_variable() -> None
     rows[:5, 0] = np.nan
     graph = Graph([("x", "y")])
     patterns = read_patterns({"x": rows[:, 0], "y": rows[:, 1]}, graph.observed)
+    assert isinstance(patterns, Patterns)
     plan = make_plan(graph, graph.observed, Options())
     space = make_space(graph, graph.observed, Options())
     floors = fiml._Search(graph, plan, patterns, space, Settings())._floors()

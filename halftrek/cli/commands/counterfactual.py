@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TextIO
 
-from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
 from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
 
 if TYPE_CHECKING:
@@ -60,12 +59,10 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the answer for one unit, or writes a table with a row for each unit."""
     from halftrek.cli.analysis import analysis_of
-    from halftrek.cli.fitting import fitted
+    from halftrek.cli.fitting import ended, fitted, refused
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.cli.output import refuse_existing, show, show_json
-    from halftrek.cli.process import say
+    from halftrek.cli.output import refuse_existing
     from halftrek.errors import InputError, NotIdentifiedError
-    from halftrek.reporting.verdicts import describe_verdict
     from halftrek.results.answers import Answer
 
     if args.unit is not None and (args.rows is not None or args.out is not None):
@@ -83,21 +80,12 @@ def run(args: argparse.Namespace) -> int:
         try:
             found = _asked(result, args)
         except NotIdentifiedError as error:
-            if error.verdict is None:
-                raise
-            if args.json:
-                show_json(error.verdict.to_dict())
-            else:
-                show(describe_verdict(error.verdict, front="command line"))
-            return NOT_IDENTIFIED
+            return refused(error, args.json)
     if isinstance(found, Answer):
         _print_answer(found, args.json)
     else:
         write_table(found, args)
-    if not result.converged:
-        say(result.status.words("command line"))
-        return NOT_CONVERGED
-    return DONE
+    return ended(result)
 
 
 def _asked(fit: Fit, args: argparse.Namespace) -> object:

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
 from halftrek.cli.options import (
     GRAPH_HELP,
     QUESTION_HELP,
@@ -20,7 +19,6 @@ from halftrek.cli.options import (
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
-    from halftrek.identification import Verdict
     from halftrek.queries import Query
 
 _EXAMPLE_EFFECT = "halftrek effect mroz mroz educ lwage --interval profile"
@@ -70,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     """Verdict first; the data are opened only if there is something to learn from them."""
     from halftrek.cli.analysis import analysis_of, uncertainty_options
     from halftrek.cli.analysis_file import keep_analysis
-    from halftrek.cli.fitting import fitted
+    from halftrek.cli.fitting import ended, fitted, show_refusal
     from halftrek.cli.groups import run_groups
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
@@ -87,12 +85,12 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
     if early and not (verdict := identify(graph, question)).identified:
-        return _not_identified(verdict, args)
+        return show_refusal(verdict, args.json, details=args.details)
     if args.by is not None:
         return run_groups(args, analysis, graph, question)
     with fitted(analysis, graph) as result:
         if not early and not (verdict := identify(result.graph, question)).identified:
-            return _not_identified(verdict, args)
+            return show_refusal(verdict, args.json, details=args.details)
         options = uncertainty_options(analysis.uncertainty)
         found = for_command_line(result.query(question, crude=analysis.output.crude, **options))
     if args.json:
@@ -101,24 +99,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(describe_answer(found))
     keep_analysis(analysis, args.write_analysis, args.force)
-    return _ended(result.converged, result.status.words("command line"))
-
-
-def _not_identified(verdict: Verdict, args: argparse.Namespace) -> int:
-    from halftrek.cli.output import show, show_json
-    from halftrek.reporting.verdicts import describe_verdict
-
-    if args.json:
-        show_json(verdict.to_dict())
-    else:
-        show(describe_verdict(verdict, details=args.details, front="command line"))
-    return NOT_IDENTIFIED
+    return ended(result)
 
 
 def _run_all(args: argparse.Namespace) -> int:
     from halftrek.cli.analysis import analysis_of
     from halftrek.cli.analysis_file import keep_analysis
-    from halftrek.cli.fitting import effects, fitted
+    from halftrek.cli.fitting import effects, ended, fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import refuse_existing, show, show_json
     from halftrek.errors import InputError
@@ -140,16 +127,7 @@ def _run_all(args: argparse.Namespace) -> int:
     else:
         show(text)
     keep_analysis(analysis, args.write_analysis, args.force)
-    return _ended(result.converged, result.status.words("command line"))
-
-
-def _ended(converged: bool, status: str) -> int:
-    if converged:
-        return DONE
-    from halftrek.cli.process import say
-
-    say(status)
-    return NOT_CONVERGED
+    return ended(result)
 
 
 def _question(words: list[str]) -> str | Query:

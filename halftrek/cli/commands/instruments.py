@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
 from halftrek.cli.options import (
     GRAPH_HELP,
     QUESTION_HELP,
@@ -59,12 +58,10 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the tables, or why there are none."""
     from halftrek.cli.analysis import analysis_of
-    from halftrek.cli.fitting import fitted
+    from halftrek.cli.fitting import ended, fitted, refused
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import show, show_json
-    from halftrek.cli.process import say
     from halftrek.errors import NotIdentifiedError
-    from halftrek.reporting.verdicts import describe_verdict
 
     analysis = analysis_of(args, (args.question,))
     refuse_two_standard_inputs(args.graph, args.data)
@@ -73,21 +70,12 @@ def run(args: argparse.Namespace) -> int:
         try:
             found = _asked(result, args)
         except NotIdentifiedError as error:
-            if error.verdict is None:
-                raise
-            if args.json:
-                show_json(error.verdict.to_dict())
-            else:
-                show(describe_verdict(error.verdict))
-            return NOT_IDENTIFIED
+            return refused(error, args.json)
     if args.json:
         show_json(found.to_dict())
     else:
         show(found.summary())
-    if not result.converged:
-        say(str(result.status))
-        return NOT_CONVERGED
-    return DONE
+    return ended(result)
 
 
 def _asked(fit: Fit, args: argparse.Namespace) -> Instruments | Adjustments:

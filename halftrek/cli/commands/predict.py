@@ -7,7 +7,6 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
-from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
 from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
 
 if TYPE_CHECKING:
@@ -53,12 +52,10 @@ def run(args: argparse.Namespace) -> int:
     """Writes a table with a line for each row."""
     from halftrek.cli.analysis import analysis_of
     from halftrek.cli.commands.counterfactual import write_table, writer_of
-    from halftrek.cli.fitting import fitted
+    from halftrek.cli.fitting import ended, fitted, refused
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.cli.output import refuse_existing, show, show_json
-    from halftrek.cli.process import say
+    from halftrek.cli.output import refuse_existing
     from halftrek.errors import InputError, NotIdentifiedError
-    from halftrek.reporting.verdicts import describe_verdict
 
     if args.rows is None and args.cov is not None:
         raise InputError("say which rows are to be predicted: --rows FILE")
@@ -71,18 +68,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             found = _asked(result, args)
         except NotIdentifiedError as error:
-            if error.verdict is None:
-                raise
-            if args.json:
-                show_json(error.verdict.to_dict())
-            else:
-                show(describe_verdict(error.verdict))
-            return NOT_IDENTIFIED
+            return refused(error, args.json)
     write_table(found, args)
-    if not result.converged:
-        say(result.status.words("command line"))
-        return NOT_CONVERGED
-    return DONE
+    return ended(result)
 
 
 def _asked(fit: Fit, args: argparse.Namespace) -> Frame:

@@ -70,7 +70,7 @@ def measures(fit: Fitted) -> Measures:
     apart = [(v,) for v in fit.model.names if v not in free] + ([tuple(free)] if free else [])
     baseline = sum(best_loglik(data_of(fit).select(names)) for names in apart)
     worst = max(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - kind.pairs_apart(fit) - pairs
-    found = _measured(fit, counted(fit), best, worst, _srmr(fit, kind.unrestricted(fit)))
+    found = measured(fit.n, counted(fit), fit.loglik, best, worst, _srmr(fit, kind.unrestricted(fit)))
     return found if kind.has_unrestricted(fit) else found.without_unrestricted()
 
 
@@ -83,16 +83,22 @@ def counted(fit: Fitted) -> tuple[int, int]:
     return parameters, p * (p + 1) // 2 + means - kind.pairs_apart(fit) - parameters
 
 
-def _measured(
-    fit: Fitted, counts: tuple[int, int], saturated: float, baseline: tuple[float, int], srmr: tuple[float, float]
+def measured(
+    n: float,
+    counts: tuple[int, int],
+    loglik: float,
+    saturated: float,
+    baseline: tuple[float, int],
+    srmr: tuple[float, float],
 ) -> Measures:
-    n, chi2 = fit.n, max(0.0, 2.0 * (saturated - fit.loglik))
+    """All measures of one fit, from its likelihood and those of the unrestricted and of the baseline model."""
+    chi2 = max(0.0, 2.0 * (saturated - loglik))
     (parameters, df), (baseline_chi2, baseline_df) = counts, baseline
     low, high = rmsea_range(chi2, df, n)
     return Measures(
         n=n,
         parameters=parameters,
-        loglik=fit.loglik,
+        loglik=loglik,
         saturated_loglik=saturated,
         chi2=chi2,
         df=df,
@@ -106,8 +112,8 @@ def _measured(
         rmsea_high=high,
         srmr=srmr[0],
         srmr_no_mean=srmr[1],
-        aic=-2.0 * fit.loglik + 2.0 * parameters,
-        bic=-2.0 * fit.loglik + float(np.log(n)) * parameters,
+        aic=-2.0 * loglik + 2.0 * parameters,
+        bic=-2.0 * loglik + float(np.log(n)) * parameters,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from halftrek.arrays import Floats, Ints
 from halftrek.estimation.checks import well_posed
 from halftrek.estimation.many.groups import PIECE, FittedGroups
-from halftrek.inference.checks.measures import Measures, cfi_of, free_roots, rmsea_range, tail, tli_of
+from halftrek.inference.checks.measures import Measures, free_roots, measured
 from halftrek.inference.groups.batch import batch_information
 from halftrek.inference.information.dimension import CLEAR, district_dimension, exact_dimension
 
@@ -33,34 +33,13 @@ def _measured(fits: FittedGroups, rows: Ints) -> list[Measures]:
     place = {v: i for i, v in enumerate(batch.names)}
     baseline = sum(_best_loglik(_block(S, [place[v] for v in names]), n) for names in apart)
     worst, worst_df = np.maximum(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - pairs
-    chi2 = np.maximum(0.0, 2.0 * (best - batch.loglik))
     with_means, alone = _srmr(S, batch.cov, fits.groups.mean[rows] - batch.mean if has_mean else None)
     posed = well_posed(S, n)
     found = []
     for k in range(len(rows)):
-        one, count, rest = float(n[k]), int(parameters[k]), int(df[k])
-        loglik, x, base = float(batch.loglik[k]), float(chi2[k]), float(worst[k])
-        low, high = rmsea_range(x, rest, one)
-        whole = Measures(
-            n=one,
-            parameters=count,
-            loglik=loglik,
-            saturated_loglik=float(best[k]),
-            chi2=x,
-            df=rest,
-            pvalue=tail(x, rest) if rest else None,
-            baseline_chi2=base,
-            baseline_df=worst_df,
-            cfi=cfi_of(x, rest, base, worst_df),
-            tli=tli_of(x, rest, base, worst_df),
-            rmsea=float(np.sqrt(max(0.0, (x - rest) / (rest * one)))) if rest else 0.0,
-            rmsea_low=low,
-            rmsea_high=high,
-            srmr=float(with_means[k]),
-            srmr_no_mean=float(alone[k]),
-            aic=-2.0 * loglik + 2.0 * count,
-            bic=-2.0 * loglik + float(np.log(one)) * count,
-        )
+        counts, base = (int(parameters[k]), int(df[k])), (float(worst[k]), worst_df)
+        both = float(with_means[k]), float(alone[k])
+        whole = measured(float(n[k]), counts, float(batch.loglik[k]), float(best[k]), base, both)
         found.append(whole if posed[k] else whole.without_unrestricted())
     return found
 

@@ -205,6 +205,7 @@ def test_an_independence_is_tested_with_the_rows_that_are_to_spare() -> None:
     fit = ht.fit("x -> m -> y", data, missing="fiml")
     found = missing_independence(fit, "x", "y", ("m",))
     patterns = read_patterns(data, ("x", "m", "y"))
+    assert isinstance(patterns, Patterns)
     r, error = partial_correlation(there(saturated_information(patterns)), patterns.unrestricted.moments, [0, 2, 1])
     assert found.estimate == pytest.approx(r)
     assert found.statistic == pytest.approx(np.arctanh(r) / error * np.sqrt((30 - 4) / 30), rel=1e-9)
@@ -215,7 +216,9 @@ def test_the_discrepancy_of_complete_rows_is_twice_the_distance_of_two_normal_di
     data = {"x": x, "m": x + m, "y": m + y + 0.3 * x}
     data["y"][:40] = np.nan
     fit = ht.fit("x -> m -> y", data, missing="fiml")
-    seen = read_patterns(data, ("x", "m", "y")).unrestricted.moments
+    patterns = read_patterns(data, ("x", "m", "y"))
+    assert isinstance(patterns, Patterns)
+    seen = patterns.unrestricted.moments
     at = [fit.model.names.index(v) for v in seen.names]
     mean, cov = fit.model.mean[at], fit.model.cov[np.ix_(at, at)]
     gap, K = seen.mean - mean, np.linalg.inv(cov)
