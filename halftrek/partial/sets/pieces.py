@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from math import inf, isfinite
+from dataclasses import dataclass
+from math import isfinite
 
 from halftrek.arrays import Floats
 
@@ -31,14 +31,13 @@ class Piece:
 
     low: Reached
     high: Reached
-    inner: tuple[float, float] = field(default=(-inf, inf))
 
 
-def united(pieces: Iterable[Piece]) -> list[Piece]:
+def united(pieces: Iterable[Piece], touch: float = _TOUCH) -> list[Piece]:
     """The union, pieces that touch joined."""
     found: list[Piece] = []
     for piece in sorted(pieces, key=lambda p: (p.low.value, p.high.value)):
-        if found and piece.low.value <= found[-1].high.value + _gap(piece.low.value, found[-1].high.value):
+        if found and piece.low.value <= found[-1].high.value + _gap(piece.low.value, found[-1].high.value, touch):
             last = found[-1]
             high = piece.high if _beyond(piece.high, last.high) else last.high
             low = last.low
@@ -54,5 +53,5 @@ def _beyond(one: Reached, other: Reached) -> bool:
     return one.value > other.value or (one.value == other.value and one.attained and not other.attained)
 
 
-def _gap(a: float, b: float) -> float:
-    return _TOUCH * max(abs(a), abs(b)) if isfinite(a) and isfinite(b) else 0.0
+def _gap(a: float, b: float, touch: float) -> float:
+    return touch * max(abs(a), abs(b)) if isfinite(a) and isfinite(b) else 0.0
