@@ -48,8 +48,21 @@ class _Cut:
     reasons: tuple[object, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Along:
+    """The set along a line, and the highest degree of a polynomial whose roots it was cut at."""
+
+    pieces: list[Piece]
+    degree: int
+
+
 def line_pieces(form: Form, claims: Sequence[Claim], line: Line) -> list[Piece]:
     """All values of a question on a line where the claims hold, as pieces."""
+    return set_along(form, claims, line).pieces
+
+
+def set_along(form: Form, claims: Sequence[Claim], line: Line) -> Along:
+    """The same, with how it was found."""
     curve = CurveForm.of(form, line.start, line.step)
     held = [CurveClaim.of(claim, line.start, line.step) for claim in claims]
     cuts = _cuts(curve, held)
@@ -69,17 +82,21 @@ def line_pieces(form: Form, claims: Sequence[Claim], line: Line) -> list[Piece]:
             end = _end(curve, cut, inside[k], line, binds=True)
             if isfinite(end.value):
                 pieces.append(Piece(end, end))
-    return united(pieces)
+    polynomials = [*curve.turning, *(p for claim in held for p in claim.polynomials.values())]
+    return Along(united(pieces), max((p.degree() for p in polynomials), default=0))
 
 
-def line_is_possible(claims: Sequence[Claim], line: Line) -> bool:
-    """True if the claims hold somewhere on a line."""
+def place_on_line(claims: Sequence[Claim], line: Line) -> float | None:
+    """A place on a line where the claims hold, None if there is none."""
     held = [CurveClaim.of(claim, line.start, line.step) for claim in claims]
     cuts = _cuts(None, held)
-    if any(all(claim.holds(x) for claim in held) for x in _points_inside(cuts)):
-        return True
-    roots = [cut.root for cut in cuts if cut.root is not None]
-    return any(all(claim.holds_at_root(root) for claim in held) for root in roots)
+    for x in _points_inside(cuts):
+        if all(claim.holds(x) for claim in held):
+            return as_float(x)
+    for cut in cuts:
+        if cut.root is not None and all(claim.holds_at_root(cut.root) for claim in held):
+            return float(cut.root.mid())
+    return None
 
 
 def _cuts(curve: CurveForm | None, held: Sequence[CurveClaim]) -> list[_Cut]:

@@ -58,6 +58,16 @@ class Space:
         self.rng = np.random.default_rng(7)
         self.boxes = 0
 
+    def possible(self) -> tuple[Floats | None, bool]:
+        """A point where the claims hold, or None; and whether that is certain."""
+        points = feasible_points(self.problem, self.rng)
+        if len(points):
+            return points[0], True
+        nothing = self._nothing()
+        if nothing.pieces and (u := nothing.pieces[0].low.u) is not None:
+            return u[self.coordinates], True
+        return None, nothing.proved
+
     def found(self) -> Found:
         """The set."""
         points = feasible_points(self.problem, self.rng)
