@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.arrays import Flags, Floats
 from halftrek.partial.exact.compiled import Compiled
 
 EPS = float(np.finfo(float).eps)
@@ -83,9 +83,20 @@ class Boxed:
         size = float(np.abs(self.b).max(initial=0.0))
         return Boxed(np.moveaxis(both, -1, 1 + axis), self.pad + (n + 2) * EPS * size)
 
-    def only(self, keep: Floats) -> Boxed:
+    def only(self, keep: Flags | slice) -> Boxed:
         """Some of the boxes."""
         return Boxed(self.b[keep], self.pad)
+
+    def variation(self) -> Floats:
+        """``(boxes, d)``: how much the coefficients change along each axis, on average."""
+        d = self.b.ndim - 1
+        found = np.zeros((len(self.b), d))
+        for k in range(d):
+            n = self.b.shape[1 + k] - 1
+            if n:
+                steps = np.abs(np.diff(self.b, axis=1 + k))
+                found[:, k] = n * steps.reshape(len(self.b), -1).mean(axis=1)
+        return found
 
     @property
     def lowest(self) -> Floats:

@@ -27,6 +27,7 @@ from halftrek.queries.kinds.terms import as_distribution
 from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
+_LOST = 1e12  # error variances so many times those of the variables have no digits left
 
 
 def identified_set(
@@ -119,7 +120,7 @@ class _Task:
             if not own:
                 along.pieces[:] = [_pointed(piece) for piece in along.pieces]
             return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
-        found = Space(self.form, claims, own, self.columns).found()
+        found = Space(self.form, claims, own, self.columns, self._sound).found()
         return found.pieces, "proved to 1e-7" if found.proved else "searched"
 
     def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:
@@ -134,11 +135,22 @@ class _Task:
                 self.others[places[0]] = place
                 continue
             assert self.form is not None
-            u, sure = Space(self.form, claims, places, self.columns).possible()
+            u, sure = Space(self.form, claims, places, self.columns, self._sound).possible()
             if u is None:
                 return False, sure
             self.others[places] = u
         return True, certain
+
+    def _sound(self, u: Floats) -> bool:
+        """Is there a model at a point, none of its noise negative, with this covariance? Asked without polynomials."""
+        models = self.fibre.at(u * self.tower.units)
+        if not _finite(models.T, models.omega):
+            return False
+        variances = np.diag(self.fibre.sigma)
+        if self.fibre.plan.latents and float((models.noise / variances).min()) < -1e-8:
+            return False
+        loss = np.abs(models.omega).max() / variances.max()
+        return bool(loss < _LOST)
 
     # -- the value --------------------------------------------------------------------------------
 
@@ -172,7 +184,7 @@ class _Task:
             step[moving] = np.clip(end.toward[moving] - end.u[moving], -1.0, 1.0)
         for nudge in (0.0, 2e-7, 1e-6):
             models = self.fibre.at((u + nudge * step) * self.tower.units)
-            if _sound(models.T, models.omega):
+            if _finite(models.T, models.omega):
                 return models.one(), nudge == 0.0
         return None, False
 
@@ -187,7 +199,7 @@ def _pointed(piece: Piece) -> Piece:
     return Piece(end, end)
 
 
-def _sound(T: Floats, omega: Floats) -> bool:
+def _finite(T: Floats, omega: Floats) -> bool:
     return bool(np.isfinite(T).all() and np.isfinite(omega).all() and np.abs(T).max(initial=0.0) < 1e12)
 
 

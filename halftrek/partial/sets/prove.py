@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.partial.exact.compiled import Compiled
 from halftrek.partial.exact.conditions import All, Atom, Formula
 from halftrek.partial.sets.bernstein import Boxed
@@ -23,7 +23,7 @@ from halftrek.partial.sets.search import Problem
 
 _MOST_BOXES = 250_000
 _AT_ONCE = 4_000
-_LEVELS = 90
+_NARROW = 1e-13  # of a box that cannot be decided
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,59 @@ class Outcome:
     proved: bool
     boxes: int
     left: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Boxes, in [0, 1], with the polynomials over them: claims by the id of their atoms, tests, and the mixture."""
+
+    corner: Floats
+    width: Floats
+    atoms: dict[int, Boxed]
+    tests: list[Boxed]
+    mixed: Boxed | None
+
+    def only(self, keep: Flags | slice) -> _Batch:
+        """Some of the boxes."""
+        return _Batch(
+            self.corner[keep],
+            self.width[keep],
+            {key: boxed.only(keep) for key, boxed in self.atoms.items()},
+            [boxed.only(keep) for boxed in self.tests],
+            None if self.mixed is None else self.mixed.only(keep),
+        )
+
+    def halved(self, axis: int) -> _Batch:
+        """All boxes cut in two across an axis."""
+        half = self.width.copy()
+        half[:, axis] /= 2.0
+        moved = self.corner.copy()
+        moved[:, axis] += half[:, axis]
+        return _Batch(
+            np.concatenate([self.corner, moved]),
+            np.concatenate([half, half]),
+            {key: boxed.halved(axis) for key, boxed in self.atoms.items()},
+            [boxed.halved(axis) for boxed in self.tests],
+            None if self.mixed is None else self.mixed.halved(axis),
+        )
+
+    def axes(self) -> Ints:
+        """Across which axis to cut each box: where the polynomial varies most that is nearest to deciding it."""
+        nearest = np.full(len(self.corner), np.inf)
+        widest = np.argmax(self.width, axis=1)
+        found = widest.copy()
+        candidates = [(boxed, -boxed.lowest) for boxed in self.atoms.values()]
+        if self.mixed is not None:
+            candidates.append((self.mixed, self.mixed.highest))
+        for boxed, missing in candidates:
+            varies = boxed.variation()
+            size = varies.sum(axis=1)
+            share = np.where(size > 0.0, missing / np.maximum(size, 1e-300), np.inf)
+            better = (missing > 0.0) & (share < nearest)
+            nearest = np.where(better, share, nearest)
+            found = np.where(better, np.argmax(varies, axis=1), found)
+        narrow = self.width[np.arange(len(found)), found] < 1e-6 * self.width.max(axis=1)
+        return np.where(narrow, widest, found)
 
 
 def prove(problem: Problem, beyond: Beyond | None) -> Outcome:
@@ -57,7 +110,7 @@ class _Room:
         families = {number: [one for one, own in tests if own == number] for _, number in tests}
         self.tests = [boxed for members in families.values() for boxed in self._boxed(members)]
         self.mixed: Boxed | None = None
-        if beyond is not None and beyond.multipliers and beyond.below == inf:
+        if beyond is not None and beyond.below == inf:
             self.mixed = self._boxed([self._mixture(beyond)])[0]
         self.open: Floats | None = None
 
@@ -76,53 +129,33 @@ class _Room:
 
     def search(self, most: int) -> int:
         """Halve boxes, depth first in batches, until none is left or there are too many; how many were looked at."""
-        corner, width = np.zeros((1, self.d)), np.ones((1, self.d))
-        stack = [(0, corner, width, self.start, self.tests, self.mixed)]
+        start = _Batch(np.zeros((1, self.d)), np.ones((1, self.d)), self.start, self.tests, self.mixed)
+        stack = [start]
         seen = 0
         while stack:
-            level, corner, width, atoms, tests, mixed = stack.pop()
-            seen += len(corner)
-            keep = self._undecided(atoms, tests, mixed)
+            batch = stack.pop()
+            seen += len(batch.corner)
+            keep = self._undecided(batch)
             if not keep.any():
                 continue
-            corner, width = corner[keep], width[keep]
-            atoms = {key: boxed.only(keep) for key, boxed in atoms.items()}
-            tests = [boxed.only(keep) for boxed in tests]
-            mixed = None if mixed is None else mixed.only(keep)
-            if seen > most or level >= _LEVELS:
-                self.open = self.chart.points(corner + 0.5 * width)
+            batch = batch.only(keep)
+            if seen > most or float(batch.width.max(axis=1).min()) < _NARROW:
+                self.open = self.chart.points(batch.corner + 0.5 * batch.width)
                 return seen
-            axis = level % self.d
-            half = width.copy()
-            half[:, axis] /= 2.0
-            moved = corner.copy()
-            moved[:, axis] += half[:, axis]
-            corner, width = np.concatenate([corner, moved]), np.concatenate([half, half])
-            atoms = {key: boxed.halved(axis) for key, boxed in atoms.items()}
-            tests = [boxed.halved(axis) for boxed in tests]
-            mixed = None if mixed is None else mixed.halved(axis)
-            for first in range(0, len(corner), _AT_ONCE):
-                some = slice(first, first + _AT_ONCE)
-                stack.append(
-                    (
-                        level + 1,
-                        corner[some],
-                        width[some],
-                        {key: Boxed(boxed.b[some], boxed.pad) for key, boxed in atoms.items()},
-                        [Boxed(boxed.b[some], boxed.pad) for boxed in tests],
-                        None if mixed is None else Boxed(mixed.b[some], mixed.pad),
-                    )
-                )
+            axes = batch.axes()
+            for axis in dict.fromkeys(axes.tolist()):
+                halves = batch.only(axes == axis).halved(axis)
+                stack += [halves.only(slice(k, k + _AT_ONCE)) for k in range(0, len(halves.corner), _AT_ONCE)]
         return seen
 
-    def _undecided(self, atoms: dict[int, Boxed], tests: list[Boxed], mixed: Boxed | None) -> Flags:
-        count = len(next(iter([*atoms.values(), *tests])).b) if atoms or tests else 1
-        keep = np.ones(count, dtype=bool)
+    def _undecided(self, batch: _Batch) -> Flags:
+        atoms, tests, mixed = batch.atoms, batch.tests, batch.mixed
+        keep = np.ones(len(batch.corner), dtype=bool)
         for formula in self.problem.claims.formulas:
             keep &= ~_fails(formula, atoms)
         if self.beyond is None:
             return keep
-        keep &= ~self._ruled_out(tests)
+        keep &= ~ruled_out(self.problem.form, self.beyond, tests)
         if mixed is not None:
             flat = (mixed.highest <= 0.0) & is_told(self.problem.form, self.beyond, tests)
             for multiplier in self.beyond.multipliers:
@@ -131,17 +164,13 @@ class _Room:
             keep &= ~flat
         return keep
 
-    def _ruled_out(self, tests: list[Boxed]) -> Flags:
-        assert self.beyond is not None
-        return ruled_out(self.problem.form, self.beyond, tests)
-
 
 def _fails(formula: Formula, atoms: dict[int, Boxed]) -> Flags:
     """Where a formula surely fails."""
     if isinstance(formula, Atom):
         return np.asarray(atoms[id(formula)].lowest > 0.0)
     parts = [_fails(part, atoms) for part in formula.parts]
-    if not parts:
-        return np.zeros(len(next(iter(atoms.values())).b) if atoms else 1, dtype=bool)
+    if not parts:  # nothing is asked for
+        return np.zeros(1, dtype=bool)
     together = np.logical_or if isinstance(formula, All) else np.logical_and
     return np.asarray(together.reduce(parts))

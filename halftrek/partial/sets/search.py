@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ class Problem:
     low: Floats
     high: Floats
     columns: tuple[int, ...] = ()  # of each coordinate, the column it is of
+    sound: Callable[[Floats], bool] = lambda u: True  # is there a model at a point? At poles signs say nothing
 
     @property
     def dimension(self) -> int:
@@ -52,6 +53,8 @@ def feasible_points(problem: Problem, rng: np.random.Generator) -> Floats:
     points = sampled(problem, rng)
     excess = problem.claims.excess(points)
     inside = points[excess <= 0.0]
+    if len(inside) and not problem.sound(inside[0]):
+        inside = np.array([u for u in inside[:200] if problem.sound(u)]).reshape(-1, problem.dimension)
     if len(inside) >= 20:
         return inside
     near = points[np.argsort(excess)[:8]]
@@ -63,7 +66,7 @@ def feasible_points(problem: Problem, rng: np.random.Generator) -> Floats:
 def repaired(problem: Problem, u: Floats) -> Floats | None:
     """A nearby point where the claims hold, by a program that moves as little as it must; None if it finds none."""
     found = _program(problem, u, lambda x: (0.5 * float((x - u) @ (x - u)), x - u))
-    return found if bool(problem.claims.holds(found, SLACK)) else None
+    return found if bool(problem.claims.holds(found, SLACK)) and problem.sound(found) else None
 
 
 def improved(problem: Problem, sign: float, starts: Sequence[Floats]) -> tuple[float, Floats] | None:
@@ -78,7 +81,9 @@ def improved(problem: Problem, sign: float, starts: Sequence[Floats]) -> tuple[f
 
         for x in (_program(problem, start, objective), start):
             value = sign * float(problem.form.both(x)[0])
-            if np.isfinite(value) and bool(problem.claims.holds(x, SLACK)) and (best is None or value > best[0]):
+            if not np.isfinite(value) or (best is not None and value <= best[0]):
+                continue
+            if bool(problem.claims.holds(x, SLACK)) and problem.sound(x):
                 best = value, x
     return best
 

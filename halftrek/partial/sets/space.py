@@ -6,7 +6,7 @@ climb to the ends. From outside: no model lies beyond an end. Holes between piec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
@@ -29,7 +29,8 @@ from halftrek.partial.sets.search import Problem, feasible_points, improved, rep
 TOLERANCE = 1e-7  # of proofs, in the size of the answer
 MOST_PROVED = 3  # coordinates
 _ROUNDS = 4
-_HUGE = 1e4  # in the units of the coordinates: perhaps there is no limit
+_HUGE = 1e4  # beside what is usual: perhaps there is no limit
+_ENDLESS = 1e5  # beyond reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,15 @@ class Found:
 class Space:
     """A question and claims in some of the coordinates of a tower."""
 
-    def __init__(self, form: Form, claims: Sequence[Claim], coordinates: Sequence[int], columns: Sequence[int]) -> None:
-        """``columns``: which variable's weight each coordinate of the tower is."""
+    def __init__(
+        self,
+        form: Form,
+        claims: Sequence[Claim],
+        coordinates: Sequence[int],
+        columns: Sequence[int],
+        sound: Callable[[Floats], bool] = lambda u: True,
+    ) -> None:
+        """``columns``: which variable's weight each coordinate of the tower is; ``sound``: is there a model there?"""
         self.form, self.claims, self.coordinates, self.count = form, list(claims), list(coordinates), len(columns)
         low, high = box_of(self.claims, self.coordinates)
         formulas = [claim.formula for claim in self.claims]
@@ -55,9 +63,11 @@ class Space:
             low,
             high,
             tuple(columns[k] for k in self.coordinates),
+            lambda u: sound(self._whole(u)),
         )
         self.rng = np.random.default_rng(7)
         self.boxes = 0
+        self.scale = 0.0  # of the answer, from what it is at points of the set
 
     def possible(self) -> tuple[Floats | None, bool]:
         """A point where the claims hold, or None; and whether that is certain."""
@@ -74,16 +84,24 @@ class Space:
         points = feasible_points(self.problem, self.rng)
         if not len(points):
             return self._nothing()
+        with np.errstate(all="ignore"):
+            self.scale = float(np.nanmedian(np.abs(self.problem.form.both(points)[0])))
         pieces = self._united(self._along_lines(points))
         for sign in (-1.0, 1.0):
             pieces = self._united([*pieces, *self._end(sign, points, pieces)])
         pieces = self._connected(pieces, points)
-        proved = True
-        if len(self.coordinates) > MOST_PROVED:
-            return Found(pieces, proved=False)
+        return self._proved(pieces)
+
+    def _proved(self, pieces: list[Piece]) -> Found:
+        """The ends and holes proved, as far as they can be."""
+        proved = len(self.coordinates) <= MOST_PROVED
         for sign in (-1.0, 1.0):
-            done, pieces = self._prove_end(sign, pieces)
-            proved = proved and done
+            done = False
+            if len(self.coordinates) <= MOST_PROVED:
+                done, pieces = self._prove_end(sign, pieces)
+            if not done:
+                proved = False
+                pieces = self._without_huge(sign, pieces)
         if len(pieces) > 1:
             done, pieces = self._prove_holes(pieces)
             proved = proved and done
@@ -167,7 +185,7 @@ class Space:
             return []
         again = improved(self.problem, sign, [best[1]])
         best = max((b for b in (best, again) if b is not None), key=lambda b: b[0])
-        far = self._outward(best[1]) if abs(best[0]) > _HUGE else []
+        far = self._outward(best[1]) if abs(best[0]) > _HUGE * self.scale else []
         return [self._piece(sign * best[0], best[1]), *far]
 
     def _piece(self, inner: float, u: Floats) -> Piece:
@@ -206,6 +224,7 @@ class Space:
                 reached = repaired(self.problem, u)
                 if reached is not None:
                     piece = self._piece(float(self.problem.form.both(reached)[0]), reached)
+                    self.scale = abs(piece.low.value)
                     return self._from_point(piece, reached)
         return Found([], proved=False, boxes=self.boxes)
 
@@ -213,11 +232,17 @@ class Space:
         pieces = self._united([piece, *self._along_lines(u[None])])
         for sign in (-1.0, 1.0):
             pieces = self._united([*pieces, *self._end(sign, u[None], pieces)])
-        proved = True
-        for sign in (-1.0, 1.0):
-            done, pieces = self._prove_end(sign, pieces)
-            proved = proved and done
-        return Found(pieces, proved, self.boxes)
+        return self._proved(pieces)
+
+    def _without_huge(self, sign: float, pieces: list[Piece]) -> list[Piece]:
+        """An end that is not proved and far out beyond reason is taken for infinite."""
+        end = self._farthest(sign, pieces)
+        if self.form.outer != "same" or not sign * end.value > _ENDLESS * max(self.scale, 1e-300):
+            return pieces
+        last = Reached(sign * inf, None, False)
+        if sign < 0.0:
+            return [Piece(last, pieces[0].high), *pieces[1:]]
+        return [*pieces[:-1], Piece(pieces[-1].low, last)]
 
     def _prove_end(self, sign: float, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
         """Prove an end, or move it to where a box that is left shows more, and try again."""
@@ -228,7 +253,7 @@ class Space:
             inner = self._inner(end)
             if self.form.outer == "normal" and not isfinite(inner):
                 return True, pieces
-            level = sign * inner + TOLERANCE * max(1.0, abs(inner))
+            level = sign * inner + TOLERANCE * max(self.scale, abs(inner))
             side = 1.0
             if end.u is not None and float(self.problem.form.main[1].values(end.u[self.coordinates])) < 0.0:
                 side = -1.0
@@ -269,22 +294,24 @@ class Space:
         return abs(float(compiled.values(u))) < 1e-6 * compiled.size
 
     def _prove_holes(self, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
-        if self.form.spread is not None:
-            return False, pieces
+        """Holes that are proved stay; others are taken for part of the set, which is then not proved to be sharp."""
         proved = True
-        for left, right in zip(pieces[:-1], pieces[1:], strict=True):
-            low, high = _inward(self.form, left.high.value), _inward(self.form, right.low.value)
-            margin = TOLERANCE * max(1.0, abs(low), abs(high))
-            outcome = prove(self.problem, Beyond(1.0, low + margin, (), high - margin))
-            self.boxes += outcome.boxes
-            if outcome.proved:
-                continue
-            proved = False
-            near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:12]
-            for u in filter(lambda u: u is not None, (repaired(self.problem, u) for u in near)):
-                lines = [p for k in range(len(self.coordinates)) for p in self._on_line(u, np.eye(len(u))[k])]
-                pieces = self._united([*pieces, self._piece(float(self.problem.form.both(u)[0]), u), *lines])
-        return proved, pieces
+        found = [pieces[0]]
+        for k, right in enumerate(pieces[1:]):
+            left = found[-1]
+            if k < _ROUNDS and self.form.spread is None and self._is_hole(left.high.value, right.low.value):
+                found.append(right)
+            else:
+                proved = False
+                found[-1] = Piece(left.low, right.high)
+        return proved, found
+
+    def _is_hole(self, left: float, right: float) -> bool:
+        low, high = _inward(self.form, left), _inward(self.form, right)
+        margin = TOLERANCE * max(self.scale, abs(low), abs(high))
+        outcome = prove(self.problem, Beyond(1.0, low + margin, (), high - margin))
+        self.boxes += outcome.boxes
+        return outcome.proved
 
 
 def _alternatives(claims: Sequence[Claim]) -> list[tuple[Atom, tuple[Formula, ...]]]:
