@@ -44,7 +44,10 @@ READ: list[tuple[str, Assumption]] = [
     ("x -> y == 0.5", Within(Weight("x", "y"), 0.5, 0.5)),
     ("corr(x, error(y)) < 0.2", Within(Endogeneity("x", "y"), -inf, 0.2)),
     ("corr(z, error(y)) <= corr(x, error(y))", Compared(Endogeneity("z", "y"), Endogeneity("x", "y"))),
-    ("|corr(z <-> y)| <= 0.5 * |corr(x <-> y)|", Compared(ErrorCorrelation("z", "y"), ErrorCorrelation("x", "y"), 0.5, True)),
+    (
+        "|corr(z <-> y)| <= 0.5 * |corr(x <-> y)|",
+        Compared(ErrorCorrelation("z", "y"), ErrorCorrelation("x", "y"), 0.5, True),
+    ),
     ("2 * corr(x <-> y) >= corr(z <-> y)", Compared(ErrorCorrelation("z", "y"), ErrorCorrelation("x", "y"), 2.0)),
     ("confounding(x, y) <= (0.1, 0.2)", Confounded(Confounding("x", "y"), (0.1, 0.2))),
     ("confounding(x, y) <= 2 * w", Confounded(Confounding("x", "y"), None, 2.0, "w")),

@@ -21,7 +21,9 @@ SETS: list[dict[str, Any]] = [*CASES["bounds"], *CASES["latent"]]
 
 
 def found(case: dict[str, Any]) -> IdentifiedSet:
-    return identified_set(ht.graph(case["graph"]), case["Sigma"], None, case["query"], case["assume"], names=case["names"])
+    return identified_set(
+        ht.graph(case["graph"]), case["Sigma"], None, case["query"], case["assume"], names=case["names"]
+    )
 
 
 @pytest.mark.parametrize("case", SETS, ids=lambda case: case["id"])

@@ -16,7 +16,9 @@ from halftrek.partial.assumptions.quantities import ErrorCorrelation, ErrorCovar
 def unknown_name(name: str, graph: Graph) -> str | None:
     """Why a name cannot stand in an assumption about this graph; None if it can."""
     if name in graph.latents:
-        return f"{name!r} is hidden; an assumption is about observed variables, for instance reliability(...) or corr(...)"
+        return (
+            f"{name!r} is hidden; an assumption is about observed variables, for instance reliability(...) or corr(...)"
+        )
     if name not in graph.observed:
         return f"the graph has no variable {name!r}.{did_you_mean(name, graph.observed)}"
     return None

@@ -48,9 +48,7 @@ class Slopes:
     noise: Floats
 
     def __add__(self, other: Slopes) -> Slopes:
-        return Slopes(
-            self.T + other.T, self.omega + other.omega, self.sigma + other.sigma, self.noise + other.noise
-        )
+        return Slopes(self.T + other.T, self.omega + other.omega, self.sigma + other.sigma, self.noise + other.noise)
 
     def __mul__(self, factor: float | Floats) -> Slopes:
         by = np.asarray(factor)[..., None]

@@ -12,9 +12,7 @@ from halftrek.partial.assumptions.numbers import Slopes, Smooth, State
 _STEP = 1e-30  # of the complex step: exact to the last digit, however small
 
 
-def limit_like(
-    first: str, second: str, like: str, others: Sequence[str], times: float, names: Sequence[str]
-) -> Smooth:
+def limit_like(first: str, second: str, like: str, others: Sequence[str], times: float, names: Sequence[str]) -> Smooth:
     """The largest correlation of the errors of first and second by a hidden cause ``times`` as strong as ``like``.
 
     A function of Sigma alone. Its slopes come by complex steps: the formula is made of solves, products and roots.

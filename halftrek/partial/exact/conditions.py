@@ -213,8 +213,10 @@ def _noise_claims(tower: Tower) -> list[Claim] | None:
         places = [names.index(v) for v in block]
         for size in range(1, len(places) + 1):
             for some in combinations(places, size):
-                words = f"the noise of {names[some[0]]} has no variance left" if size == 1 else (
-                    f"the errors of {', '.join(names[i] for i in some)} determine each other"
+                words = (
+                    f"the noise of {names[some[0]]} has no variance left"
+                    if size == 1
+                    else (f"the errors of {', '.join(names[i] for i in some)} determine each other")
                 )
                 found.append(Claim(_at_most(-_minor(tower, some)), words))
     return found

@@ -56,9 +56,7 @@ class Rational:
     def __add__(self, other: Rational) -> Rational:
         if self.bottom is other.bottom or self.bottom == other.bottom:
             return Rational(self.ring, self.top + other.top, self.bottom)
-        return Rational(
-            self.ring, self.top * other.bottom + other.top * self.bottom, self.bottom * other.bottom
-        )
+        return Rational(self.ring, self.top * other.bottom + other.top * self.bottom, self.bottom * other.bottom)
 
     def __neg__(self) -> Rational:
         return Rational(self.ring, -self.top, self.bottom)

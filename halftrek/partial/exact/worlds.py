@@ -71,14 +71,9 @@ def _conditional(mean: list[Rational], cov: list[list[Rational]], k: int, seen: 
             return None
         slopes.append(found)
     gaps = [tower.ring.number(float(x)) - m for x, m in zip(seen.tolist(), mean[k:], strict=True)]
-    means = [
-        total([mean[i], *(b * gap for b, gap in zip(slopes[i], gaps, strict=True))], tower.ring) for i in range(k)
-    ]
+    means = [total([mean[i], *(b * gap for b, gap in zip(slopes[i], gaps, strict=True))], tower.ring) for i in range(k)]
     covs = [
-        [
-            cov[i][j] - total([b * cov[k + n][j] for n, b in enumerate(slopes[i])], tower.ring)
-            for j in range(k)
-        ]
+        [cov[i][j] - total([b * cov[k + n][j] for n, b in enumerate(slopes[i])], tower.ring) for j in range(k)]
         for i in range(k)
     ]
     return Spread(means, covs)
@@ -90,9 +85,7 @@ def _line_of_sum(of: Sum, maker: WorldMaker, tower: Tower) -> _Line:
         world = maker.world(v.changes)
         own = weights.setdefault(world.number, (world, {}))[1]
         own[maker.place(v.variable)] = own.get(maker.place(v.variable), 0.0) + weight
-    lines = [
-        _line(world, {i: tower.ring.number(w) for i, w in own.items()}, tower) for world, own in weights.values()
-    ]
+    lines = [_line(world, {i: tower.ring.number(w) for i, w in own.items()}, tower) for world, own in weights.values()]
     return _added(lines, tower)
 
 

@@ -119,9 +119,7 @@ def _negative(beyond: Beyond, top: Boxed, bottom: Boxed) -> Flags:
 
 def _has_room(gap: Boxed, bottom: Boxed) -> Flags:
     """Where ``sign m <= level``."""
-    return np.asarray(
-        ((gap.lowest >= 0.0) & (bottom.lowest > 0.0)) | ((gap.highest <= 0.0) & (bottom.highest < 0.0))
-    )
+    return np.asarray(((gap.lowest >= 0.0) & (bottom.lowest > 0.0)) | ((gap.highest <= 0.0) & (bottom.highest < 0.0)))
 
 
 def _ratio(beyond: Beyond, top: Boxed, bottom: Boxed, first: Boxed, second: Boxed) -> Flags:
@@ -165,4 +163,3 @@ def joined(parts: Sequence[Compiled]) -> Compiled:
     total = np.zeros(len(distinct))
     np.add.at(total, at.reshape(-1), coefficients)
     return Compiled(total, distinct)
-

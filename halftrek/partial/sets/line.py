@@ -76,10 +76,7 @@ def set_along(form: Form, claims: Sequence[Claim], line: Line) -> Along:
     pieces = []
     for k, x in enumerate(inside):
         if feasible[k]:
-            ends = [
-                _end(curve, cuts[k + side], x, line, binds=not _open_beyond(feasible, k, side))
-                for side in (0, 1)
-            ]
+            ends = [_end(curve, cuts[k + side], x, line, binds=not _open_beyond(feasible, k, side)) for side in (0, 1)]
             pieces.append(Piece(*sorted(ends, key=lambda end: end.value)))
     for k, cut in enumerate(cuts):
         alone = cut.root is not None and not feasible[k - 1] and not feasible[k]
