@@ -65,7 +65,7 @@ def test_some_questions_have_no_form_in_polynomials(text: str) -> None:
         "abs(z -> y) <= 0.3", "corr(x <-> y) in [-0.1, 0.05]", "corr(x <-> y) in [0.02, 0.6]", "corr(z <-> y) <= -0.1",
         "x <-> y >= 0", "corr(z, error(y)) <= 0.2", "corr(z, error(y)) <= corr(x, error(y))", "share(y) <= 0.9",
         "|corr(z <-> y)| <= 2 * |corr(x <-> y)|", "confounding(x, y) <= (0.01, 0.04)", "confounding(x, y) <= 1 * z",
-        "norm(z -> y, x -> y) <= 0.5", "|z -> y| + |x -> y| <= 0.6", "reliability(y) >= 0.3", "corr(x <-> y) == 0",
+        "norm(z -> y, x -> y) <= 0.5", "|z -> y| + |x -> y| <= 0.6", "reliability(y) >= -0.5", "corr(x <-> y) == 0",
     ],
 )  # fmt: skip
 def test_signs_of_polynomials_say_what_the_smooth_functions_say(text: str) -> None:

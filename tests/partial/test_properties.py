@@ -36,7 +36,7 @@ def inside(value: float, pieces: tuple[tuple[float, float], ...], margin: float 
 
 @pytest.mark.parametrize("seed", range(70))
 def test_brute_force_never_finds_a_value_outside(seed: int) -> None:
-    """Models found by random starts and Newton steps, judged by the smooth conditions: nothing of the sets' own ways."""
+    """Models found by random starts and Newton steps, judged by the smooth conditions: by nothing that sets use."""
     setting = random_setting(seed, largest=3 if seed % 3 else 4)
     result = found(setting)
     rng = np.random.default_rng(seed)

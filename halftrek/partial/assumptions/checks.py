@@ -89,7 +89,8 @@ def refuse_contradictions(assumptions: Sequence[Assumption]) -> None:
                 apart = same_number(quantity, second) and (low > most or least > high)
                 if apart or _signs_apart(quantity, low, high, second, least, most):
                     raise InputError(
-                        f"the assumptions '{one}' and '{other}' contradict each other: no model obeys both. Leave one out"
+                        f"the assumptions '{one}' and '{other}' contradict each other: no model obeys both. Leave one "
+                        f"out"
                     )
 
 

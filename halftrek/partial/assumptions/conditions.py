@@ -67,7 +67,7 @@ class Conditions:
 
 
 def conditions_of(assumptions: Sequence[Assumption], graph: Graph, names: Sequence[str] | None = None) -> Conditions:
-    """The inequalities; ``graph`` is the one before it is relaxed (it says which covariates a yardstick stands among)."""
+    """The inequalities; ``graph`` is the one before it is relaxed (it says among which covariates a yardstick is)."""
     order = tuple(graph.observed if names is None else names)
     each = [one for assumption in assumptions for one in _conditions(assumption, graph, order)]
     return Conditions(order, tuple(assumptions), tuple(each))

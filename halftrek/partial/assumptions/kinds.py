@@ -129,8 +129,8 @@ class Confounded:
             return f"a hidden cause of {x} and {y} is at most {number(self.times)} times as strong as {self.like}"
         first, second = self.shares
         return (
-            f"a hidden cause of {x} and {y} explains at most {number(100 * first)} % of what the causes of {x} leave of "
-            f"it, and {number(100 * second)} % of what {x} and the causes of {y} leave of {y}"
+            f"a hidden cause of {x} and {y} explains at most {number(100 * first)} % of what the causes of {x} leave "
+            f"of it, and {number(100 * second)} % of what {x} and the causes of {y} leave of {y}"
         )
 
 

@@ -52,8 +52,8 @@ class Slopes:
 
     def __mul__(self, factor: float | Floats) -> Slopes:
         by = np.asarray(factor)[..., None]
-        matrices = (part * by[..., None] for part in (self.T, self.omega, self.sigma))
-        return Slopes(*matrices, self.noise * by)
+        wide = by[..., None]
+        return Slopes(self.T * wide, self.omega * wide, self.sigma * wide, self.noise * by)
 
     @staticmethod
     def zero(state: State) -> Slopes:
@@ -68,8 +68,12 @@ class Slopes:
             size = state.T.shape[-1]
             empty = np.zeros((*state.axes, 0, size, size))
             return Slopes(empty, empty, empty, empty[..., 0])
-        matrices = (np.stack([getattr(s, part) for s in several], axis=-3) for part in ("T", "omega", "sigma"))
-        return Slopes(*matrices, np.stack([s.noise for s in several], axis=-2))
+        return Slopes(
+            np.stack([s.T for s in several], axis=-3),
+            np.stack([s.omega for s in several], axis=-3),
+            np.stack([s.sigma for s in several], axis=-3),
+            np.stack([s.noise for s in several], axis=-2),
+        )
 
 
 Smooth = Callable[[State], tuple[Floats, Slopes]]

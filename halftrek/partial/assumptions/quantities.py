@@ -74,7 +74,7 @@ class Endogeneity:
 
 @dataclass(frozen=True)
 class Share:
-    """``share(y)``: the variance of the error of y, hidden causes in it, per variance of y; above 1 if effects cancel."""
+    """``share(y)``: the variance of the error of y, hidden causes in it, per variance of y; it may exceed 1."""
 
     variable: str
 

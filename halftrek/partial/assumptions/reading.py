@@ -165,8 +165,8 @@ class _Reader:
         for term in (left, right):
             if not isinstance(term.about, ErrorCorrelation | Endogeneity):
                 cursor.fail(
-                    "only correlations can be compared with each other: corr(z, error(y)) <= corr(x, error(y)); of other "
-                    "numbers give a limit",
+                    "only correlations can be compared with each other: corr(z, error(y)) <= corr(x, error(y)); of "
+                    "other numbers give a limit",
                     term.start,
                 )
         if left.size != right.size:

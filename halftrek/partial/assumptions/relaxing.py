@@ -30,7 +30,8 @@ def relaxed(graph: Graph, assumptions: Iterable[Assumption]) -> Graph:
                 if cycle := find_cycle(graph.observed, arrows):
                     raise InputError(
                         f"'{assumption}' adds the arrow {u} -> {v} to the graph, which closes a cycle: "
-                        f"{' -> '.join(cycle)}. Feedback is not supported; turn the arrow, or assume something of {u} <-> {v}"
+                        f"{' -> '.join(cycle)}. Feedback is not supported; turn the arrow, or assume something of "
+                        f"{u} <-> {v}"
                     )
             elif kind == "<->" and v not in graph.spouses(u) and (v, u) not in arcs:
                 arcs[u, v] = None

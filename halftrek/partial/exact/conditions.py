@@ -109,10 +109,10 @@ def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
             return _at_most(total(squares, tower.ring) - tower.ring.number(exact(limit) * exact(limit)))
         case AbsoluteSum(weights, limit):
             values = [_value(w, tower) for w in weights]
-            most = tower.ring.number(-limit)
+            less = tower.ring.number(-limit)
             signs = product((1, -1), repeat=len(values))
             sums = ([v.times(s) for s, v in zip(sign, values, strict=True)] for sign in signs)
-            return All(tuple(_at_most(total([*some, most], tower.ring)) for some in sums))
+            return All(tuple(_at_most(total([*some, less], tower.ring)) for some in sums))
         case Confounded(pair, shares, times, like):
             if shares is not None:
                 most = correlation_limit(*shares)

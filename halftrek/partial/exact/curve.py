@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
+from typing import Any
 
 from flint import acb, arb, arb_poly, ctx, fmpq, fmpq_mpoly, fmpq_poly
 
@@ -105,7 +106,7 @@ def real_roots(polynomial: fmpq_poly) -> list[arb]:
     try:
         if polynomial.degree() == 1:
             return [arb(-polynomial[0] / polynomial[1])]
-        found = polynomial.numer().complex_roots()
+        found: Any = polynomial.numer().complex_roots()  # pairs of a root and its multiplicity
         return [acb(root).real for root, _ in found if acb(root).imag == 0]
     finally:
         ctx.prec = before

@@ -17,7 +17,7 @@ Matrix = list[list[fmpq]]
 
 
 class Tower:
-    """Weights, error covariances and intercepts as quotients of polynomials in ``u / unit``, with a unit of a power of 2."""
+    """Weights, error covariances and intercepts as quotients of polynomials in ``u / unit``; a unit is a power of 2."""
 
     def __init__(self, plan: Plan, sigma: Matrix, mean: Sequence[Number]) -> None:
         self.plan = plan
@@ -80,8 +80,8 @@ class Tower:
             ]
             right = []
             for k in step.rows:
-                value = total([self.carried(k, i) * entry for i, entry in a.items()], self.ring)
-                right.append(value - self.ring.number(float(self.plan.known[k, j])))
+                whole = total([self.carried(k, i) * entry for i, entry in a.items()], self.ring)
+                right.append(whole - self.ring.number(float(self.plan.known[k, j])))
             weights = solved(matrix, right)
             if weights is None:
                 raise ZeroDivisionError("the equations of a column are singular everywhere")

@@ -34,7 +34,7 @@ class FibreModels:
     @property
     def noise(self) -> Floats:
         """Noise variances."""
-        return np.einsum("...ii->...i", self.W)
+        return np.asarray(np.einsum("...ii->...i", self.W))
 
     @cached_property
     def mu(self) -> Floats:

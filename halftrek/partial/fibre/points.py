@@ -149,7 +149,7 @@ def _solved(matrix: Floats, right: Floats) -> Floats:
     """``matrix^-1 right`` of many; nan, or infinite, where a matrix is singular."""
     with quiet():
         if matrix.shape[-1] == 1:
-            return right / matrix
+            return np.asarray(right / matrix)
         if matrix.shape[-1] == 2:
             a, b, c, d = matrix[..., 0, 0], matrix[..., 0, 1], matrix[..., 1, 0], matrix[..., 1, 1]
             first = d[..., None] * right[..., 0, :] - b[..., None] * right[..., 1, :]

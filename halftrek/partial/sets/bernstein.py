@@ -1,4 +1,4 @@
-"""Polynomials over boxes in the form of Bernstein: their coefficients enclose all values, and halving a box is a product.
+"""Polynomials over boxes in the form of Bernstein: coefficients enclose all values, and halving a box is a product.
 
 A polynomial over a box is a sum of Bernstein polynomials, which are not negative and add up to one. So it lies between
 its smallest and its largest coefficient there, and the closer the smaller the box is: the error falls with the square.
@@ -101,9 +101,9 @@ class Boxed:
     @property
     def lowest(self) -> Floats:
         """Nothing in the box is below."""
-        return self.b.reshape(len(self.b), -1).min(axis=1) - self.pad
+        return np.asarray(self.b.reshape(len(self.b), -1).min(axis=1) - self.pad)
 
     @property
     def highest(self) -> Floats:
         """Nothing in the box is above."""
-        return self.b.reshape(len(self.b), -1).max(axis=1) + self.pad
+        return np.asarray(self.b.reshape(len(self.b), -1).max(axis=1) + self.pad)

@@ -1,4 +1,4 @@
-"""The space of the free coordinates as boxes, also where it has no limits: far out, directions and one over the distance.
+"""The space of the free coordinates as boxes, also where it has no limits: far out, directions and 1 / distance.
 
 Coordinates of one column grow together: error variances are quadratic in them. So the columns' own spaces are closed
 by their directions at infinity. Near zero the coordinates are as they are; far out, where one of them is the largest,

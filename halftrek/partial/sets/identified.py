@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import isfinite
 
 import numpy as np
@@ -161,7 +162,7 @@ class _Task:
             return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)
         values = tuple((float(p.low.value), float(p.high.value)) for p in pieces)
         lower, upper = self._end(pieces[0].low), self._end(pieces[-1].high)
-        gaps = tuple((self._end(a.high), self._end(b.low)) for a, b in zip(pieces[:-1], pieces[1:], strict=True))
+        gaps = tuple((self._end(a.high), self._end(b.low)) for a, b in pairwise(pieces))
         return IdentifiedSet(self.query, self.assumed, values, lower, upper, certificate, free, notes, gaps=gaps)
 
     def _end(self, end: Reached) -> End:

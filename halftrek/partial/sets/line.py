@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite
 
 import numpy as np
@@ -133,7 +134,7 @@ def _same(one: arb, other: arb) -> bool:
 def _points_inside(cuts: Sequence[_Cut]) -> list[fmpq]:
     """A rational number strictly between each two neighbours."""
     found = []
-    for left, right in zip(cuts[:-1], cuts[1:], strict=True):
+    for left, right in pairwise(cuts):
         if left.root is None and right.root is None:
             found.append(fmpq(0))
         elif left.root is None:

@@ -85,7 +85,7 @@ class _Batch:
             nearest = np.where(better, share, nearest)
             found = np.where(better, np.argmax(varies, axis=1), found)
         narrow = self.width[np.arange(len(found)), found] < 1e-6 * self.width.max(axis=1)
-        return np.where(narrow, widest, found)
+        return np.asarray(np.where(narrow, widest, found))
 
 
 def prove(problem: Problem, beyond: Beyond | None) -> Outcome:

@@ -16,6 +16,11 @@ _POINTS = 3000
 _STARTS = 5
 
 
+def anywhere(_: Floats) -> bool:
+    """There is a model at every point."""
+    return True
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A question, claims and the box of the coordinates; an open side of the box is infinite."""
@@ -25,7 +30,7 @@ class Problem:
     low: Floats
     high: Floats
     columns: tuple[int, ...] = ()  # of each coordinate, the column it is of
-    sound: Callable[[Floats], bool] = lambda u: True  # is there a model at a point? At poles signs say nothing
+    sound: Callable[[Floats], bool] = anywhere  # is there a model at a point? At poles signs say nothing
 
     @property
     def dimension(self) -> int:

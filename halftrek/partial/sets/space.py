@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf, isfinite
 
 import numpy as np
@@ -24,7 +25,7 @@ from halftrek.partial.sets.boxes import box_of
 from halftrek.partial.sets.line import Line, line_pieces
 from halftrek.partial.sets.pieces import Piece, Reached, united
 from halftrek.partial.sets.prove import prove
-from halftrek.partial.sets.search import Problem, feasible_points, improved, repaired, spread_starts
+from halftrek.partial.sets.search import Problem, anywhere, feasible_points, improved, repaired, spread_starts
 
 TOLERANCE = 1e-7  # of proofs, in the size of the answer
 MOST_PROVED = 3  # coordinates
@@ -51,7 +52,7 @@ class Space:
         claims: Sequence[Claim],
         coordinates: Sequence[int],
         columns: Sequence[int],
-        sound: Callable[[Floats], bool] = lambda u: True,
+        sound: Callable[[Floats], bool] = anywhere,
     ) -> None:
         """``columns``: which variable's weight each coordinate of the tower is; ``sound``: is there a model there?"""
         self.form, self.claims, self.coordinates, self.count = form, list(claims), list(coordinates), len(columns)
@@ -156,7 +157,7 @@ class Space:
         with np.errstate(all="ignore"):
             values = np.array([self.form.outward(float(x)) for x in self.problem.form.both(points[:400])[0]])
         for k in range(_ROUNDS * max(1, len(pieces))):
-            gaps = list(zip(pieces[:-1], pieces[1:], strict=True))
+            gaps = list(pairwise(pieces))
             if not gaps:
                 break
             left, right = gaps[k % len(gaps)]
@@ -263,7 +264,7 @@ class Space:
             if outcome.proved:
                 return True, pieces
             near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:12]
-            starts = [u for u in map(lambda u: repaired(self.problem, u), near) if u is not None]
+            starts = [u for u in (repaired(self.problem, v) for v in near) if u is not None]
             best = improved(self.problem, sign, starts) if starts else None
             if best is None or best[0] <= level:
                 return False, pieces
