@@ -183,6 +183,7 @@ def test_many_models_at_once_are_each_by_itself() -> None:
     T, omega, sigma = (np.stack([getattr(s, part) for s in several]) for part in ("T", "omega", "sigma"))
     stacked = State(T, omega, sigma, noise)
     values, slopes = held.both(stacked)
+    assert len(values) == 3
     for k, one in enumerate(several):
         alone, own = held.both(one)
         np.testing.assert_allclose(values[k], alone)

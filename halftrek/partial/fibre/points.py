@@ -154,7 +154,7 @@ def _solved(matrix: Floats, right: Floats) -> Floats:
             a, b, c, d = matrix[..., 0, 0], matrix[..., 0, 1], matrix[..., 1, 0], matrix[..., 1, 1]
             first = d[..., None] * right[..., 0, :] - b[..., None] * right[..., 1, :]
             second = a[..., None] * right[..., 1, :] - c[..., None] * right[..., 0, :]
-            return np.stack([first, second], axis=-2) / (a * d - b * c)[..., None, None]
+            return np.asarray(np.stack([first, second], axis=-2) / (a * d - b * c)[..., None, None])
         try:
             return np.asarray(np.linalg.solve(matrix, right))
         except np.linalg.LinAlgError:
