@@ -14,6 +14,7 @@ from math import inf
 import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
+from halftrek.models.kernels import quiet
 from halftrek.partial.exact.compiled import Compiled
 from halftrek.partial.exact.conditions import All, Atom, Formula
 from halftrek.partial.sets.bernstein import Boxed
@@ -80,7 +81,8 @@ class _Batch:
         for boxed, missing in candidates:
             varies = boxed.variation()
             size = varies.sum(axis=1)
-            share = np.where(size > 0.0, missing / np.maximum(size, 1e-300), np.inf)
+            with quiet():
+                share = np.where(size > 0.0, missing / size, np.inf)
             better = (missing > 0.0) & (share < nearest)
             nearest = np.where(better, share, nearest)
             found = np.where(better, np.argmax(varies, axis=1), found)
