@@ -36,6 +36,8 @@ SECTIONS = (
     ("", "halftrek.estimation", ("fit", "fit_batch")),
     ("What an answer rests on", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),
     ("Answers", "halftrek", ("Answer", "table", "AnswerTable", "Gaussian")),
+    ("When it can't be known", "halftrek", ("bounds",)),
+    ("", "halftrek.partial", ("IdentifiedSet", "identified_set")),
     ("Models side by side", "halftrek", ("compare", "Comparison")),
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),
     ("", "halftrek.simulation", ("random_graph", "random_model")),

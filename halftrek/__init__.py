@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halftrek.comparison import Comparison, compare
     from halftrek.data import Moments
     from halftrek.errors import (
+        AssumptionSyntaxError,
         ConvergenceError,
         DataError,
         GraphError,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.partial import bounds
     from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
@@ -52,6 +54,7 @@ __all__ = [
     "GLSCM",
     "Answer",
     "AnswerTable",
+    "AssumptionSyntaxError",
     "BatchFit",
     "Comparison",
     "ConvergenceError",
@@ -74,6 +77,7 @@ __all__ = [
     "QuestionSyntaxError",
     "Status",
     "Verdict",
+    "bounds",
     "catalog",
     "cgl_edge",
     "compare",
@@ -96,6 +100,7 @@ __all__ = [
 _HOMES = {  # loaded when first used, so that the command line and small scripts start at once
     "examples": ("catalog", "dataset"),
     "errors": (
+        "AssumptionSyntaxError",
         "ConvergenceError",
         "DataError",
         "GraphError",
@@ -115,6 +120,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "identification": ("Verdict", "solve"),
     "models": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
     "data": ("Moments",),
+    "partial": ("bounds",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
     "reporting.papers.table": ("AnswerTable", "table"),
@@ -130,7 +136,7 @@ _ROOMS = (
     "partial", "plot", "queries", "reporting", "results", "simulation", "storage", "syntax",
 )  # fmt: skip
 # rooms of which the reference names functions beside those above
-_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "reporting", "simulation")
+_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "partial", "reporting", "simulation")
 _HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
 
 

@@ -65,6 +65,7 @@ def every_error() -> list[errors.HalftrekError]:
         "TextError": errors.TextError("odd", "x -> \n y", 5, 6),
         "GraphSyntaxError": errors.GraphSyntaxError("odd", "x -> -> y", 5, 7),
         "QuestionSyntaxError": errors.QuestionSyntaxError("odd"),
+        "AssumptionSyntaxError": errors.AssumptionSyntaxError("odd"),
         "NotIdentifiedError": errors.NotIdentifiedError("no answer", verdict),
         "MissingExtraError": errors.MissingExtraError("drawing", "plot"),
     }
