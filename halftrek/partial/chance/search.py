@@ -1,0 +1,223 @@
+"""From the identified set outwards: every value that some model within the cut of the likelihood has.
+
+Ends are programs of their own (``Program.furthest``). Whether values beyond them come back, through infinity or over a
+hole of the set, is seen from the least loss at a value: ``least_loss`` walks over the gap from both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.partial.chance.active import Binding, binding_at
+from halftrek.partial.chance.cut import cut_for
+from halftrek.partial.chance.program import Point, Program
+
+Ends = tuple[float, float]
+Factor = Callable[[Floats], float]  # by which the cut grows, for data that move an end along a direction
+
+FAR = (10.0, 1e2, 1e4)  # multiples of the answer's own scale at which values stand for infinity
+HOPELESS = 10.0  # multiples of the cut, lost at the first of them, from which on nothing farther is kept
+ROUNDS = 6  # of a cut and what binds at the end that it gives
+STEPS = 12  # over a gap
+TURNS = 8  # closer looks at the highest loss in a gap
+CLOSE = 1e-7  # of the answer's scale, at which an end in a gap is known
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """An end of an interval: its value, and where it is attained, unless that is nowhere."""
+
+    value: float
+    cut: float
+    point: Point | None = None
+    binding: Binding | None = None
+
+    @property
+    def restrictions(self) -> int:
+        """How many restrictions the truth at this end would put on the data."""
+        return 1 if self.binding is None else self.binding.restrictions
+
+
+@dataclass(frozen=True, eq=False)
+class Beyond:
+    """The farthest model looked at on one side, and whether the data keep answers as far as that, and farther."""
+
+    point: Point | None
+    kept: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is looked for: values up to a level, by the programs of one question, within the range of its answers."""
+
+    program: Program
+    level: float
+    range: Ends = (-inf, inf)
+    factor: Factor = staticmethod(lambda _: 1.0)
+
+    def cut_at(self, point: Point, side: int) -> tuple[float, Binding]:
+        """The loss up to which a value is kept, given what binds where it is attained."""
+        binding = binding_at(self.program.coordinates, point, side)
+        return cut_for(binding.restrictions, self.level) * self.factor(binding.direction), binding
+
+    def end(self, starts: Iterable[Point], side: int, beyond: Beyond, scale: float) -> Found | None:
+        """The farthest value to one side, from several starts; None where no start leads to one."""
+        best: Found | None = None
+        inside = list(starts)
+        for start in inside:
+            found = self._end_from(start.vector, side)
+            if found is not None and (best is None or side * (found.value - best.value) > 0.0):
+                best = found
+        if best is None and inside and beyond.point is not None:  # the program got lost: walk there by the loss
+            start = max(inside, key=lambda p: side * p.answer)
+            point = self._crossing(start, beyond.point, scale)
+            cut, binding = self.cut_at(point, side)
+            return Found(point.answer, cut, point, binding)
+        return best
+
+    def _end_from(self, start: Floats, side: int) -> Found | None:
+        cut = cut_for(1, self.level)
+        vector, best = self._aside(start, side, cut), None
+        for _ in range(ROUNDS):
+            point = self.program.furthest(vector, side, cut)
+            if point is None:
+                return best
+            wanted, binding = self.cut_at(point, side)
+            best = Found(point.answer, cut, point, binding)
+            if abs(wanted - cut) <= 1e-9 * cut or (wanted < cut and binding.restrictions > 1):
+                break  # more restrictions with a larger cut, fewer with a smaller one: keep the larger
+            cut, vector = wanted, point.vector
+        return best
+
+    def _aside(self, start: Floats, side: int, cut: float) -> Floats:
+        """A start off the fibre: where the loss has a slope, and the answer gets larger as fast as it can."""
+        point = self.program.at(start)
+        if point.loss > 1e-2 * cut:
+            return start
+        direction = binding_at(self.program.coordinates, point, side).direction
+        length = float(np.linalg.norm(direction))
+        if length == 0.0 or not np.isfinite(length):
+            direction = np.zeros(len(start))
+            direction[self.program.coordinates.parts[1]] = 1.0
+            length = float(np.linalg.norm(direction))
+        return np.asarray(start + np.sqrt(cut) * direction / length)
+
+    @property
+    def scale(self) -> float:
+        """How far the answer moves where weights between standardized variables move by one."""
+        points = self.program.coordinates
+        here = self.program.at(np.zeros(points.size))
+        return max(float(np.linalg.norm(here.answer_slope)) * float(np.sqrt(points.n)), 1e-12)
+
+    def beyond(self, start: Point, side: int, scale: float) -> Beyond:
+        """Whether the data keep answers that are as good as infinite."""
+        if np.isfinite(self.range[side > 0]):
+            return Beyond(None, kept=False)
+        points: list[Point] = []
+        for multiple in FAR:
+            point = self._reached(points[-1] if points else start, side * multiple * scale, scale)
+            if point is None:
+                return Beyond(points[-1] if points else None, kept=False)
+            points.append(point)
+            cut = self.cut_at(point, side)[0]
+            if point.loss > HOPELESS * cut or (len(points) == 2 and point.loss > 1.5 * cut):
+                return Beyond(point, kept=False)
+        # the loss comes to its limit as 1 / value
+        limit = points[-1].loss + (points[-1].loss - points[-2].loss) / (FAR[-1] / FAR[-2] - 1.0)
+        return Beyond(points[-1], kept=max(limit, points[-1].loss) < cut)
+
+    def _reached(self, start: Point, value: float, scale: float) -> Point | None:
+        """The least loss at a value, at once or in steps."""
+        unit = max(abs(value), scale) / np.sqrt(self.program.coordinates.n)
+        point = self.program.least_loss(start.vector, value, unit)
+        if point is not None:
+            return point
+        here = start
+        for step in np.tan(np.linspace(np.arctan(start.answer / scale), np.arctan(value / scale), 8)[1:]) * scale:
+            unit = max(abs(step), scale) / np.sqrt(self.program.coordinates.n)
+            moved = self.program.least_loss(here.vector, float(step), unit)
+            if moved is None:
+                return None
+            here = moved
+        return here
+
+    def over(self, left: Point, right: Point, scale: float) -> list[Ends]:
+        """What the data exclude between two values that they do not: stretches of a gap, none if it is closed."""
+        at = np.tan(np.linspace(np.arctan(left.answer / scale), np.arctan(right.answer / scale), STEPS + 2)) * scale
+        known = {float(at[0]): left, float(at[-1]): right}
+        for values in (at[1:-1], at[-2:0:-1]):
+            here = left if values[0] < values[-1] else right
+            for value in map(float, values):
+                moved = self._reached(here, value, scale)
+                if moved is None:
+                    continue
+                here = moved
+                if value not in known or moved.loss < known[value].loss:
+                    known[value] = moved
+        for _ in range(TURNS):
+            self._look_closer(known, scale)
+        order = sorted(known)
+        inside = [self._excess(known[v]) <= 0.0 for v in order]
+        inside[0] = inside[-1] = True
+        cuts = [
+            self._crossing(known[a], known[b], scale).answer
+            for (a, b), (ours, theirs) in zip(pairwise(order), pairwise(inside), strict=True)
+            if ours != theirs
+        ]
+        return list(zip(cuts[::2], cuts[1::2], strict=True))
+
+    def _excess(self, point: Point) -> float:
+        return point.loss - min(self.cut_at(point, side)[0] for side in (-1, 1))
+
+    def _look_closer(self, known: dict[float, Point], scale: float) -> None:
+        """One more value beside the highest loss, unless that is beyond the cut already."""
+        order = sorted(known)
+        if len(order) < 3:
+            return
+        k = max(range(1, len(order) - 1), key=lambda i: known[order[i]].loss)
+        if self._excess(known[order[k]]) > 0.0:
+            return
+        wider = max((order[k - 1], order[k + 1]), key=lambda v: abs(np.arctan(v / scale) - np.arctan(order[k] / scale)))
+        value = float(np.tan((np.arctan(wider / scale) + np.arctan(order[k] / scale)) / 2.0) * scale)
+        moved = self._reached(known[order[k]], value, scale)
+        if moved is not None:
+            known[value] = moved
+
+    def _crossing(self, a: Point, b: Point, scale: float) -> Point:
+        """Between a value that is kept and one that is not, the last that is kept."""
+        (low, f_low), (high, f_high) = (a, self._excess(a)), (b, self._excess(b))
+        if f_low > 0.0:
+            (low, f_low), (high, f_high) = (high, f_high), (low, f_low)
+        stuck = 0
+        for _ in range(80):
+            x, y = np.arctan(low.answer / scale), np.arctan(high.answer / scale)
+            if abs(y - x) <= CLOSE or -CLOSE <= f_low <= 0.0:
+                break
+            share = 0.5 if stuck > 1 else float(np.clip(f_low / (f_low - f_high), 0.02, 0.98))
+            moved = self._reached(low, float(np.tan(x + share * (y - x))) * scale, scale)
+            if moved is None:
+                break
+            excess = self._excess(moved)
+            stuck = stuck + 1 if share != 0.5 and (excess <= 0.0) == (share < 0.5) else 0
+            if excess <= 0.0:
+                low, f_low = moved, excess
+            else:
+                high, f_high = moved, excess
+        return low
+
+
+def merged(pieces: Sequence[Ends]) -> tuple[Ends, ...]:
+    """Pieces from left to right, those that overlap or touch as one."""
+    found: list[Ends] = []
+    for low, high in sorted(pieces):
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        else:
+            found.append((low, high))
+    return tuple(found)
