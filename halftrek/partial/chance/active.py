@@ -8,7 +8,7 @@ weights that all matter, k is the number of assumptions that bind, less d, plus 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from halftrek.partial.chance.program import Point
 TOUCHED = 1e-4  # a limit counts as reached, in units of the noise
 PULLS = 1e-6  # share of the whole from which on a multiplier is none by rounding
 RANK = 1e-7  # of singular values
+FLAT = 1e-3  # deviance below which the loss counts as having no slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,37 +33,55 @@ class Binding:
 
 def binding_at(coordinates: Coordinates, point: Point, side: int) -> Binding:
     """What binds where the answer is as large (``side`` 1) or as small as it can be."""
-    pulls, direction = _multipliers(coordinates, point, side)
-    return Binding(pulls, direction, restrictions_at(coordinates, point, pulls))
+    pulls, direction = _multipliers(coordinates, point, side * point.answer_slope, point.loss > FLAT)
+    held = np.concatenate([point.limit_slopes[pulls], point.answer_slope[None]])
+    return Binding(pulls, direction, max(_fewer(coordinates, point.equation_slopes, held), 1))
 
 
-def restrictions_at(coordinates: Coordinates, point: Point, binding: Flags) -> int:
-    """How many restrictions on the data it puts to hold the answer and what binds; at least one."""
+def touched_by_loss(coordinates: Coordinates, point: Point) -> tuple[Flags, Floats]:
+    """Which limits keep the loss from being less, and the direction of the data that would."""
+    weights = ~_data_part(coordinates)
+    pulls, _ = _multipliers(coordinates, replace(point, loss_slope=np.zeros_like(weights)), -point.loss_slope, True)
+    return pulls, np.where(weights, 0.0, point.loss_slope)
+
+
+def restrictions_at(coordinates: Coordinates, point: Point, binding: Flags, graph: int) -> int:
+    """How many restrictions assumptions put on the data; ``graph``: so many of the equations are the graph's own."""
+    held = np.concatenate([point.equation_slopes[graph:], point.limit_slopes[binding]])
+    return _fewer(coordinates, point.equation_slopes[:graph], held)
+
+
+def _fewer(coordinates: Coordinates, equations: Floats, held: Floats) -> int:
+    """By how many dimensions the data of models that keep some equations shrink where more is held."""
     data = _data_part(coordinates)
-    loose = _null(point.equation_slopes, coordinates.size)
-    held = np.concatenate([point.equation_slopes, point.limit_slopes[binding], point.answer_slope[None]])
-    tight = _null(held, coordinates.size)
-    return max(_rank(loose[data]) - _rank(tight[data]), 1)
+    loose = _null(equations, coordinates.size)
+    tight = _null(np.concatenate([equations, held]), coordinates.size)
+    return _rank(loose[data]) - _rank(tight[data])
 
 
-def _multipliers(coordinates: Coordinates, point: Point, side: int) -> tuple[Flags, Floats]:
-    """Limits that pull, and what is left of the answer's slope when limits and equations have taken their part."""
+def _multipliers(coordinates: Coordinates, point: Point, slope: Floats, sloped: bool) -> tuple[Flags, Floats]:
+    """Limits that pull, and what is left of a slope when limits and equations have taken their part.
+
+    ``sloped``: the loss takes its part too. Where it has no slope, limits and equations take what stands in the weights,
+    which the loss does not see.
+    """
     from scipy.optimize import nnls
 
     touched = np.flatnonzero(point.limits <= TOUCHED)
     weights = ~_data_part(coordinates)
-    slope = side * point.answer_slope
+    matched = np.ones_like(weights) if sloped else weights
     equations = point.equation_slopes
-    columns = np.concatenate([-point.limit_slopes[touched], equations, -equations])  # limits pull back: mu >= 0
+    limits = -point.limit_slopes[touched]  # limits pull back: mu >= 0
+    columns = np.concatenate([limits, equations, -equations, point.loss_slope[None] * float(sloped)])
     size = np.maximum(np.linalg.norm(columns, axis=1), 1e-300)
     found = np.zeros(len(columns))
-    if len(columns) and weights.any():
-        scaled = (columns / size[:, None])[:, weights].T
-        found = nnls(scaled, slope[weights], maxiter=50 * (len(columns) + 10))[0] / size
+    if matched.any():
+        scaled = (columns / size[:, None])[:, matched].T
+        found = nnls(scaled, slope[matched], maxiter=50 * (len(columns) + 10))[0] / size
     pulls = np.zeros(len(point.limits), dtype=bool)
     strength = found[: len(touched)] * size[: len(touched)]
     pulls[touched] = strength > PULLS * max(float(np.linalg.norm(slope)), 1e-300)
-    left = slope - found @ columns
+    left = slope - found[:-1] @ columns[:-1]
     return pulls, np.where(weights, 0.0, left)
 
 

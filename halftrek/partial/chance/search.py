@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 
@@ -58,6 +59,7 @@ class Search:
 
     program: Program
     level: float
+    origin: Floats
     range: Ends = (-inf, inf)
     factor: Factor = staticmethod(lambda _: 1.0)
 
@@ -66,20 +68,20 @@ class Search:
         binding = binding_at(self.program.coordinates, point, side)
         return cut_for(binding.restrictions, self.level) * self.factor(binding.direction), binding
 
-    def end(self, starts: Iterable[Point], side: int, beyond: Beyond, scale: float) -> Found | None:
-        """The farthest value to one side, from several starts; None where no start leads to one."""
+    def end(self, starts: Iterable[Point], side: int) -> Found | None:
+        """The farthest value to one side, from several starts; None where the program gets lost from all of them."""
         best: Found | None = None
-        inside = list(starts)
-        for start in inside:
+        for start in starts:
             found = self._end_from(start.vector, side)
             if found is not None and (best is None or side * (found.value - best.value) > 0.0):
                 best = found
-        if best is None and inside and beyond.point is not None:  # the program got lost: walk there by the loss
-            start = max(inside, key=lambda p: side * p.answer)
-            point = self._crossing(start, beyond.point, scale)
-            cut, binding = self.cut_at(point, side)
-            return Found(point.answer, cut, point, binding)
-        return best
+        return None if best is None or abs(best.value) > FAR[-1] * self.scale else best
+
+    def walked(self, start: Point, beyond: Point, side: int) -> Found:
+        """The farthest value before one that the data exclude, by the loss alone."""
+        point = self._crossing(start, beyond)
+        cut, binding = self.cut_at(point, side)
+        return Found(point.answer, cut, point, binding)
 
     def _end_from(self, start: Floats, side: int) -> Found | None:
         cut = cut_for(1, self.level)
@@ -108,65 +110,84 @@ class Search:
             length = float(np.linalg.norm(direction))
         return np.asarray(start + np.sqrt(cut) * direction / length)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """How far the answer moves where weights between standardized variables move by one."""
         points = self.program.coordinates
-        here = self.program.at(np.zeros(points.size))
+        here = self.program.at(self.origin)
         return max(float(np.linalg.norm(here.answer_slope)) * float(np.sqrt(points.n)), 1e-12)
 
-    def beyond(self, start: Point, side: int, scale: float) -> Beyond:
-        """Whether the data keep answers that are as good as infinite."""
+    def beyond(self, start: Point, side: int, *, first: float | None = None, early: bool = True) -> Beyond:
+        """Whether the data keep answers that are as good as infinite.
+
+        ``first`` is a value to begin with. ``early``: stop where so much is lost that nothing farther can be kept, unless
+        values come back through infinity.
+        """
         if np.isfinite(self.range[side > 0]):
             return Beyond(None, kept=False)
         points: list[Point] = []
-        for multiple in FAR:
-            point = self._reached(points[-1] if points else start, side * multiple * scale, scale)
-            if point is None:
-                return Beyond(points[-1] if points else None, kept=False)
-            points.append(point)
-            cut = self.cut_at(point, side)[0]
-            if point.loss > HOPELESS * cut or (len(points) == 2 and point.loss > 1.5 * cut):
-                return Beyond(point, kept=False)
+        here = start
+        for value in ([] if first is None else [first]) + [side * multiple * self.scale for multiple in FAR]:
+            if side * (value - here.answer) <= 0.0:
+                continue
+            walk = self._walk(here, value, early)
+            if not walk:
+                return Beyond(here if points else None, kept=False)
+            here = walk[-1]
+            points.append(here)
+            cut = self.cut_at(here, side)[0]
+            if here.loss > HOPELESS * cut and early:
+                return Beyond(here, kept=False)
+        if len(points) < 2:
+            return Beyond(here, kept=False)
         # the loss comes to its limit as 1 / value
         limit = points[-1].loss + (points[-1].loss - points[-2].loss) / (FAR[-1] / FAR[-2] - 1.0)
-        return Beyond(points[-1], kept=max(limit, points[-1].loss) < cut)
+        return Beyond(here, kept=max(limit, here.loss) < cut)
 
-    def _reached(self, start: Point, value: float, scale: float) -> Point | None:
-        """The least loss at a value, at once or in steps."""
-        unit = max(abs(value), scale) / np.sqrt(self.program.coordinates.n)
-        point = self.program.least_loss(start.vector, value, unit)
-        if point is not None:
-            return point
-        here = start
+    def _walk(self, start: Point, value: float, early: bool = False) -> list[Point]:
+        """The least loss at a value, at once or in steps; nothing if the way is lost.
+
+        ``early``: in steps, up to where all hope is lost.
+        """
+        at_once = self._reached(start, value)
+        if at_once is not None:
+            return [at_once]
+        found = [start]
+        scale = self.scale
         for step in np.tan(np.linspace(np.arctan(start.answer / scale), np.arctan(value / scale), 8)[1:]) * scale:
-            unit = max(abs(step), scale) / np.sqrt(self.program.coordinates.n)
-            moved = self.program.least_loss(here.vector, float(step), unit)
+            moved = self._reached(found[-1], float(step))
             if moved is None:
-                return None
-            here = moved
-        return here
+                return found[1:] if early and found[-1].loss > self.cut_at(found[-1], 1)[0] else []
+            found.append(moved)
+            if early and moved.loss > HOPELESS * self.cut_at(moved, 1)[0]:
+                break
+        return found[1:]
 
-    def over(self, left: Point, right: Point, scale: float) -> list[Ends]:
+    def _reached(self, start: Point, value: float) -> Point | None:
+        unit = max(abs(value), self.scale) / np.sqrt(self.program.coordinates.n)
+        return self.program.least_loss(start.vector, value, unit)
+
+    def over(self, left: Point, right: Point) -> list[Ends]:
         """What the data exclude between two values that they do not: stretches of a gap, none if it is closed."""
+        scale = self.scale
         at = np.tan(np.linspace(np.arctan(left.answer / scale), np.arctan(right.answer / scale), STEPS + 2)) * scale
         known = {float(at[0]): left, float(at[-1]): right}
         for values in (at[1:-1], at[-2:0:-1]):
             here = left if values[0] < values[-1] else right
             for value in map(float, values):
-                moved = self._reached(here, value, scale)
+                moved = self._reached(here, value)
                 if moved is None:
                     continue
                 here = moved
                 if value not in known or moved.loss < known[value].loss:
                     known[value] = moved
         for _ in range(TURNS):
-            self._look_closer(known, scale)
+            self._look_closer(known)
         order = sorted(known)
         inside = [self._excess(known[v]) <= 0.0 for v in order]
         inside[0] = inside[-1] = True
         cuts = [
-            self._crossing(known[a], known[b], scale).answer
+            self._crossing(known[a], known[b]).answer
             for (a, b), (ours, theirs) in zip(pairwise(order), pairwise(inside), strict=True)
             if ours != theirs
         ]
@@ -175,9 +196,9 @@ class Search:
     def _excess(self, point: Point) -> float:
         return point.loss - min(self.cut_at(point, side)[0] for side in (-1, 1))
 
-    def _look_closer(self, known: dict[float, Point], scale: float) -> None:
+    def _look_closer(self, known: dict[float, Point]) -> None:
         """One more value beside the highest loss, unless that is beyond the cut already."""
-        order = sorted(known)
+        order, scale = sorted(known), self.scale
         if len(order) < 3:
             return
         k = max(range(1, len(order) - 1), key=lambda i: known[order[i]].loss)
@@ -185,22 +206,22 @@ class Search:
             return
         wider = max((order[k - 1], order[k + 1]), key=lambda v: abs(np.arctan(v / scale) - np.arctan(order[k] / scale)))
         value = float(np.tan((np.arctan(wider / scale) + np.arctan(order[k] / scale)) / 2.0) * scale)
-        moved = self._reached(known[order[k]], value, scale)
+        moved = self._reached(known[order[k]], value)
         if moved is not None:
             known[value] = moved
 
-    def _crossing(self, a: Point, b: Point, scale: float) -> Point:
+    def _crossing(self, a: Point, b: Point) -> Point:
         """Between a value that is kept and one that is not, the last that is kept."""
         (low, f_low), (high, f_high) = (a, self._excess(a)), (b, self._excess(b))
         if f_low > 0.0:
             (low, f_low), (high, f_high) = (high, f_high), (low, f_low)
-        stuck = 0
+        stuck, scale = 0, self.scale
         for _ in range(80):
             x, y = np.arctan(low.answer / scale), np.arctan(high.answer / scale)
             if abs(y - x) <= CLOSE or -CLOSE <= f_low <= 0.0:
                 break
             share = 0.5 if stuck > 1 else float(np.clip(f_low / (f_low - f_high), 0.02, 0.98))
-            moved = self._reached(low, float(np.tan(x + share * (y - x))) * scale, scale)
+            moved = self._reached(low, float(np.tan(x + share * (y - x))) * scale)
             if moved is None:
                 break
             excess = self._excess(moved)
