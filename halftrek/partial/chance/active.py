@@ -29,19 +29,20 @@ class Binding:
     limits: Flags
     direction: Floats  # along the vector, zero in the weights: where the end goes to if the data move
     restrictions: int
+    unexplained: float  # share of the answer's slope that nothing holds: zero at an end
 
 
 def binding_at(coordinates: Coordinates, point: Point, side: int) -> Binding:
     """What binds where the answer is as large (``side`` 1) or as small as it can be."""
-    pulls, direction = _multipliers(coordinates, point, side * point.answer_slope, point.loss > FLAT)
+    pulls, direction, unexplained = _multipliers(coordinates, point, side * point.answer_slope, point.loss > FLAT)
     held = np.concatenate([point.limit_slopes[pulls], point.answer_slope[None]])
-    return Binding(pulls, direction, max(_fewer(coordinates, point.equation_slopes, held), 1))
+    return Binding(pulls, direction, max(_fewer(coordinates, point.equation_slopes, held), 1), unexplained)
 
 
 def touched_by_loss(coordinates: Coordinates, point: Point) -> tuple[Flags, Floats]:
     """Which limits keep the loss from being less, and the direction of the data that would."""
     weights = ~_data_part(coordinates)
-    pulls, _ = _multipliers(coordinates, replace(point, loss_slope=np.zeros_like(weights)), -point.loss_slope, True)
+    pulls, *_ = _multipliers(coordinates, replace(point, loss_slope=np.zeros_like(weights)), -point.loss_slope, True)
     return pulls, np.where(weights, 0.0, point.loss_slope)
 
 
@@ -59,7 +60,7 @@ def _fewer(coordinates: Coordinates, equations: Floats, held: Floats) -> int:
     return _rank(loose[data]) - _rank(tight[data])
 
 
-def _multipliers(coordinates: Coordinates, point: Point, slope: Floats, sloped: bool) -> tuple[Flags, Floats]:
+def _multipliers(coordinates: Coordinates, point: Point, slope: Floats, sloped: bool) -> tuple[Flags, Floats, float]:
     """Limits that pull, and what is left of a slope when limits and equations have taken their part.
 
     ``sloped``: the loss takes its part too. Where it has no slope, limits and equations take what stands in the weights,
@@ -82,7 +83,9 @@ def _multipliers(coordinates: Coordinates, point: Point, slope: Floats, sloped: 
     strength = found[: len(touched)] * size[: len(touched)]
     pulls[touched] = strength > PULLS * max(float(np.linalg.norm(slope)), 1e-300)
     left = slope - found[:-1] @ columns[:-1]
-    return pulls, np.where(weights, 0.0, left)
+    nothing = (slope - found @ columns)[matched]
+    share = float(np.linalg.norm(nothing)) / max(float(np.linalg.norm(slope)), 1e-300)
+    return pulls, np.where(weights, 0.0, left), share
 
 
 def _data_part(coordinates: Coordinates) -> Flags:

@@ -198,11 +198,15 @@ class Coordinates:
         np.add.at(found.T, self._weight_of, entries.T)
         return np.asarray(found * self.weight_units)
 
-    def shape_of(self, slope: Floats) -> Floats:
-        """A derivative in the covariance part of the vector, at the fit, as a symmetric matrix ``dq = tr(G dSigma)``."""
+    def seen_slopes(self, direction: Floats) -> tuple[Floats, Floats]:
+        """A derivative along the vector, at the fit, in the means, and in the covariance: ``dq = tr(G dSigma)``."""
         p = len(self.root)
         inside = np.zeros((p, p))
-        inside[self._lower] = slope / self._root_units / 2.0
+        inside[self._lower] = direction[self.parts[1]] / self._root_units / 2.0
         inside = np.where(np.eye(p, dtype=bool), inside, inside + inside.T)
         half = np.linalg.solve(self.root.T, inside)
-        return np.asarray(np.linalg.solve(self.root.T, half.T).T)
+        cov = np.linalg.solve(self.root.T, half.T).T
+        mean = np.zeros(p)
+        if self.with_means:
+            mean = np.linalg.solve(self.root.T, direction[self.parts[2]]) * np.sqrt(self.n)
+        return mean, (cov + cov.T) / 2.0

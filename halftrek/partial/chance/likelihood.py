@@ -33,6 +33,11 @@ class Contradiction:
     p: float
     mixture: bool  # False if they are equations: chi-squared of so many degrees of freedom
 
+    @staticmethod
+    def certain() -> Contradiction:
+        """Where no model at all obeys the assumptions, as far as the search saw."""
+        return Contradiction(inf, 1, 0.0, mixture=False)
+
     def __str__(self) -> str:
         law = "a mixture of chi-squared with {} and {}" if self.mixture else "chi-squared with {1}"
         degrees = law.format(self.restrictions - 1, self.restrictions)
@@ -108,8 +113,6 @@ def _side(search: Search, known: float, starts: Sequence[Point], side: int, thor
     outer = max(starts, key=lambda p: side * p.answer)
     others = sorted((p for p in starts if p is not outer), key=lambda p: -side * p.answer)
     found = search.end([outer, *(others if thorough else ())], side)
-    if found is None:
-        found = search.end([] if thorough else others, side)
     if found is None or found.point is None:
         beyond = search.beyond(outer, side)
     else:  # two standard errors beyond the set; at eight nothing is kept, unless the likelihood is far from a parabola

@@ -25,7 +25,9 @@ from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import gradients_of
 
-STEPS = 100
+STEPS = 60  # of SLSQP; a dozen are usual
+FEWER = 35  # where the answer has no end in reach more would be in vain
+ENDED = (0, 8)  # how SLSQP ends at an optimum: within its tolerance, or where rounding leaves no better step
 KEPT = 1e-6  # by which a condition may be broken, in units of the noise
 LOST = 1e12  # deviance where there is no likelihood
 
@@ -153,7 +155,7 @@ class Program:
             "jac": lambda x: -self.at(x).loss_slope[None],
         }
         found = self._solved(
-            start, lambda x: -unit * self.at(x).answer, lambda x: -unit * self.at(x).answer_slope, [within]
+            start, lambda x: -unit * self.at(x).answer, lambda x: -unit * self.at(x).answer_slope, [within], FEWER
         )
         return found if found is not None and found.loss <= cut + KEPT * (1.0 + cut) else None
 
@@ -163,6 +165,7 @@ class Program:
         value: Callable[[Floats], float],
         slope: Callable[[Floats], Floats],
         more: Sequence[_Constraint],
+        steps: int = STEPS,
     ) -> Point | None:
         from scipy.optimize import Bounds, minimize
 
@@ -177,7 +180,9 @@ class Program:
         with np.errstate(all="ignore"):
             found = minimize(
                 value, start, jac=slope, constraints=kept, method="SLSQP", bounds=Bounds(*self.coordinates.reach),
-                options={"maxiter": STEPS, "ftol": 1e-12},
+                options={"maxiter": steps, "ftol": 1e-12},
             )  # fmt: skip
+        if found.status not in ENDED:
+            return None
         point = self.at(np.asarray(found.x))
         return point if np.isfinite(point.answer) and point.broken <= KEPT else None

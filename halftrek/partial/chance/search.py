@@ -23,10 +23,12 @@ Ends = tuple[float, float]
 Factor = Callable[[Floats], float]  # by which the cut grows, for data that move an end along a direction
 
 FAR = (10.0, 1e2, 1e4)  # multiples of the answer's own scale at which values stand for infinity
-HOPELESS = 10.0  # multiples of the cut, lost at the first of them, from which on nothing farther is kept
+HOPELESS = 5.0  # multiples of the cut, lost at the first of them, from which on nothing farther is kept
+SETTLED = 1e-3  # share of a slope that may be unexplained at an end
 ROUNDS = 6  # of a cut and what binds at the end that it gives
-STEPS = 12  # over a gap
-TURNS = 8  # closer looks at the highest loss in a gap
+STEPS = 8  # over a gap
+TURNS = 4  # closer looks at the highest loss in a gap ...
+NEAR = 0.7  # ... if it is above this share of the cut
 CLOSE = 1e-7  # of the answer's scale, at which an end in a gap is known
 
 
@@ -85,19 +87,21 @@ class Search:
 
     def _end_from(self, start: Floats, side: int) -> Found | None:
         cut = cut_for(1, self.level)
-        vector, best = self._aside(start, side, cut), None
+        vector, best = self.aside(start, side, cut), None
         for _ in range(ROUNDS):
             point = self.program.furthest(vector, side, cut)
             if point is None:
                 return best
             wanted, binding = self.cut_at(point, side)
+            if binding.unexplained > SETTLED or abs(point.loss - cut) > 1e-5 * cut:
+                return best  # not at an end: the program stopped on its way
             best = Found(point.answer, cut, point, binding)
             if abs(wanted - cut) <= 1e-9 * cut or (wanted < cut and binding.restrictions > 1):
                 break  # more restrictions with a larger cut, fewer with a smaller one: keep the larger
             cut, vector = wanted, point.vector
         return best
 
-    def _aside(self, start: Floats, side: int, cut: float) -> Floats:
+    def aside(self, start: Floats, side: int, cut: float) -> Floats:
         """A start off the fibre: where the loss has a slope, and the answer gets larger as fast as it can."""
         point = self.program.at(start)
         if point.loss > 1e-2 * cut:
@@ -172,15 +176,9 @@ class Search:
         scale = self.scale
         at = np.tan(np.linspace(np.arctan(left.answer / scale), np.arctan(right.answer / scale), STEPS + 2)) * scale
         known = {float(at[0]): left, float(at[-1]): right}
-        for values in (at[1:-1], at[-2:0:-1]):
-            here = left if values[0] < values[-1] else right
-            for value in map(float, values):
-                moved = self._reached(here, value)
-                if moved is None:
-                    continue
-                here = moved
-                if value not in known or moved.loss < known[value].loss:
-                    known[value] = moved
+        self._cross(known, at[1:-1], left)
+        if len(known) < len(at) or any(self._excess(point) > 0.0 for point in known.values()):
+            self._cross(known, at[-2:0:-1], right)  # the other way round there may be less to lose
         for _ in range(TURNS):
             self._look_closer(known)
         order = sorted(known)
@@ -193,6 +191,16 @@ class Search:
         ]
         return list(zip(cuts[::2], cuts[1::2], strict=True))
 
+    def _cross(self, known: dict[float, Point], values: Floats, here: Point) -> None:
+        """The least loss at values of a gap, one after another; what is known already stays if it is less."""
+        for value in map(float, values):
+            moved = self._reached(here, value)
+            if moved is None:
+                continue
+            here = moved
+            if value not in known or moved.loss < known[value].loss:
+                known[value] = moved
+
     def _excess(self, point: Point) -> float:
         return point.loss - min(self.cut_at(point, side)[0] for side in (-1, 1))
 
@@ -202,7 +210,8 @@ class Search:
         if len(order) < 3:
             return
         k = max(range(1, len(order) - 1), key=lambda i: known[order[i]].loss)
-        if self._excess(known[order[k]]) > 0.0:
+        highest = known[order[k]]
+        if not NEAR - 1.0 < self._excess(highest) / self.cut_at(highest, 1)[0] <= 0.0:
             return
         wider = max((order[k - 1], order[k + 1]), key=lambda v: abs(np.arctan(v / scale) - np.arctan(order[k] / scale)))
         value = float(np.tan((np.arctan(wider / scale) + np.arctan(order[k] / scale)) / 2.0) * scale)
