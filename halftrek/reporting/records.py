@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.notes import Note
-from halftrek.results.answers import Bounds, Refusal, Several
+from halftrek.results.answers import Refusal, Several
+from halftrek.results.bounds import Bounds
 
 if TYPE_CHECKING:
     from halftrek.comparison import Comparison

@@ -30,7 +30,8 @@ from halftrek.models import CGLSCM, GLSCM, Gaussian, Rows
 from halftrek.notes import Note
 from halftrek.notes.words import ASKS
 from halftrek.queries import check_query
-from halftrek.results.answers import Answer, Bounds, Several
+from halftrek.results.answers import Answer, Several
+from halftrek.results.bounds import Bounds
 from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
