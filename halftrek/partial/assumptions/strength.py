@@ -37,6 +37,14 @@ def limit_like(
     return smooth
 
 
+def limit_at(
+    sigma: Floats, first: str, second: str, like: str, others: Sequence[str], times: float, names: Sequence[str]
+) -> float:
+    """The same at one covariance, alone."""
+    places = [names.index(v) for v in (first, second, like, *others)]
+    return float(_limit(np.asarray(sigma, dtype=complex), places, times).real)
+
+
 def like_shares(sigma: Floats, places: Sequence[int], times: float) -> tuple[Floats, Floats]:
     """The two shares of a hidden cause ``times`` as strong as a covariate; places of x, y, the covariate, the others.
 

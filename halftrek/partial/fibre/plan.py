@@ -10,7 +10,7 @@ further variables of variance -1, ``a_i' Sigma a_j - c_i' c_j`` is one bilinear 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ class Plan:
     coordinates: tuple[Coordinate, ...]
     known: Floats  # error covariances that are held; nan where they are free
     left: tuple[tuple[int, int], ...]
+    implied: int = 0  # equations that hold wherever the others do: each says something of Sigma
 
 
 class _Unknowns(NamedTuple):
@@ -249,9 +250,7 @@ class _Builder:
         shares = np.abs(left) / (sizes[:, pairs[:, 0]] * sizes[:, pairs[:, 1]])
         kept = tuple(pair for pair, share in zip(plan.left, shares.T, strict=True) if share.max() > 1e-7)
         columns = tuple(c._replace(left=tuple(i for i in c.left if (i, c.at) in kept)) for c in plan.columns)
-        return Plan(
-            plan.graph, plan.names, plan.form, plan.latents, columns, plan.coordinates, plan.known, kept
-        )
+        return replace(plan, columns=columns, left=kept, implied=len(plan.left) - len(kept))
 
     def least_dimension(self, plan: Plan) -> int:
         """How many free coordinates the equations that remain leave at least."""

@@ -1,0 +1,233 @@
+"""Assumptions on the fibre as signs of polynomials, joined by "and" and "or"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import isfinite
+
+from flint import fmpq_mpoly
+
+from halftrek.graphs import Graph
+from halftrek.partial.assumptions.checks import correlation_limit, covariates
+from halftrek.partial.assumptions.kinds import AbsoluteSum, Assumption, Compared, Confounded, Norm, Within
+from halftrek.partial.assumptions.quantities import (
+    Correlation,
+    Endogeneity,
+    ErrorCorrelation,
+    ErrorCovariance,
+    Quantity,
+    Reliability,
+    Share,
+    Weight,
+)
+from halftrek.partial.assumptions.strength import limit_at
+from halftrek.partial.exact.rational import Rational, coordinates_in, exact, total
+from halftrek.partial.exact.tower import Tower
+
+_LARGEST_BLOCK = 3  # of errors with arcs among hidden causes whose minors are written out
+
+
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """``polynomial <= 0``."""
+
+    polynomial: fmpq_mpoly
+
+
+@dataclass(frozen=True, eq=False)
+class All:
+    """Every part holds."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Some:
+    """At least one part holds."""
+
+    parts: tuple[Formula, ...]
+
+
+Formula = Atom | All | Some
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What has to hold on the fibre, and why: an assumption, or that no variance is negative."""
+
+    formula: Formula
+    reason: Assumption | str
+
+    @property
+    def coordinates(self) -> frozenset[int]:
+        """The coordinates that it is about."""
+        return frozenset(k for atom in atoms_of(self.formula) for k in coordinates_in(atom.polynomial))
+
+
+def atoms_of(formula: Formula) -> Iterator[Atom]:
+    """All signs in a formula."""
+    if isinstance(formula, Atom):
+        yield formula
+    else:
+        for part in formula.parts:
+            yield from atoms_of(part)
+
+
+def claims_of(assumptions: Sequence[Assumption], graph: Graph, tower: Tower) -> list[Claim] | None:
+    """All that has to hold; None if something cannot be written as signs of polynomials.
+
+    ``graph`` is the one before it is relaxed.
+    """
+    found = [Claim(_formula(a, graph, tower), a) for a in assumptions]
+    noise = _noise_claims(tower)
+    return None if noise is None else [*found, *noise]
+
+
+def _at_most(value: Rational) -> Atom:
+    return Atom(value.sign)
+
+
+def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
+    match assumption:
+        case Within(quantity, low, high):
+            if isinstance(quantity, ErrorCorrelation | Endogeneity):
+                return _correlation_within(quantity, low, high, tower)
+            value = _value(quantity, tower)
+            parts = []
+            if isfinite(high):
+                parts.append(_at_most(value - tower.ring.number(high)))
+            if isfinite(low):
+                parts.append(_at_most(tower.ring.number(low) - value))
+            return All(tuple(parts))
+        case Compared(left, right, factor, absolute):
+            return _compared(left, right, factor, absolute, tower)
+        case Norm(weights, limit):
+            squares = [_value(w, tower) * _value(w, tower) for w in weights]
+            return _at_most(total(squares, tower.ring) - tower.ring.number(exact(limit) * exact(limit)))
+        case AbsoluteSum(weights, limit):
+            values = [_value(w, tower) for w in weights]
+            most = tower.ring.number(-limit)
+            signs = product((1, -1), repeat=len(values))
+            sums = ([v.times(s) for s, v in zip(sign, values, strict=True)] for sign in signs)
+            return All(tuple(_at_most(total([*some, most], tower.ring)) for some in sums))
+        case Confounded(pair, shares, times, like):
+            if shares is not None:
+                most = correlation_limit(*shares)
+            else:
+                others = [v for v in covariates(graph, pair.first, pair.second) if v != like]
+                sigma = tower.plan.form[: tower.p, : tower.p]
+                most = limit_at(sigma, pair.first, pair.second, like or "", others, times, tower.plan.names)
+            return _correlation_within(ErrorCorrelation(pair.first, pair.second), -most, most, tower)
+
+
+def _value(quantity: Quantity, tower: Tower) -> Rational:
+    place = tower.place
+    match quantity:
+        case Weight(cause, effect):
+            return tower.weight(place[cause], place[effect])
+        case ErrorCovariance(first, second):
+            return tower.omega(place[first], place[second])
+        case Share(variable):
+            i = place[variable]
+            return tower.omega(i, i) / tower.ring.number(tower.sigma[i][i])
+        case Reliability(variable):
+            i = place[variable]
+            return tower.ring.one - tower.noise(i, i) / tower.ring.number(tower.sigma[i][i])
+    raise TypeError(f"{quantity} is a correlation")
+
+
+def _parts(quantity: Correlation, tower: Tower) -> tuple[Rational, Rational]:
+    """A correlation is ``top / sqrt(bottom)``."""
+    place = tower.place
+    match quantity:
+        case ErrorCorrelation(first, second):
+            i, j = place[first], place[second]
+            return tower.omega(i, j), tower.omega(i, i) * tower.omega(j, j)
+        case Endogeneity(variable, error):
+            i, j = place[variable], place[error]
+            cross = total(
+                [entry.times(tower.sigma[i][k]) for k, entry in tower.column(j).items() if k < tower.p], tower.ring
+            )
+            return cross, tower.omega(j, j).times(tower.sigma[i][i])
+
+
+def _correlation_within(quantity: Correlation, low: float, high: float, tower: Tower) -> Formula:
+    """``low <= top / sqrt(bottom) <= high``, by squares; by cases only where the limits lie around zero unevenly."""
+    top, bottom = _parts(quantity, tower)
+
+    def gap(limit: float) -> Rational:
+        return top * top - bottom.times(exact(limit) * exact(limit))
+
+    if low == high == 0.0:
+        return All((_at_most(top), _at_most(-top)))
+    if low == -high:
+        return _at_most(gap(high))
+    if low > high:
+        raise ValueError("the limits of a correlation are in the wrong order")
+    if low >= 0.0 or high <= 0.0:
+        near, far, signed = (low, high, -top) if low >= 0.0 else (-high, -low, top)
+        parts = [_at_most(signed)]
+        if near > 0.0:
+            parts.append(_at_most(-gap(near)))
+        if far < 1.0:
+            parts.append(_at_most(gap(far)))
+        return All(tuple(parts))
+    found: list[Formula] = []
+    if high < 1.0:
+        found.append(Some((_at_most(top), _at_most(gap(high)))))
+    if low > -1.0:
+        found.append(Some((_at_most(-top), _at_most(gap(low)))))
+    return All(tuple(found))
+
+
+def _compared(left: Correlation, right: Correlation, factor: float, absolute: bool, tower: Tower) -> Formula:
+    """``a / sqrt(A) <= f b / sqrt(B)``: by signs, or by squares where signs agree."""
+    (a, below_a), (b, below_b) = _parts(left, tower), _parts(right, tower)
+    gap = a * a * below_b - (b * b * below_a).times(exact(factor) * exact(factor))
+    if absolute:
+        return _at_most(gap)
+    apart = All((_at_most(a), _at_most(-b)))
+    above = All((_at_most(-b), _at_most(gap)))
+    below = All((_at_most(a), _at_most(-gap)))
+    return Some((apart, above, below))
+
+
+def _noise_claims(tower: Tower) -> list[Claim] | None:
+    """No noise variance is negative, and error covariances beside hidden causes are those of errors.
+
+    Without hidden causes this holds by itself: ``Omega = A' Sigma A``.
+    """
+    graph, names = tower.plan.graph, tower.plan.names
+    if not graph.latents:
+        return []
+    hidden = {v for kids in graph.latents.values() for v in kids}
+    found = []
+    for block in graph.with_(latents={}).districts:
+        if not hidden.intersection(block):
+            continue
+        if len(block) > _LARGEST_BLOCK:
+            return None
+        places = [names.index(v) for v in block]
+        for size in range(1, len(places) + 1):
+            for some in combinations(places, size):
+                words = f"the noise of {names[some[0]]} has no variance left" if size == 1 else (
+                    f"the errors of {', '.join(names[i] for i in some)} determine each other"
+                )
+                found.append(Claim(_at_most(-_minor(tower, some)), words))
+    return found
+
+
+def _minor(tower: Tower, places: tuple[int, ...]) -> Rational:
+    if len(places) == 1:
+        return tower.noise(places[0], places[0])
+    i, j = places[0], places[1]
+    if len(places) == 2:
+        return tower.noise(i, i) * tower.noise(j, j) - tower.noise(i, j) * tower.noise(i, j)
+    k = places[2]
+    a, b, c = tower.noise(i, j), tower.noise(i, k), tower.noise(j, k)
+    first = tower.noise(i, i) * (tower.noise(j, j) * tower.noise(k, k) - c * c)
+    second = a * (a * tower.noise(k, k) - c * b)
+    third = b * (a * c - tower.noise(j, j) * b)
+    return first - second + third

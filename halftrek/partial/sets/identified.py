@@ -1,0 +1,214 @@
+"""The identified set of any question under assumptions, at a covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halftrek.arrays import Floats
+from halftrek.errors import QueryError
+from halftrek.graphs import Graph
+from halftrek.models import CGLSCM
+from halftrek.partial.assumptions import Assumption, Weight, Within, read_assumptions, relaxed
+from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
+from halftrek.partial.exact.conditions import All, Atom, Claim, claims_of
+from halftrek.partial.exact.questions import Form, form_of
+from halftrek.partial.sets.covariance import Ground, ground_of, held_weights, plain_latents
+from halftrek.partial.sets.generic import searched
+from halftrek.partial.sets.line import Line, place_on_line, set_along
+from halftrek.partial.sets.pieces import Piece, Reached
+from halftrek.partial.sets.space import Space
+from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
+from halftrek.queries import Counterfactual, Distribution, Interventional, Query, check_query
+from halftrek.queries.kinds.terms import as_distribution
+from halftrek.syntax import parse_question
+
+_TRY = 0.29  # where coordinates stand that matter for nothing
+
+
+def identified_set(
+    graph: Graph,
+    Sigma: ArrayLike,
+    mean: ArrayLike | None,
+    question: str | Query,
+    assumptions: str | Assumption | Iterable[str | Assumption] = (),
+    *,
+    names: Sequence[str] | None = None,
+    model: CGLSCM | None = None,
+) -> IdentifiedSet:
+    """All values of the question in models of the graph with this covariance that obey the assumptions.
+
+    Edges that assumptions name and the graph lacks are added. Where the graph restricts covariances, Sigma is that of
+    ``model``, a fit of the graph with these edges, or of one made here. ``names`` is the order of Sigma.
+    """
+    assumed = read_assumptions(assumptions, graph)
+    query = parse_question(question) if isinstance(question, str) else question
+    wide = plain_latents(held_weights(relaxed(graph, assumed), assumed), assumed)
+    check_query(query, wide)
+    _refuse_several(query)
+    order = tuple(graph.observed if names is None else names)
+    sigma = np.asarray(Sigma, dtype=float)
+    means = np.zeros(len(order)) if mean is None else np.asarray(mean, dtype=float)
+    ground = ground_of(wide, sigma, means, order, _preferred(assumed), model)
+    return _Task(query, assumed, graph, ground).result()
+
+
+def _refuse_several(query: Query) -> None:
+    if isinstance(query, Interventional | Counterfactual | Distribution):
+        several = as_distribution(query).of
+        if len(several) > 1:
+            raise QueryError(
+                f"{query} has several outcomes, {', '.join(map(str, several))}; a set of values is computed for one. "
+                f"Ask for each by itself"
+            )
+
+
+def _preferred(assumptions: Sequence[Assumption]) -> list[str]:
+    """Weights with limits of their own: the best coordinates."""
+    found: list[str] = []
+    for a in assumptions:
+        weights = a.weights if isinstance(a, Norm | AbsoluteSum) else ()
+        if isinstance(a, Within) and isinstance(a.quantity, Weight):
+            weights = (a.quantity,)
+        found += [f"{w.cause} -> {w.effect}" for w in weights]
+    return found
+
+
+class _Task:
+    def __init__(self, query: Query, assumed: tuple[Assumption, ...], graph: Graph, ground: Ground) -> None:
+        self.query, self.assumed, self.ground = query, assumed, ground
+        self.tower, self.fibre = ground.tower, ground.fibre
+        self.count = len(self.fibre.plan.coordinates)
+        self.columns = [self.fibre.plan.names.index(c.effect) for c in self.fibre.plan.coordinates]
+        self.form: Form | None = form_of(query, self.tower)
+        found = claims_of(assumed, graph, self.tower)
+        self.complete = found is not None  # all claims are signs of polynomials
+        self.claims = [*(found or ()), *self._equations()]
+        self.others = np.full(self.count, _TRY)
+
+    def _equations(self) -> list[Claim]:
+        """Equations that the order of the columns left."""
+        found = []
+        for i, j in self.fibre.plan.left:
+            known = self.tower.ring.number(float(self.fibre.plan.known[i, j]))
+            gap = (self.tower.noise(i, j) - known).top
+            found.append(Claim(All((Atom(gap), Atom(-gap))), "the graph's own equations"))
+        return found
+
+    def result(self) -> IdentifiedSet:
+        """The set."""
+        if self.form is None or not self.complete:
+            units = self.tower.units
+            return self._packed(searched(self.query, self.fibre, units, self.claims), "searched", self.count)
+        own, apart = _parts(self.form.coordinates, self.claims)
+        possible, certain = self._possible(apart)
+        if not possible:
+            return self._packed([], "proved to 1e-7" if certain else "searched", len(own))
+        mine = [claim for claim in self.claims if not claim.coordinates or claim.coordinates <= own]
+        pieces, certificate = self._found(sorted(own), mine)
+        return self._packed(pieces, certificate if certain else "searched", len(own))
+
+    def _found(self, own: list[int], claims: list[Claim]) -> tuple[list[Piece], Certificate]:
+        assert self.form is not None
+        if len(own) <= 1:
+            line = Line.axis(self.count, own[0] if own else -1)
+            along = set_along(self.form, claims, line)
+            if not own:
+                along.pieces[:] = [_pointed(piece) for piece in along.pieces]
+            return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
+        found = Space(self.form, claims, own, self.columns).found()
+        return found.pieces, "proved to 1e-7" if found.proved else "searched"
+
+    def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:
+        """Can the claims that do not touch the question be obeyed? And is that certain?"""
+        certain = True
+        for own, claims in apart:
+            places = sorted(own)
+            if len(places) == 1:
+                place = place_on_line(claims, Line.axis(self.count, places[0]))
+                if place is None:
+                    return False, True
+                self.others[places[0]] = place
+                continue
+            assert self.form is not None
+            u, sure = Space(self.form, claims, places, self.columns).possible()
+            if u is None:
+                return False, sure
+            self.others[places] = u
+        return True, certain
+
+    # -- the value --------------------------------------------------------------------------------
+
+    def _packed(self, pieces: Sequence[Piece], certificate: Certificate, free: int) -> IdentifiedSet:
+        notes = ("The covariance is that of the fitted model: the graph restricts it.",) if self.ground.fitted else ()
+        if not pieces:
+            nothing = End(float("nan"), False)
+            return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)
+        values = tuple((float(p.low.value), float(p.high.value)) for p in pieces)
+        lower, upper = self._end(pieces[0].low), self._end(pieces[-1].high)
+        gaps = tuple(
+            (self._end(a.high), self._end(b.low)) for a, b in zip(pieces[:-1], pieces[1:], strict=True)
+        )
+        return IdentifiedSet(self.query, self.assumed, values, lower, upper, certificate, free, notes, gaps=gaps)
+
+    def _end(self, end: Reached) -> End:
+        if not isfinite(end.value):
+            return End(end.value, False)
+        model, exactly = self._model(end)
+        return End(float(end.value), end.attained and exactly, tuple(map(str, end.binding)), model)
+
+    def _model(self, end: Reached) -> tuple[CGLSCM | None, bool]:
+        """The model at an end; a little beside it where it is at a pole of some other weight."""
+        u = self.others.copy()
+        if end.u is not None:
+            moving = self._moving()
+            u[moving] = end.u[moving]
+        for nudge in (0.0, 1e-9, -1e-9, 1e-7, -1e-7):
+            models = self.fibre.at((u + nudge) * self.tower.units)
+            if _sound(models.T, models.omega):
+                return models.one(), nudge == 0.0
+        return None, False
+
+    def _moving(self) -> list[int]:
+        if self.form is None:
+            return list(range(self.count))
+        return sorted(_parts(self.form.coordinates, self.claims)[0])
+
+
+def _pointed(piece: Piece) -> Piece:
+    end = Reached(piece.low.value, None, True)
+    return Piece(end, end)
+
+
+def _sound(T: Floats, omega: Floats) -> bool:
+    return bool(np.isfinite(T).all() and np.isfinite(omega).all() and np.abs(T).max(initial=0.0) < 1e12)
+
+
+def _parts(
+    own: frozenset[int], claims: Sequence[Claim]
+) -> tuple[frozenset[int], list[tuple[frozenset[int], list[Claim]]]]:
+    """The coordinates that matter for the question, and the claims about others, in parts that do not touch."""
+    groups: list[tuple[frozenset[int], list[Claim]]] = []
+    waiting = [c for c in claims if c.coordinates]
+    while waiting:
+        claim = waiting.pop(0)
+        reach, members = claim.coordinates, [claim]
+        grown = True
+        while grown:
+            more = [c for c in waiting if c.coordinates & reach]
+            waiting = [c for c in waiting if not c.coordinates & reach]
+            members += more
+            reach = reach.union(*(c.coordinates for c in more))
+            grown = bool(more)
+        groups.append((reach, members))
+    mine = own
+    apart = []
+    for reach, members in groups:
+        if reach & own:
+            mine = mine | reach
+        else:
+            apart.append((reach, members))
+    return mine, apart

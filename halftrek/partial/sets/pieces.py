@@ -1,0 +1,57 @@
+"""Pieces of a set of numbers: where they end, what binds there, and their union."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+
+from halftrek.arrays import Floats
+
+_TOUCH = 1e-12  # pieces that are no farther apart, in their own size, are one
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """An end of a piece: its value, where on the fibre it is attained or nearly so, and what binds there.
+
+    ``binding`` are assumptions that hold with equality, or words; empty at an end inside, where the answer turns by
+    itself. ``attained`` is False for a limit that no model has.
+    """
+
+    value: float
+    u: Floats | None = None
+    attained: bool = True
+    binding: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """All numbers from one end to the other."""
+
+    low: Reached
+    high: Reached
+
+
+def united(pieces: Iterable[Piece], touch: float = _TOUCH) -> list[Piece]:
+    """The union, pieces that touch joined."""
+    found: list[Piece] = []
+    for piece in sorted(pieces, key=lambda p: (p.low.value, p.high.value)):
+        if found and piece.low.value <= found[-1].high.value + _gap(piece.low.value, found[-1].high.value, touch):
+            last = found[-1]
+            high = piece.high if _beyond(piece.high, last.high) else last.high
+            low = last.low
+            if piece.low.value == low.value and piece.low.attained and not low.attained:
+                low = piece.low
+            found[-1] = Piece(low, high)
+        else:
+            found.append(piece)
+    return found
+
+
+def _beyond(one: Reached, other: Reached) -> bool:
+    return one.value > other.value or (one.value == other.value and one.attained and not other.attained)
+
+
+def _gap(a: float, b: float, touch: float) -> float:
+    return touch * max(abs(a), abs(b)) if isfinite(a) and isfinite(b) else 0.0

@@ -1,0 +1,125 @@
+"""The ends of a set by search: many points at once, then sequential quadratic programs from the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from halftrek.arrays import Floats
+from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
+
+SLACK = 1e-9  # by which a claim may be missed, in the size of its terms
+_POINTS = 3000
+_STARTS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A question, claims and the box of the coordinates; an open side of the box is infinite."""
+
+    form: CompiledForm
+    claims: CompiledClaims
+    low: Floats
+    high: Floats
+    columns: tuple[int, ...] = ()  # of each coordinate, the column it is of
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates."""
+        return len(self.low)
+
+
+def sampled(problem: Problem, rng: np.random.Generator, count: int = _POINTS) -> Floats:
+    """Points all over the box; on open sides dense near zero, with far tails."""
+    t = rng.uniform(0.0, 1.0, (count, problem.dimension))
+    t[: count // 4] = np.where(rng.random(t[: count // 4].shape) < 0.5, np.round(t[: count // 4]), t[: count // 4])
+    t = np.clip(t, 1e-9, 1.0 - 1e-9)
+    spread = np.tan(np.pi * (t - 0.5))
+    low, high = problem.low, problem.high
+    bounded = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(all="ignore"):
+        inside = np.where(bounded, low, 0.0) + t * np.where(bounded, high - low, 0.0)
+        above = np.where(np.isfinite(low), low, 0.0) + t / (1.0 - t)
+        below = np.where(np.isfinite(high), high, 0.0) - t / (1.0 - t)
+    return np.where(bounded, inside, np.where(np.isfinite(low), above, np.where(np.isfinite(high), below, spread)))
+
+
+def feasible_points(problem: Problem, rng: np.random.Generator) -> Floats:
+    """Points where the claims hold; where chance meets none, those that descents from the nearest reach."""
+    points = sampled(problem, rng)
+    excess = problem.claims.excess(points)
+    inside = points[excess <= 0.0]
+    if len(inside) >= 20:
+        return inside
+    near = points[np.argsort(excess)[:8]]
+    reached = [repaired(problem, u) for u in near]
+    more = [u for u in reached if u is not None]
+    return np.vstack([inside, *(u[None] for u in more)]) if more else inside
+
+
+def repaired(problem: Problem, u: Floats) -> Floats | None:
+    """A nearby point where the claims hold, by a program that moves as little as it must; None if it finds none."""
+    found = _program(problem, u, lambda x: (0.5 * float((x - u) @ (x - u)), x - u))
+    return found if bool(problem.claims.holds(found, SLACK)) else None
+
+
+def improved(problem: Problem, sign: float, starts: Sequence[Floats]) -> tuple[float, Floats] | None:
+    """The largest ``sign * inner`` that programs from some points reach, and where."""
+    best: tuple[float, Floats] | None = None
+    for start in starts:
+        scale = 1.0 + abs(float(problem.form.both(start)[0]))
+
+        def objective(x: Floats, scale: float = scale) -> tuple[float, Floats]:
+            value, slope = problem.form.both(x)
+            return -sign * float(value) / scale, -sign * slope / scale
+
+        for x in (_program(problem, start, objective), start):
+            value = sign * float(problem.form.both(x)[0])
+            if np.isfinite(value) and bool(problem.claims.holds(x, SLACK)) and (best is None or value > best[0]):
+                best = value, x
+    return best
+
+
+def spread_starts(problem: Problem, points: Floats, sign: float, count: int = _STARTS) -> list[Floats]:
+    """The best points, and far from each other."""
+    with np.errstate(all="ignore"):
+        values = sign * problem.form.both(points)[0]
+    values = np.where(np.isfinite(values), values, -np.inf)
+    order = np.argsort(-values)[:200]
+    chosen: list[Floats] = []
+    for k in order:
+        t = np.arctan(points[k])
+        if all(np.abs(np.arctan(c) - t).max() > 0.15 for c in chosen):
+            chosen.append(points[k])
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def _program(problem: Problem, start: Floats, objective: object) -> Floats:
+    atoms = [problem.claims.atoms[id(a)] for a in problem.claims.near(start)]
+    scales = np.array([1.0 / max(np.abs(a.slopes(start)).max(initial=0.0), 1e-3 * a.size) for a in atoms])
+    constraints = []
+    if atoms:
+        constraints = [
+            {
+                "type": "ineq",
+                "fun": lambda x: -scales * np.array([float(a.values(x)) for a in atoms]),
+                "jac": lambda x: -scales[:, None] * np.array([a.slopes(x) for a in atoms]),
+            }
+        ]
+    with np.errstate(all="ignore"):
+        found = minimize(
+            objective,
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=Bounds(problem.low, problem.high),
+            constraints=constraints,
+            options={"maxiter": 60, "ftol": 1e-15},
+        )
+    x = np.clip(np.asarray(found.x, dtype=float), problem.low, problem.high)
+    return x if np.isfinite(x).all() else start

@@ -1,0 +1,296 @@
+"""The set in two or more coordinates: searched from many points, its ends proved by branch and bound.
+
+From inside: exact sets along lines through the best points (these also show that an end is infinite), and programs that
+climb to the ends. From outside: no model lies beyond an end. Holes between pieces are proved in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import numpy as np
+from flint import fmpq
+from scipy.optimize import nnls
+
+from halftrek.arrays import Floats
+from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
+from halftrek.partial.exact.conditions import All, Atom, Claim
+from halftrek.partial.exact.questions import Form
+from halftrek.partial.exact.rational import exact
+from halftrek.partial.sets.beyond import Beyond
+from halftrek.partial.sets.boxes import box_of
+from halftrek.partial.sets.line import Line, line_pieces
+from halftrek.partial.sets.pieces import Piece, Reached, united
+from halftrek.partial.sets.prove import prove
+from halftrek.partial.sets.search import Problem, feasible_points, improved, repaired, spread_starts
+
+TOLERANCE = 1e-7  # of proofs, in the size of the answer
+MOST_PROVED = 3  # coordinates
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Pieces, and whether they are proved: that nothing lies outside, or that nothing is there at all."""
+
+    pieces: list[Piece]
+    proved: bool
+    boxes: int = 0
+
+
+class Space:
+    """A question and claims in some of the coordinates of a tower."""
+
+    def __init__(self, form: Form, claims: Sequence[Claim], coordinates: Sequence[int], columns: Sequence[int]) -> None:
+        """``columns``: which variable's weight each coordinate of the tower is."""
+        self.form, self.claims, self.coordinates, self.count = form, list(claims), list(coordinates), len(columns)
+        low, high = box_of(self.claims, self.coordinates)
+        formulas = [claim.formula for claim in self.claims]
+        self.problem = Problem(
+            CompiledForm.of(form, self.coordinates),
+            CompiledClaims(formulas, self.coordinates),
+            low,
+            high,
+            tuple(columns[k] for k in self.coordinates),
+        )
+        self.rng = np.random.default_rng(7)
+        self.boxes = 0
+
+    def possible(self) -> tuple[Floats | None, bool]:
+        """A point where the claims hold, or None; and whether that is certain."""
+        points = feasible_points(self.problem, self.rng)
+        if len(points):
+            return points[0], True
+        nothing = self._nothing()
+        if nothing.pieces and (u := nothing.pieces[0].low.u) is not None:
+            return u[self.coordinates], True
+        return None, nothing.proved
+
+    def found(self) -> Found:
+        """The set."""
+        points = feasible_points(self.problem, self.rng)
+        if not len(points):
+            return self._nothing()
+        pieces = self._united(self._along_lines(points))
+        for sign in (-1.0, 1.0):
+            pieces = self._united([*pieces, *self._end(sign, points, pieces)])
+        pieces = self._connected(pieces, points)
+        proved = True
+        if len(self.coordinates) > MOST_PROVED:
+            return Found(pieces, proved=False)
+        for sign in (-1.0, 1.0):
+            done, pieces = self._prove_end(sign, pieces)
+            proved = proved and done
+        if len(pieces) > 1:
+            done, pieces = self._prove_holes(pieces)
+            proved = proved and done
+        return Found(pieces, proved, self.boxes)
+
+    # -- from inside ------------------------------------------------------------------------------
+
+    def _along_lines(self, points: Floats) -> list[Piece]:
+        """Exact sets along lines through some points: along each coordinate, and between them."""
+        with np.errstate(all="ignore"):
+            values = self.problem.form.both(points)[0]
+        order = np.argsort(np.where(np.isfinite(values), values, 0.0))
+        chosen = [points[order[k]] for k in dict.fromkeys((0, len(order) // 2, len(order) - 1))]
+        found: list[Piece] = []
+        for u in chosen:
+            for k in range(len(self.coordinates)):
+                step = np.eye(len(self.coordinates))[k]
+                found += self._on_line(u, step)
+        found += self._on_line(chosen[0], chosen[-1] - chosen[0])
+        return found
+
+    def _on_line(self, start: Floats, step: Floats) -> list[Piece]:
+        if not np.abs(step).max() > 0.0:
+            return []
+        line = Line(self._placed(start), self._placed(step))
+        try:
+            return line_pieces(self.form, self.claims, line)
+        except ZeroDivisionError:  # the line lies in a pole
+            return []
+
+    def _placed(self, values: Floats) -> tuple[fmpq, ...]:
+        """Numbers of some coordinates as numbers of all."""
+        found = [fmpq(0)] * self.count
+        for k, value in zip(self.coordinates, values.tolist(), strict=True):
+            found[k] = exact(value)
+        return tuple(found)
+
+    @staticmethod
+    def _united(pieces: Iterable[Piece]) -> list[Piece]:
+        return united(pieces, 2.0 * TOLERANCE)
+
+    def _connected(self, pieces: list[Piece], points: Floats) -> list[Piece]:
+        """Pieces that lines between their points join are one."""
+        with np.errstate(all="ignore"):
+            values = np.array([self.form.outward(float(x)) for x in self.problem.form.both(points[:400])[0]])
+        for k in range(_ROUNDS * max(1, len(pieces))):
+            gaps = list(zip(pieces[:-1], pieces[1:], strict=True))
+            if not gaps:
+                break
+            left, right = gaps[k % len(gaps)]
+            ends = [end.u[self.coordinates] for end in (left.high, right.low) if end.u is not None]
+            between = points[:400][(values > left.high.value) & (values < right.low.value)][:1]
+            middle = points[int(np.nanargmin(np.abs(values - np.nanmedian(values))))]
+            found = list(pieces)
+            for u in ends:
+                others = [*between, *(v for v in ends if v is not u), middle, self._at_random(points)]
+                for v in others:
+                    found += self._on_line(u, v - u)
+            pieces = self._united(found)
+        return pieces
+
+    def _at_random(self, points: Floats) -> Floats:
+        return np.asarray(points[int(self.rng.integers(len(points)))])
+
+    def _end(self, sign: float, points: Floats, pieces: Sequence[Piece]) -> list[Piece]:
+        """The farthest that programs come on one side, unless it is infinite already."""
+        if pieces and not isfinite(self._farthest(sign, pieces).value):
+            return []
+        starts = spread_starts(self.problem, points, sign)
+        starts += [end.u[self.coordinates] for p in pieces for end in (p.low, p.high) if end.u is not None]
+        best = improved(self.problem, sign, starts[:8])
+        if best is None:
+            return []
+        again = improved(self.problem, sign, [best[1]])
+        best = max((b for b in (best, again) if b is not None), key=lambda b: b[0])
+        return [self._piece(sign * best[0], best[1])]
+
+    def _piece(self, inner: float, u: Floats) -> Piece:
+        end = Reached(self.form.outward(inner), self._whole(u), True, self._binding(u))
+        return Piece(end, end)
+
+    def _whole(self, u: Floats) -> Floats:
+        found = np.zeros(self.count)
+        found[self.coordinates] = u
+        return found
+
+    def _binding(self, u: Floats) -> tuple[object, ...]:
+        reasons: dict[object, None] = {}
+        for claim in self.claims:
+            compiled = CompiledClaims([claim.formula], self.coordinates)
+            if float(compiled.excess(u)) > -1e-7:
+                reasons[claim.reason] = None
+        return tuple(reasons)
+
+    @staticmethod
+    def _farthest(sign: float, pieces: Sequence[Piece]) -> Reached:
+        return pieces[-1].high if sign > 0 else pieces[0].low
+
+    # -- from outside -----------------------------------------------------------------------------
+
+    def _nothing(self) -> Found:
+        if len(self.coordinates) > MOST_PROVED:
+            return Found([], proved=False)
+        for _ in range(_ROUNDS):
+            outcome = prove(self.problem, None)
+            self.boxes += outcome.boxes
+            if outcome.proved:
+                return Found([], proved=True, boxes=self.boxes)
+            near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:20]
+            for u in near:
+                reached = repaired(self.problem, u)
+                if reached is not None:
+                    piece = self._piece(float(self.problem.form.both(reached)[0]), reached)
+                    return self._from_point(piece, reached)
+        return Found([], proved=False, boxes=self.boxes)
+
+    def _from_point(self, piece: Piece, u: Floats) -> Found:
+        pieces = self._united([piece, *self._along_lines(u[None])])
+        for sign in (-1.0, 1.0):
+            pieces = self._united([*pieces, *self._end(sign, u[None], pieces)])
+        proved = True
+        for sign in (-1.0, 1.0):
+            done, pieces = self._prove_end(sign, pieces)
+            proved = proved and done
+        return Found(pieces, proved, self.boxes)
+
+    def _prove_end(self, sign: float, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
+        """Prove an end, or move it to where a box that is left shows more, and try again."""
+        for _ in range(_ROUNDS):
+            end = self._farthest(sign, pieces)
+            if not isfinite(end.value):
+                return True, pieces
+            inner = self._inner(end)
+            if self.form.outer == "normal" and not isfinite(inner):
+                return True, pieces
+            level = sign * inner + TOLERANCE * max(1.0, abs(inner))
+            multipliers = self._multipliers(sign, inner, end)
+            outcome = prove(self.problem, Beyond(sign, level, multipliers))
+            self.boxes += outcome.boxes
+            if outcome.proved:
+                return True, pieces
+            near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:12]
+            starts = [u for u in map(lambda u: repaired(self.problem, u), near) if u is not None]
+            best = improved(self.problem, sign, starts) if starts else None
+            if best is None or best[0] <= level:
+                return False, pieces
+            lines = [p for k in range(len(self.coordinates)) for p in self._on_line(best[1], np.eye(len(best[1]))[k])]
+            pieces = self._united([*pieces, self._piece(sign * best[0], best[1]), *lines])
+        return False, pieces
+
+    def _inner(self, end: Reached) -> float:
+        if end.u is None or not end.attained:
+            return _inward(self.form, end.value)
+        return float(self.problem.form.both(end.u[self.coordinates])[0])
+
+    def _multipliers(self, sign: float, inner: float, end: Reached) -> tuple[tuple[Atom, float], ...]:
+        """Multipliers of the claims that bind at an end, for which the answer less these is flat there."""
+        if end.u is None or self.form.spread is not None:
+            return ()
+        u = end.u[self.coordinates]
+        top, bottom = self.problem.form.main
+        if not float(bottom.values(u)) > 0.0:
+            return ()
+        goal = sign * top.slopes(u) - sign * inner * bottom.slopes(u)
+        certain = _certain_atoms(self.claims)
+        active = [a for a in certain if abs(float(self.problem.claims.atoms[id(a)].values(u))) < 1e-6 * self.problem.claims.atoms[id(a)].size]
+        if not active:
+            return ()
+        slopes = np.array([self.problem.claims.atoms[id(a)].slopes(u) for a in active]).T
+        factors, _ = nnls(slopes, goal)
+        return tuple((a, float(f)) for a, f in zip(active, factors, strict=True) if f > 0.0)
+
+    def _prove_holes(self, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
+        if self.form.spread is not None:
+            return False, pieces
+        proved = True
+        for left, right in zip(pieces[:-1], pieces[1:], strict=True):
+            low, high = _inward(self.form, left.high.value), _inward(self.form, right.low.value)
+            margin = TOLERANCE * max(1.0, abs(low), abs(high))
+            outcome = prove(self.problem, Beyond(1.0, low + margin, (), high - margin))
+            self.boxes += outcome.boxes
+            if outcome.proved:
+                continue
+            proved = False
+            near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:12]
+            for u in filter(lambda u: u is not None, (repaired(self.problem, u) for u in near)):
+                lines = [p for k in range(len(self.coordinates)) for p in self._on_line(u, np.eye(len(u))[k])]
+                pieces = self._united([*pieces, self._piece(float(self.problem.form.both(u)[0]), u), *lines])
+        return proved, pieces
+
+
+def _certain_atoms(claims: Sequence[Claim]) -> list[Atom]:
+    """Signs that every model has, not only one of several."""
+    found: list[Atom] = []
+    waiting = [claim.formula for claim in claims]
+    while waiting:
+        formula = waiting.pop()
+        if isinstance(formula, Atom):
+            found.append(formula)
+        elif isinstance(formula, All):
+            waiting += formula.parts
+    return found
+
+
+def _inward(form: Form, value: float) -> float:
+    """The inner value that gives an answer."""
+    from statistics import NormalDist
+
+    if form.outer == "normal":
+        return NormalDist().inv_cdf(value) if 0.0 < value < 1.0 else (inf if value >= 1.0 else -inf)
+    return value * value if form.outer == "root" else value
