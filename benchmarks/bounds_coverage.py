@@ -20,10 +20,11 @@ import numpy as np
 
 import halftrek as ht
 from halftrek.arrays import Floats
+from halftrek.choices import SetInterval
 from halftrek.data import Moments
 from halftrek.estimation import fit
 from halftrek.partial.assumptions import conditions_of, read_assumptions, relaxed
-from halftrek.partial.chance.interval import Chance, SetInterval, chance_of
+from halftrek.partial.chance.interval import Chance, chance_of
 from halftrek.partial.chance.likelihood import Piece
 from halftrek.partial.chance.setting import program_of
 from halftrek.progress import late_bar

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.partial.bounding import bounds
     from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
+    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
     from halftrek.results.reading import graph, identify, moments
@@ -53,6 +55,7 @@ __all__ = [
     "Answer",
     "AnswerTable",
     "BatchFit",
+    "Bounds",
     "Comparison",
     "ConvergenceError",
     "DataError",
@@ -74,6 +77,7 @@ __all__ = [
     "QuestionSyntaxError",
     "Status",
     "Verdict",
+    "bounds",
     "catalog",
     "cgl_edge",
     "compare",
@@ -118,7 +122,9 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
     "reporting.papers.table": ("AnswerTable", "table"),
+    "partial.bounding": ("bounds",),
     "results.answers": ("Answer",),
+    "results.bounds": ("Bounds",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
     "results.reading": ("graph", "identify", "moments"),

@@ -301,13 +301,21 @@ def _estimate(estimate: Estimate) -> None:
     must(0.0 < estimate.level < 1.0, f"the level cannot be {estimate.level!r}")
 
 
+def _bounds(found: Bounds) -> None:
+    must(found.empty or found.low <= found.high, "the lower bound is above the upper one")
+    must(0.0 < found.level < 1.0, f"the level cannot be {found.level!r}")
+    for low, high in (*found.pieces, *found.interval_pieces):
+        must(not low > high, "a piece of the set ends before it begins")
+    number(found.n, "n", above=0.0)
+
+
 def _answer(answer: Answer) -> None:
     count = len(answer.result.names) if isinstance(answer.result, Gaussian) else 1
     must(answer.form == "point" or answer.estimate is None, "what is not one number has no estimate")
     if isinstance(answer.result, Several):
         must(len(answer.result.values) > 1, "several values are at least two")
     if isinstance(answer.result, Bounds):
-        must(answer.result.low <= answer.result.high, "the lower bound is above the upper one")
+        _bounds(answer.result)
     if answer.estimate is not None:
         must(len(answer.estimate.values) == count, "the estimate has another number of values than the answer")
         must(len(answer.estimate.variances) in (0, 1, count), "the estimate has another number of variances")

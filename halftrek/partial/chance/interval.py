@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import Literal
 
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import SetInterval
 from halftrek.notes import Note, note
 from halftrek.partial.chance.cut import stoye_quantile
 from halftrek.partial.chance.likelihood import (
@@ -25,8 +25,6 @@ from halftrek.partial.chance.likelihood import (
 from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.search import Ends, Factor
 from halftrek.trust import Leeway
-
-SetInterval = Literal["likelihood", "stoye"]
 
 CONTRADICTED = 0.05  # p-value below which the data contradict assumptions
 STEP = 1e-3  # of deviance, by which an end is moved to see its standard error
