@@ -29,14 +29,18 @@ class Binding:
     limits: Flags
     direction: Floats  # along the vector, zero in the weights: where the end goes to if the data move
     restrictions: int
+    equal: bool  # all of them are equations
     unexplained: float  # share of the answer's slope that nothing holds: zero at an end
 
 
 def binding_at(coordinates: Coordinates, point: Point, side: int) -> Binding:
     """What binds where the answer is as large (``side`` 1) or as small as it can be."""
     pulls, direction, unexplained = _multipliers(coordinates, point, side * point.answer_slope, point.loss > FLAT)
-    held = np.concatenate([point.limit_slopes[pulls], point.answer_slope[None]])
-    return Binding(pulls, direction, max(_fewer(coordinates, point.equation_slopes, held), 1), unexplained)
+    graph = point.equation_slopes[: point.graph_equations]
+    assumed, answer = point.equation_slopes[point.graph_equations :], point.answer_slope[None]
+    found = _fewer(coordinates, graph, np.concatenate([assumed, point.limit_slopes[pulls], answer]))
+    equal = len(assumed) > 0 and found == _fewer(coordinates, graph, np.concatenate([assumed, answer]))
+    return Binding(pulls, direction, max(found, 1), equal, unexplained)
 
 
 def touched_by_loss(coordinates: Coordinates, point: Point) -> tuple[Flags, Floats]:
@@ -46,8 +50,9 @@ def touched_by_loss(coordinates: Coordinates, point: Point) -> tuple[Flags, Floa
     return pulls, np.where(weights, 0.0, point.loss_slope)
 
 
-def restrictions_at(coordinates: Coordinates, point: Point, binding: Flags, graph: int) -> int:
-    """How many restrictions assumptions put on the data; ``graph``: so many of the equations are the graph's own."""
+def restrictions_at(coordinates: Coordinates, point: Point, binding: Flags) -> int:
+    """How many restrictions assumptions put on the data."""
+    graph = point.graph_equations
     held = np.concatenate([point.equation_slopes[graph:], point.limit_slopes[binding]])
     return _fewer(coordinates, point.equation_slopes[:graph], held)
 

@@ -22,14 +22,19 @@ def mixture_tail(statistic: float, restrictions: int) -> float:
     return 0.5 * (fewer + float(chdtrc(restrictions, statistic)))
 
 
-def cut_for(restrictions: int, level: float = 0.95) -> float:
-    """The deviance up to which values are kept: chi-squared of one restriction, else of the mixture."""
+def cut_for(restrictions: int, level: float = 0.95, *, equal: bool = False) -> float:
+    """The deviance up to which values are kept: chi-squared of one restriction, else of the mixture.
+
+    ``equal``: all of them are equations, and it is chi-squared of so many.
+    """
     if restrictions <= 1:
         return NormalDist().inv_cdf(0.5 + level / 2.0) ** 2
     from scipy.optimize import brentq
     from scipy.special import chdtri
 
     high = float(chdtri(restrictions, 1.0 - level))
+    if equal:
+        return high
     return float(brentq(lambda c: mixture_tail(c, restrictions) - (1.0 - level), 1e-12, high + 1e-9, xtol=1e-12))
 
 

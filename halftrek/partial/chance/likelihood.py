@@ -170,9 +170,8 @@ def contradiction(program: Program, best: Point, factor: Factor) -> Contradictio
     """The test of the assumptions by the best model that obeys them."""
     points = program.coordinates
     binding, direction = touched_by_loss(points, best)
-    graph_alone = len(program.equations)
-    held = restrictions_at(points, best, binding, graph=graph_alone)
-    equal = restrictions_at(points, best, np.zeros_like(binding), graph=graph_alone)
+    held = restrictions_at(points, best, binding)
+    equal = restrictions_at(points, best, np.zeros_like(binding))
     statistic = max(best.loss, 0.0) / factor(direction)
     if held > equal:
         return Contradiction(statistic, held, mixture_tail(statistic, held), mixture=True)

@@ -46,6 +46,7 @@ class Point:
     equation_slopes: Floats
     limits: Floats  # must not be negative: assumptions, then noise variances
     limit_slopes: Floats
+    graph_equations: int  # so many of the equations are the graph's, the others are assumptions
 
     @property
     def broken(self) -> float:
@@ -93,6 +94,7 @@ class Program:
             vector.copy(), place, answer, slopes[0], loss, slopes[1],
             np.concatenate([kept, values[equal]]), np.concatenate([parts[1], assumed[equal]]),
             np.concatenate([values[~equal], noise]), np.concatenate([assumed[~equal], parts[3]]),
+            len(kept),
         )  # fmt: skip
         return self._last
 

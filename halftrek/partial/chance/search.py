@@ -25,6 +25,7 @@ Factor = Callable[[Floats], float]  # by which the cut grows, for data that move
 FAR = (10.0, 1e2, 1e4)  # multiples of the answer's own scale at which values stand for infinity
 HOPELESS = 5.0  # multiples of the cut, lost at the first of them, from which on nothing farther is kept
 SETTLED = 1e-3  # share of a slope that may be unexplained at an end
+ALIKE = 1e-4  # share of a cut within which two are one: 1e-4 of an interval's reach beyond the set
 ROUNDS = 6  # of a cut and what binds at the end that it gives
 STEPS = 8  # over a gap
 TURNS = 4  # closer looks at the highest loss in a gap ...
@@ -68,7 +69,8 @@ class Search:
     def cut_at(self, point: Point, side: int) -> tuple[float, Binding]:
         """The loss up to which a value is kept, given what binds where it is attained."""
         binding = binding_at(self.program.coordinates, point, side)
-        return cut_for(binding.restrictions, self.level) * self.factor(binding.direction), binding
+        cut = cut_for(binding.restrictions, self.level, equal=binding.equal)
+        return cut * self.factor(binding.direction), binding
 
     def end(self, starts: Iterable[Point], side: int) -> Found | None:
         """The farthest value to one side, from several starts; None where the program gets lost from all of them."""
@@ -87,19 +89,20 @@ class Search:
 
     def _end_from(self, start: Floats, side: int) -> Found | None:
         cut = cut_for(1, self.level)
-        vector, best = self.aside(start, side, cut), None
+        vector = self.aside(start, side, cut)
         for _ in range(ROUNDS):
             point = self.program.furthest(vector, side, cut)
             if point is None:
-                return best
+                return None
             wanted, binding = self.cut_at(point, side)
             if binding.unexplained > SETTLED or abs(point.loss - cut) > 1e-5 * cut:
-                return best  # not at an end: the program stopped on its way
-            best = Found(point.answer, cut, point, binding)
-            if abs(wanted - cut) <= 1e-9 * cut or (wanted < cut and binding.restrictions > 1):
-                break  # more restrictions with a larger cut, fewer with a smaller one: keep the larger
+                return None  # not at an end: the program stopped on its way
+            if abs(wanted - cut) <= ALIKE * cut:
+                return Found(point.answer, cut, point, binding)
+            if wanted < cut and binding.restrictions > 1:  # with a smaller cut more would bind: keep the larger
+                return Found(point.answer, cut, point, binding)
             cut, vector = wanted, point.vector
-        return best
+        return None
 
     def aside(self, start: Floats, side: int, cut: float) -> Floats:
         """A start off the fibre: where the loss has a slope, and the answer gets larger as fast as it can."""
@@ -161,9 +164,9 @@ class Search:
         for step in np.tan(np.linspace(np.arctan(start.answer / scale), np.arctan(value / scale), 8)[1:]) * scale:
             moved = self._reached(found[-1], float(step))
             if moved is None:
-                return found[1:] if early and found[-1].loss > self.cut_at(found[-1], 1)[0] else []
+                return found[1:] if early and self._excess(found[-1]) > 0.0 else []
             found.append(moved)
-            if early and moved.loss > HOPELESS * self.cut_at(moved, 1)[0]:
+            if early and moved.loss > HOPELESS * self._cut(moved):
                 break
         return found[1:]
 
@@ -202,7 +205,11 @@ class Search:
                 known[value] = moved
 
     def _excess(self, point: Point) -> float:
-        return point.loss - min(self.cut_at(point, side)[0] for side in (-1, 1))
+        return point.loss - self._cut(point)
+
+    def _cut(self, point: Point) -> float:
+        """The cut where the answer is held: it is as large as it can be, or as small; the slopes tell which."""
+        return min((self.cut_at(point, side) for side in (-1, 1)), key=lambda one: one[1].unexplained)[0]
 
     def _look_closer(self, known: dict[float, Point]) -> None:
         """One more value beside the highest loss, unless that is beyond the cut already."""
@@ -211,7 +218,7 @@ class Search:
             return
         k = max(range(1, len(order) - 1), key=lambda i: known[order[i]].loss)
         highest = known[order[k]]
-        if not NEAR - 1.0 < self._excess(highest) / self.cut_at(highest, 1)[0] <= 0.0:
+        if not NEAR - 1.0 < self._excess(highest) / self._cut(highest) <= 0.0:
             return
         wider = max((order[k - 1], order[k + 1]), key=lambda v: abs(np.arctan(v / scale) - np.arctan(order[k] / scale)))
         value = float(np.tan((np.arctan(wider / scale) + np.arctan(order[k] / scale)) / 2.0) * scale)
