@@ -31,9 +31,10 @@ _LARGEST_BLOCK = 3  # of errors with arcs among hidden causes whose minors are w
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """``polynomial <= 0``."""
+    """``polynomial <= 0``, where ``pole``, if there is one, is not zero: there it says nothing."""
 
     polynomial: fmpq_mpoly
+    pole: fmpq_mpoly | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ def claims_of(assumptions: Sequence[Assumption], graph: Graph, tower: Tower) -> 
 
 
 def _at_most(value: Rational) -> Atom:
-    return Atom(value.sign)
+    return Atom(value.sign, None if value.bottom.is_constant() else value.bottom)
 
 
 def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:

@@ -9,7 +9,7 @@ from math import inf, sqrt
 
 from flint import acb, arb, arb_poly, ctx, fmpq, fmpq_mpoly, fmpq_poly
 
-from halftrek.partial.exact.conditions import All, Atom, Claim, Formula
+from halftrek.partial.exact.conditions import All, Atom, Claim, Formula, atoms_of
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.exact.rational import Rational
 
@@ -191,15 +191,16 @@ class CurveClaim:
 
     claim: Claim
     polynomials: dict[int, fmpq_poly]  # by the id of each atom
+    poles: tuple[fmpq_poly, ...]
     formula: Formula
 
     @staticmethod
     def of(claim: Claim, start: Sequence[fmpq], step: Sequence[fmpq]) -> CurveClaim:
         """The claim at ``start + s step``."""
-        from halftrek.partial.exact.conditions import atoms_of
-
-        polynomials = {id(atom): along(atom.polynomial, start, step) for atom in atoms_of(claim.formula)}
-        return CurveClaim(claim, polynomials, claim.formula)
+        atoms = list(atoms_of(claim.formula))
+        polynomials = {id(atom): along(atom.polynomial, start, step) for atom in atoms}
+        poles = tuple(along(atom.pole, start, step) for atom in atoms if atom.pole is not None)
+        return CurveClaim(claim, polynomials, poles, claim.formula)
 
     def holds(self, place: fmpq) -> bool:
         """True if the claim holds at a number, exactly."""
@@ -207,6 +208,8 @@ class CurveClaim:
 
     def holds_at_root(self, place: arb) -> bool:
         """True if the claim holds at a root, where signs that are nothing to many digits are taken for nothing."""
+        if any(at_root(pole, place).contains(0) for pole in self.poles):
+            return False
 
         def at_most(atom: Atom) -> bool:
             value = at_root(self.polynomials[id(atom)], place)

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from halftrek.arrays import Flags
 from halftrek.partial.exact.compiled import Compiled, CompiledForm
-from halftrek.partial.exact.conditions import Atom
+from halftrek.partial.exact.conditions import Atom, Formula
 from halftrek.partial.sets.bernstein import EPS, Boxed
+
+
+class Multiplier(NamedTuple):
+    """A sign that holds unless some formula does, and its weight."""
+
+    atom: Atom
+    weight: float
+    unless: tuple[Formula, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +32,9 @@ class Beyond:
 
     sign: float
     level: float
-    multipliers: tuple[tuple[Atom, float], ...] = ()
+    multipliers: tuple[Multiplier, ...] = ()
     below: float = inf
+    side: float = 1.0  # the sign of the bottom at the end
 
 
 Test = tuple[Compiled, int]  # a polynomial, and the number of the family that it is compared within
@@ -34,17 +44,52 @@ def tests_of(form: CompiledForm, beyond: Beyond) -> list[Test]:
     """The polynomials whose signs tell whether the answer is beyond."""
     top, bottom = form.main
     if form.spread is None:
-        return [(top, 0), (bottom, 0)]
-    above, below = form.spread
-    if form.form.shape == "ratio":  # m² against level² v, both times (bottom below)²
-        first = product_of(product_of(top, top), product_of(below, below))
-        second = product_of(product_of(bottom, bottom), product_of(above, below))
+        return [(top, 0), (bottom, 0), (bottom, 1)]  # the last for its sign, also far out
+    first, second = _squares(form, beyond)
+    if form.form.shape == "ratio":
         return [(top, 0), (bottom, 1), (first, 2), (second, 2)]
-    gap = joined((scaled(bottom, beyond.level), scaled(top, -beyond.sign)))  # (level - sign m) bottom
-    first = product_of(product_of(gap, gap), product_of(below, below))
+    return [(_gap(form, beyond), 0), (bottom, 1), (joined((first, scaled(second, -1.0))), 2)]
+
+
+def goal_of(form: CompiledForm, beyond: Beyond) -> Compiled:
+    """One polynomial that is at most zero where the answer is not beyond, as far as ``is_told`` says."""
+    top, bottom = form.main
+    if form.spread is None:
+        return joined((scaled(top, beyond.sign * beyond.side), scaled(bottom, -beyond.level * beyond.side)))
+    first, second = _squares(form, beyond)
+    if form.form.shape == "ratio":
+        turn = 1.0 if beyond.level >= 0.0 else -1.0
+        return joined((scaled(first, turn), scaled(second, -turn * beyond.level**2)))
+    turn = -1.0 if beyond.sign * form.form.factor > 0.0 else 1.0
+    return joined((scaled(first, turn), scaled(second, -turn)))
+
+
+def is_told(form: CompiledForm, beyond: Beyond, tests: Sequence[Boxed]) -> Flags:
+    """Where the sign of the goal tells whether the answer is beyond."""
+    if form.spread is None:
+        return np.asarray(tests[-1].lowest > 0.0 if beyond.side > 0.0 else tests[-1].highest < 0.0)
+    if form.form.shape == "ratio" and beyond.level < 0.0:
+        return _negative(beyond, tests[0], tests[1])
+    if form.form.shape == "root" and beyond.sign * form.form.factor > 0.0:
+        return _has_room(tests[0], tests[1])
+    return np.ones(len(tests[0].b), dtype=bool)
+
+
+def _gap(form: CompiledForm, beyond: Beyond) -> Compiled:
+    """``(level - sign m) bottom``."""
+    top, bottom = form.main
+    return joined((scaled(bottom, beyond.level), scaled(top, -beyond.sign)))
+
+
+def _squares(form: CompiledForm, beyond: Beyond) -> tuple[Compiled, Compiled]:
+    """``m²`` and ``v``, or ``(level - sign m)²`` and ``k² v``, both times ``(bottom below)²``."""
+    assert form.spread is not None
+    (top, bottom), (above, below) = form.main, form.spread
     second = product_of(product_of(bottom, bottom), product_of(above, below))
-    whole = joined((first, scaled(second, -(form.form.factor**2))))  # ((level - sign m)² - k² v) (bottom below)²
-    return [(gap, 0), (bottom, 1), (whole, 2)]
+    if form.form.shape == "ratio":
+        return product_of(product_of(top, top), product_of(below, below)), second
+    gap = _gap(form, beyond)
+    return product_of(product_of(gap, gap), product_of(below, below)), scaled(second, form.form.factor**2)
 
 
 def ruled_out(form: CompiledForm, beyond: Beyond, tests: Sequence[Boxed]) -> Flags:
@@ -56,21 +101,32 @@ def ruled_out(form: CompiledForm, beyond: Beyond, tests: Sequence[Boxed]) -> Fla
     return _root(beyond.sign * form.form.factor, *tests)
 
 
-def _quotient(beyond: Beyond, top: Boxed, bottom: Boxed) -> Flags:
+def _quotient(beyond: Beyond, top: Boxed, bottom: Boxed, signed: Boxed) -> Flags:
     """``sign * top / bottom <= level`` all over, or at least ``below``, where bottom keeps its sign."""
     found = np.zeros(len(top.b), dtype=bool)
-    for side in (1.0, -1.0):
-        positive = (side * bottom.b).reshape(len(bottom.b), -1).min(axis=1) > bottom.pad
+    for side, positive in ((1.0, signed.lowest > 0.0), (-1.0, signed.highest < 0.0)):
         found |= positive & (_mixed(top, beyond.sign * side, bottom, -beyond.level * side).highest <= 0.0)
         if beyond.below < inf:
             found |= positive & (_mixed(top, beyond.sign * side, bottom, -beyond.below * side).lowest >= 0.0)
     return found
 
 
+def _negative(beyond: Beyond, top: Boxed, bottom: Boxed) -> Flags:
+    """Where ``sign m <= 0``."""
+    upper, lower = (top.highest, top.lowest) if beyond.sign > 0.0 else (-top.lowest, -top.highest)
+    return np.asarray(((upper <= 0.0) & (bottom.lowest > 0.0)) | ((lower >= 0.0) & (bottom.highest < 0.0)))
+
+
+def _has_room(gap: Boxed, bottom: Boxed) -> Flags:
+    """Where ``sign m <= level``."""
+    return np.asarray(
+        ((gap.lowest >= 0.0) & (bottom.lowest > 0.0)) | ((gap.highest <= 0.0) & (bottom.highest < 0.0))
+    )
+
+
 def _ratio(beyond: Beyond, top: Boxed, bottom: Boxed, first: Boxed, second: Boxed) -> Flags:
     """``sign m <= level sqrt(v)``: by the sign of m, and by squares."""
-    upper, lower = (top.highest, top.lowest) if beyond.sign > 0.0 else (-top.lowest, -top.highest)
-    negative = ((upper <= 0.0) & (bottom.lowest > 0.0)) | ((lower >= 0.0) & (bottom.highest < 0.0))
+    negative = _negative(beyond, top, bottom)
     gap = _mixed(first, 1.0, second, -(beyond.level**2))
     if beyond.level >= 0.0:
         return np.asarray(negative | (gap.highest <= 0.0))
@@ -79,7 +135,7 @@ def _ratio(beyond: Beyond, top: Boxed, bottom: Boxed, first: Boxed, second: Boxe
 
 def _root(factor: float, gap: Boxed, bottom: Boxed, whole: Boxed) -> Flags:
     """``sign m + factor sqrt(v) <= level``."""
-    room = ((gap.lowest >= 0.0) & (bottom.lowest > 0.0)) | ((gap.highest <= 0.0) & (bottom.highest < 0.0))
+    room = _has_room(gap, bottom)
     return np.asarray(room & (whole.lowest >= 0.0)) if factor > 0.0 else np.asarray(room | (whole.highest <= 0.0))
 
 

@@ -166,8 +166,12 @@ class _Task:
         if end.u is not None:
             moving = self._moving()
             u[moving] = end.u[moving]
-        for nudge in (0.0, 1e-9, -1e-9, 1e-7, -1e-7):
-            models = self.fibre.at((u + nudge) * self.tower.units)
+        step = np.zeros(self.count)
+        if end.u is not None and end.toward is not None:
+            moving = self._moving()
+            step[moving] = np.clip(end.toward[moving] - end.u[moving], -1.0, 1.0)
+        for nudge in (0.0, 2e-7, 1e-6):
+            models = self.fibre.at((u + nudge * step) * self.tower.units)
             if _sound(models.T, models.omega):
                 return models.one(), nudge == 0.0
         return None, False

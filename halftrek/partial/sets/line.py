@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-from flint import arb, fmpq, fmpz
+from flint import arb, ctx, fmpq, fmpz
 
 from halftrek.arrays import Floats
 from halftrek.partial.exact.conditions import Claim
-from halftrek.partial.exact.curve import CurveClaim, CurveForm, real_roots
+from halftrek.partial.exact.curve import PRECISION, CurveClaim, CurveForm, real_roots
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.sets.pieces import Piece, Reached, united
 
@@ -34,9 +34,14 @@ class Line:
         """One coordinate, the others nothing."""
         return Line((fmpq(0),) * count, tuple(fmpq(int(i == k)) for i in range(count)))
 
-    def point(self, s: float) -> Floats:
-        """Where the line is at s."""
-        return np.array([as_float(a) + s * as_float(b) for a, b in zip(self.start, self.step, strict=True)])
+    def point(self, s: arb) -> Floats:
+        """Where the line is at s; in many digits, for a line may come from far away."""
+        before = ctx.prec
+        ctx.prec = PRECISION
+        try:
+            return np.array([float((arb(a) + s * arb(b)).mid()) for a, b in zip(self.start, self.step, strict=True)])
+        finally:
+            ctx.prec = before
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +167,11 @@ def _end(curve: CurveForm, cut: _Cut, inside: fmpq, line: Line, *, binds: bool) 
     value = curve.form.outward(inner)
     if cut.root is not None:
         attained = isfinite(inner)
-        u = line.point(float(cut.root.mid())) if attained else None
-        return Reached(value, u, attained, cut.reasons if binds else ())
+        u = line.point(cut.root) if attained else None
+        return Reached(value, u, attained, cut.reasons if binds else (), line.point(arb(inside)))
     if not isfinite(value):
         return Reached(value, None, False)
-    return Reached(value, line.point(_far(curve, cut.side, inside, value)), attained=_constant(curve))
+    return Reached(value, line.point(arb(_far(curve, cut.side, inside, value))), attained=_constant(curve))
 
 
 def _constant(curve: CurveForm) -> bool:
@@ -178,7 +183,7 @@ def _far(curve: CurveForm, side: int, inside: fmpq, value: float) -> float:
     s = max(abs(as_float(inside)), 1.0)
     for _ in range(40):
         there = curve.form.outward(curve.limit(arb(side * s), fmpq(int(side * s) + side)))
-        if abs(there - value) <= 1e-8 * max(1.0, abs(value)):
+        if abs(there - value) <= 2e-7 * max(1.0, abs(value)):
             break
-        s *= 4.0
+        s *= 2.0
     return side * s

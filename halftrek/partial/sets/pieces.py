@@ -16,13 +16,14 @@ class Reached:
     """An end of a piece: its value, where on the fibre it is attained or nearly so, and what binds there.
 
     ``binding`` are assumptions that hold with equality, or words; empty at an end inside, where the answer turns by
-    itself. ``attained`` is False for a limit that no model has.
+    itself. ``attained`` is False for a limit that no model has; models on the way to ``toward`` come near it.
     """
 
     value: float
     u: Floats | None = None
     attained: bool = True
     binding: tuple[object, ...] = ()
+    toward: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)

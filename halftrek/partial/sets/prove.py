@@ -17,7 +17,7 @@ from halftrek.arrays import Flags, Floats
 from halftrek.partial.exact.compiled import Compiled
 from halftrek.partial.exact.conditions import All, Atom, Formula
 from halftrek.partial.sets.bernstein import Boxed
-from halftrek.partial.sets.beyond import Beyond, joined, ruled_out, scaled, tests_of
+from halftrek.partial.sets.beyond import Beyond, goal_of, is_told, joined, ruled_out, scaled, tests_of
 from halftrek.partial.sets.charts import Chart, charts_of
 from halftrek.partial.sets.search import Problem
 
@@ -57,7 +57,7 @@ class _Room:
         families = {number: [one for one, own in tests if own == number] for _, number in tests}
         self.tests = [boxed for members in families.values() for boxed in self._boxed(members)]
         self.mixed: Boxed | None = None
-        if beyond is not None and beyond.multipliers and beyond.below == inf and problem.form.spread is None:
+        if beyond is not None and beyond.multipliers and beyond.below == inf:
             self.mixed = self._boxed([self._mixture(beyond)])[0]
         self.open: Floats | None = None
 
@@ -69,10 +69,9 @@ class _Room:
         return [Boxed.of(one, self.chart.sides, degrees) for one in moved]
 
     def _mixture(self, beyond: Beyond) -> Compiled:
-        """``(top - level bottom) sign - sum of multipliers times claims``; at most zero rules a box out, if bottom > 0."""
-        top, bottom = self.problem.form.main
-        parts = [scaled(top, beyond.sign), scaled(bottom, -beyond.level)]
-        parts += [scaled(self.problem.claims.atoms[id(atom)], -factor) for atom, factor in beyond.multipliers]
+        """The goal, less multipliers times claims; at most zero rules a box out."""
+        parts = [goal_of(self.problem.form, beyond)]
+        parts += [scaled(self.problem.claims.atoms[id(m.atom)], -m.weight) for m in beyond.multipliers]
         return joined(parts)
 
     def search(self, most: int) -> int:
@@ -125,8 +124,11 @@ class _Room:
             return keep
         keep &= ~self._ruled_out(tests)
         if mixed is not None:
-            bottom = tests[1]
-            keep &= ~((mixed.highest <= 0.0) & (bottom.lowest >= 0.0))
+            flat = (mixed.highest <= 0.0) & is_told(self.problem.form, self.beyond, tests)
+            for multiplier in self.beyond.multipliers:
+                for other in multiplier.unless:
+                    flat &= _fails(other, atoms)
+            keep &= ~flat
         return keep
 
     def _ruled_out(self, tests: list[Boxed]) -> Flags:

@@ -16,10 +16,10 @@ from scipy.optimize import nnls
 
 from halftrek.arrays import Floats
 from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
-from halftrek.partial.exact.conditions import All, Atom, Claim
+from halftrek.partial.exact.conditions import All, Atom, Claim, Formula
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.exact.rational import exact
-from halftrek.partial.sets.beyond import Beyond
+from halftrek.partial.sets.beyond import Beyond, Multiplier, goal_of
 from halftrek.partial.sets.boxes import box_of
 from halftrek.partial.sets.line import Line, line_pieces
 from halftrek.partial.sets.pieces import Piece, Reached, united
@@ -29,6 +29,7 @@ from halftrek.partial.sets.search import Problem, feasible_points, improved, rep
 TOLERANCE = 1e-7  # of proofs, in the size of the answer
 MOST_PROVED = 3  # coordinates
 _ROUNDS = 4
+_HUGE = 1e4  # in the units of the coordinates: perhaps there is no limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,15 @@ class Space:
                 step = np.eye(len(self.coordinates))[k]
                 found += self._on_line(u, step)
         found += self._on_line(chosen[0], chosen[-1] - chosen[0])
+        far = np.argsort(-np.abs(points).max(axis=1))[:4]
+        for u in (chosen[0], chosen[-1], *points[far]):
+            found += self._outward(u)
         return found
+
+    def _outward(self, u: Floats) -> list[Piece]:
+        """Sets along lines from a point on, away from zero in the coordinates of one column: where limits are cones."""
+        columns = np.array(self.problem.columns)
+        return [p for column in dict.fromkeys(columns) for p in self._on_line(u, np.where(columns == column, u, 0.0))]
 
     def _on_line(self, start: Floats, step: Floats) -> list[Piece]:
         if not np.abs(step).max() > 0.0:
@@ -158,7 +167,8 @@ class Space:
             return []
         again = improved(self.problem, sign, [best[1]])
         best = max((b for b in (best, again) if b is not None), key=lambda b: b[0])
-        return [self._piece(sign * best[0], best[1])]
+        far = self._outward(best[1]) if abs(best[0]) > _HUGE else []
+        return [self._piece(sign * best[0], best[1]), *far]
 
     def _piece(self, inner: float, u: Floats) -> Piece:
         end = Reached(self.form.outward(inner), self._whole(u), True, self._binding(u))
@@ -219,8 +229,11 @@ class Space:
             if self.form.outer == "normal" and not isfinite(inner):
                 return True, pieces
             level = sign * inner + TOLERANCE * max(1.0, abs(inner))
-            multipliers = self._multipliers(sign, inner, end)
-            outcome = prove(self.problem, Beyond(sign, level, multipliers))
+            side = 1.0
+            if end.u is not None and float(self.problem.form.main[1].values(end.u[self.coordinates])) < 0.0:
+                side = -1.0
+            multipliers = self._multipliers(sign, inner, end, side)
+            outcome = prove(self.problem, Beyond(sign, level, multipliers, side=side))
             self.boxes += outcome.boxes
             if outcome.proved:
                 return True, pieces
@@ -238,22 +251,22 @@ class Space:
             return _inward(self.form, end.value)
         return float(self.problem.form.both(end.u[self.coordinates])[0])
 
-    def _multipliers(self, sign: float, inner: float, end: Reached) -> tuple[tuple[Atom, float], ...]:
+    def _multipliers(self, sign: float, inner: float, end: Reached, side: float) -> tuple[Multiplier, ...]:
         """Multipliers of the claims that bind at an end, for which the answer less these is flat there."""
-        if end.u is None or self.form.spread is not None:
+        if end.u is None:
             return ()
         u = end.u[self.coordinates]
-        top, bottom = self.problem.form.main
-        if not float(bottom.values(u)) > 0.0:
-            return ()
-        goal = sign * top.slopes(u) - sign * inner * bottom.slopes(u)
-        certain = _certain_atoms(self.claims)
-        active = [a for a in certain if abs(float(self.problem.claims.atoms[id(a)].values(u))) < 1e-6 * self.problem.claims.atoms[id(a)].size]
+        goal = goal_of(self.problem.form, Beyond(sign, sign * inner, side=side)).slopes(u)
+        active = [(a, unless) for a, unless in _alternatives(self.claims) if self._vanishes(a, u)]
         if not active:
             return ()
-        slopes = np.array([self.problem.claims.atoms[id(a)].slopes(u) for a in active]).T
+        slopes = np.array([self.problem.claims.atoms[id(a)].slopes(u) for a, _ in active]).T
         factors, _ = nnls(slopes, goal)
-        return tuple((a, float(f)) for a, f in zip(active, factors, strict=True) if f > 0.0)
+        return tuple(Multiplier(a, float(f), unless) for (a, unless), f in zip(active, factors, strict=True) if f > 0.0)
+
+    def _vanishes(self, atom: Atom, u: Floats) -> bool:
+        compiled = self.problem.claims.atoms[id(atom)]
+        return abs(float(compiled.values(u))) < 1e-6 * compiled.size
 
     def _prove_holes(self, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
         if self.form.spread is not None:
@@ -274,16 +287,19 @@ class Space:
         return proved, pieces
 
 
-def _certain_atoms(claims: Sequence[Claim]) -> list[Atom]:
-    """Signs that every model has, not only one of several."""
-    found: list[Atom] = []
-    waiting = [claim.formula for claim in claims]
+def _alternatives(claims: Sequence[Claim]) -> list[tuple[Atom, tuple[Formula, ...]]]:
+    """All signs that claims ask for, each with what would have to fail for it to be asked for."""
+    found: list[tuple[Atom, tuple[Formula, ...]]] = []
+    waiting: list[tuple[Formula, tuple[Formula, ...]]] = [(claim.formula, ()) for claim in claims]
     while waiting:
-        formula = waiting.pop()
+        formula, unless = waiting.pop()
         if isinstance(formula, Atom):
-            found.append(formula)
+            found.append((formula, unless))
         elif isinstance(formula, All):
-            waiting += formula.parts
+            waiting += [(part, unless) for part in formula.parts]
+        else:
+            for part in formula.parts:
+                waiting.append((part, (*unless, *(p for p in formula.parts if p is not part))))
     return found
 
 
