@@ -1,8 +1,9 @@
 """Does the interval of a set cover the true value, which sits at an end of the set, as often as it says?
 
-Writes ``docs/benchmarks/bounds_coverage.json`` and the table in ``docs/benchmarks/bounds.md``. Samples are moments of
-normal rows, drawn from their own distribution (Wishart), seeded by the name of the cell. The ends of the set at a sample
-are in closed form here, so that what is timed and tested is the interval alone: ``chance_of``, as ``ht.bounds`` calls it.
+Writes ``docs/benchmarks/bounds_coverage.json``; ``docs/benchmarks/bounds.md`` tells of it. Samples are moments of
+normal rows, drawn from their own distribution (Wishart), seeded by the name of the cell. The ends of the set at a
+sample are in closed form here, so that what is timed and tested is the interval alone: ``chance_of``, as ``ht.bounds``
+calls it.
 ``python -m benchmarks.bounds_coverage`` takes about ten minutes of one core; ``--samples 400`` one.
 """
 
@@ -124,9 +125,7 @@ def _front_door(correlation: float, n: int, name: str) -> Case:
     omega[0, 2] = omega[2, 0] = 0.4
     omega[0, 1] = omega[1, 0] = correlation
     graph, names = "x -> m -> y; x <-> y", ("x", "m", "y")
-    return Case(
-        name, graph, names, "x ~> y", ("|corr(x <-> m)| <= 0.2",), T, omega, 0.5, n, front_door_ends
-    )
+    return Case(name, graph, names, "x ~> y", ("|corr(x <-> m)| <= 0.2",), T, omega, 0.5, n, front_door_ends)
 
 
 CASES = (
@@ -193,9 +192,7 @@ def measured(case: Case, samples: int, kind: SetInterval) -> Cell:
             if progress is not None:
                 progress(done + 1, samples)
     spent = 1e3 * (time.process_time() - began) / samples
-    return Cell(
-        case.name, kind, samples, covered / samples, unbounded / samples, lost, spent, float(np.median(widths))
-    )
+    return Cell(case.name, kind, samples, covered / samples, unbounded / samples, lost, spent, float(np.median(widths)))
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ SECTIONS = (
         "halftrek.reporting",
         (
             "draw_graph", "plot_adjustments", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths",
-            "plot_residuals", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity",
+            "plot_residuals", "plot_bounds", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity",
             "plot_sensitivity", "graph_svg", "to_tikz", "save",
         ),
     ),

@@ -35,8 +35,8 @@ BOUNDS: dict[str, Words] = {
         "doubt",
     ),
     "set unbounded": Words(
-        "at these estimates the assumptions bound {name} {side}, but the data leave values without end there, as with a "
-        "weak instrument",
+        "at these estimates the assumptions bound {name} {side}, but the data leave values without end there, as with "
+        "a weak instrument",
         "unbounded {side}",
         "note",
     ),

@@ -137,9 +137,7 @@ def _chance(fit: Fitted, wide: Fitted, found: IdentifiedSet, level: float, kind:
 def _held(assumption: Assumption) -> bool:
     """True for a weight that is held at a number: the graph itself says so by then."""
     return (
-        isinstance(assumption, Within)
-        and isinstance(assumption.quantity, Weight)
-        and assumption.low == assumption.high
+        isinstance(assumption, Within) and isinstance(assumption.quantity, Weight) and assumption.low == assumption.high
     )
 
 

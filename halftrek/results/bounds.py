@@ -1,4 +1,4 @@
-"""What can be said of an answer that the graph does not determine: a set of values, and an interval for the true one."""
+"""What can be said of an answer that the graph does not determine: a set, and an interval for the true value."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ CONTRADICTED = 0.05  # p-value below which the data contradict assumptions
 class Refuted:
     """The likelihood-ratio test of assumptions that no model with the estimated covariance obeys.
 
-    ``restrictions`` is what they put on the data. With ``mixture`` the statistic is compared with chi-squared of so many
-    degrees of freedom and of one less, half each; without, with chi-squared of so many.
+    ``restrictions`` is what they put on the data. With ``mixture`` the statistic is compared with chi-squared of so
+    many degrees of freedom and of one less, half each; without, with chi-squared of so many.
     """
 
     statistic: float
@@ -49,10 +49,10 @@ class Refuted:
 class Bounds(Portable, Tabled):
     """All values of an answer that models with the estimated covariance have, and the interval for the true one.
 
-    ``pieces`` are the set from left to right, none if no model obeys the assumptions (``refuted`` has the test); ``low``
-    and ``high`` its outermost values. ``interval_pieces`` cover the true value with ``level``, whichever of the set it
-    is. ``certificate`` says how it is known that the set is no larger and no smaller. ``binding`` and ``models`` say what
-    holds each end, and which model attains it.
+    ``pieces`` are the set from left to right, none if no model obeys the assumptions (``refuted`` has the test);
+    ``low`` and ``high`` its outermost values. ``interval_pieces`` cover the true value with ``level``, whichever of the
+    set it is. ``certificate`` says how it is known that the set is no larger and no smaller. ``binding`` and ``models``
+    say what holds each end, and which model attains it.
     """
 
     low: float

@@ -1,7 +1,7 @@
 """Whether the interval of a set may be trusted: how far its likelihood is scaled, and what speaks against it.
 
-The likelihood takes rows for independent and normal. Where they come in clusters or have sampling weights, an end of the
-set varies by more or less than that: the deviance is divided by how much more, as the rows say. Few rows and few
+The likelihood takes rows for independent and normal. Where they come in clusters or have sampling weights, an end of
+the set varies by more or less than that: the deviance is divided by how much more, as the rows say. Few rows and few
 clusters take Student's t in place of the normal distribution, as elsewhere.
 """
 
@@ -94,8 +94,8 @@ def _by_units(fit: Fitted, mean: Floats, cov: Floats) -> float:
     else:
         if mean.any():
             raise InputError(
-                "bounds of an answer that moves with means, from rows in clusters or with sampling weights of which some "
-                "lack values, are not computed; ask for an effect, or leave those rows out with missing='drop'"
+                "bounds of an answer that moves with means, from rows in clusters or with sampling weights of which "
+                "some lack values, are not computed; ask for an effect, or leave those rows out with missing='drop'"
             )
         if not kind.has_errors(fit):
             raise InputError(

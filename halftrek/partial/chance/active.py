@@ -1,7 +1,7 @@
 """What holds an end of an interval: which assumptions bind there, and how many restrictions that puts on the data.
 
-At an end ``slope of the answer = lambda slope of the loss - sum of mu_k slopes of limits + equations``, all mu_k >= 0. The
-covariance of models that keep the equations has some dimension; that of models which also keep what binds, and the
+At an end ``slope of the answer = lambda slope of the loss - sum of mu_k slopes of limits + equations``, all mu_k >= 0.
+The covariance of models that keep the equations has some dimension; that of models which also keep what binds, and the
 answer where it is, has k less: these are the restrictions that the truth at this end puts on the data. With d free
 weights that all matter, k is the number of assumptions that bind, less d, plus one.
 """
@@ -68,8 +68,8 @@ def _fewer(coordinates: Coordinates, equations: Floats, held: Floats) -> int:
 def _multipliers(coordinates: Coordinates, point: Point, slope: Floats, sloped: bool) -> tuple[Flags, Floats, float]:
     """Limits that pull, and what is left of a slope when limits and equations have taken their part.
 
-    ``sloped``: the loss takes its part too. Where it has no slope, limits and equations take what stands in the weights,
-    which the loss does not see.
+    ``sloped``: the loss takes its part too. Where it has no slope, limits and equations take what stands in the
+    weights, which the loss does not see.
     """
     from scipy.optimize import nnls
 

@@ -2,14 +2,15 @@
 
 The covariance is ``R M M' R'`` with R the root of the fitted one and M lower triangular, ``log`` on its diagonal: every
 vector is a covariance, and where it is the fitted one the deviance is the squared length of that part of the vector.
-Errors follow, ``Omega = A' Sigma A`` with ``A = I - T``; what the graph says of them is an equation that a program keeps
-(``equations``). On the fibre only weights move, so large effects do no harm to any digit of the likelihood.
+Errors follow, ``Omega = A' Sigma A`` with ``A = I - T``; what the graph says of them is an equation that a program
+keeps (``equations``). On the fibre only weights move, so large effects do no harm to any digit of the likelihood.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,8 +38,8 @@ class Lines:
     @staticmethod
     def zero(count: int, p: int) -> Lines:
         """Of so many constants."""
-        four = (np.zeros((count, p, p)) for _ in range(4))
-        return Lines(*four, np.zeros((count, p)))
+        T, omega, sigma, own = np.zeros((4, count, p, p))
+        return Lines(T, omega, sigma, own, np.zeros((count, p)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,7 @@ class Coordinates:
     @cached_property
     def _root_units(self) -> Floats:
         i, j = self._lower
-        return np.where(i == j, 1.0 / np.sqrt(2.0 * self.n), 1.0 / np.sqrt(self.n))
+        return np.asarray(np.where(i == j, 1.0 / np.sqrt(2.0 * self.n), 1.0 / np.sqrt(self.n)))
 
     @cached_property
     def parts(self) -> tuple[slice, slice, slice, slice]:
@@ -125,13 +126,13 @@ class Coordinates:
         p = len(self.root)
         sizes = (len(self.weights), p * (p + 1) // 2, p if self.with_means else 0, len(self.space.C_at))
         ends = np.cumsum((0, *sizes))
-        a, b, c, d = (slice(int(x), int(y)) for x, y in zip(ends[:-1], ends[1:], strict=True))
+        a, b, c, d = (slice(int(x), int(y)) for x, y in pairwise(ends))
         return a, b, c, d
 
     @property
     def size(self) -> int:
         """Length of the vector."""
-        return self.parts[3].stop
+        return int(self.parts[3].stop)
 
     @cached_property
     def reach(self) -> tuple[Floats, Floats]:

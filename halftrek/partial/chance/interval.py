@@ -1,4 +1,4 @@
-"""The interval for the true value of an answer of which only a set is identified, as the judge of intervals lets it be."""
+"""The interval for the true value of an answer of which only a set is identified, as ``trust`` lets it be."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def chance_of(
     return Chance(found.pieces, kind, level, _cuts(found), (*given.notes, *_scaled(given, found, factor), *said))
 
 
-def _empty(
-    program: Program, starts: Sequence[Floats], level: float, given: Leeway, factor: Factor
-) -> Chance:
+def _empty(program: Program, starts: Sequence[Floats], level: float, given: Leeway, factor: Factor) -> Chance:
     """Where no model of the fitted covariance obeys: the test, and what is left around the best model that obeys."""
     best = nearest(program, starts)
     if best is None:
@@ -124,7 +122,7 @@ def _error(program: Program, vector: Floats | None, end: float, side: int, facto
     if point is None:
         return float("nan")
     direction = search.cut_at(point, side)[1].direction
-    return abs(point.answer - end) / np.sqrt(STEP) * float(np.sqrt(factor(direction)))
+    return float(abs(point.answer - end) / np.sqrt(STEP) * np.sqrt(factor(direction)))
 
 
 def _cuts(found: LikelihoodSet) -> Ends:

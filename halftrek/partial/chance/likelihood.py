@@ -192,4 +192,3 @@ def start_from(program: Program, best: Point, level: float, factor: Factor) -> L
 def binding_cut(program: Program, point: Point, side: int, level: float, factor: Factor) -> float:
     """The loss up to which a value is kept."""
     return Search(program, level, point.vector, factor=factor).cut_at(point, side)[0]
-

@@ -56,6 +56,11 @@ class Beyond:
     kept: bool
 
 
+def as_it_is(_: Floats) -> float:
+    """The factor of a likelihood that is not scaled."""
+    return 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """What is looked for: values up to a level, by the programs of one question, within the range of its answers."""
@@ -64,7 +69,7 @@ class Search:
     level: float
     origin: Floats
     range: Ends = (-inf, inf)
-    factor: Factor = staticmethod(lambda _: 1.0)
+    factor: Factor = as_it_is
 
     def cut_at(self, point: Point, side: int) -> tuple[float, Binding]:
         """The loss up to which a value is kept, given what binds where it is attained."""
@@ -127,8 +132,8 @@ class Search:
     def beyond(self, start: Point, side: int, *, first: float | None = None, early: bool = True) -> Beyond:
         """Whether the data keep answers that are as good as infinite.
 
-        ``first`` is a value to begin with. ``early``: stop where so much is lost that nothing farther can be kept, unless
-        values come back through infinity.
+        ``first`` is a value to begin with. ``early``: stop where so much is lost that nothing farther can be kept,
+        unless values come back through infinity.
         """
         if np.isfinite(self.range[side > 0]):
             return Beyond(None, kept=False)

@@ -48,13 +48,14 @@ def _means_matter(fit: Fitted, query: Query) -> bool:
 
 
 def _explicit_space(fit: Fitted) -> Space:
-    """The parameters with every hidden cause by itself, also one of two children, which a fit takes for a covariance."""
+    """The parameters with every hidden cause by itself, also one of two children, which fits take for a covariance."""
     graph = fit.graph
     if not graph.latents:
         return make_space(graph, fit.model.names, fit.options)
     without = graph.with_(latents={})
     space = make_space(without, fit.model.names, fit.options)
-    entries, fixed = [], np.zeros((len(graph.latents), len(space.names)))
+    entries: list[tuple[int, int, int]] = []
+    fixed = np.zeros((len(graph.latents), len(space.names)))
     for k, (hidden, children) in enumerate(graph.latents.items()):
         for child in children:
             j, known = space.names.index(child), _known_loading(graph, hidden, child)

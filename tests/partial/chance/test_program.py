@@ -27,7 +27,8 @@ SETS = {
         "x -> m -> y; x <-> y; m -> w", "xmyw", FOUR, "x ~> y", ["abs(corr(x <-> m)) <= 0.2"],
     ),
     "several weights": (
-        "z -> x -> y; x <-> y; v -> x", "zxyv", FOUR, "x -> y", ["norm(z -> y, v -> y) <= 0.2", "confounding(z, v) <= (0.1, 0.2)"],
+        "z -> x -> y; x <-> y; v -> x", "zxyv", FOUR, "x -> y",
+        ["norm(z -> y, v -> y) <= 0.2", "confounding(z, v) <= (0.1, 0.2)"],
     ),
 }  # fmt: skip
 
@@ -53,7 +54,8 @@ def test_derivatives_are_those_of_differences(name: str) -> None:
             step[k] = 1e-5
             ahead, behind = (np.asarray(getattr(made.program.at(at + s), value)) for s in (step, -step))
             moved.append((ahead - behind) / 2e-5)
-        assert np.array(moved).T == pytest.approx(slope, abs=1e-6), value
+        differences = np.array(moved).T
+        assert differences == pytest.approx(slope, abs=1e-6), value
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -72,7 +74,8 @@ def test_a_covariance_comes_back_from_its_vector() -> None:
     T, other = np.array([[0.0, 0.3], [0.0, 0.0]]), np.array([[1.1, -0.4], [-0.4, 3.0]])
     place = points.place(points.vector(T, other))
     assert place.cov == pytest.approx(other)
-    assert place.T == pytest.approx(T)
+    weights = place.T
+    assert weights == pytest.approx(T)
     A = np.eye(2) - T
     assert place.omega == pytest.approx(A.T @ other @ A)
 
