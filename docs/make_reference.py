@@ -36,6 +36,7 @@ SECTIONS = (
     ("", "halftrek.estimation", ("fit", "fit_batch")),
     ("What an answer rests on", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),
     ("Answers", "halftrek", ("Answer", "table", "AnswerTable", "Gaussian")),
+    ("When it cannot be known", "halftrek", ("bounds", "Bounds")),
     ("Models side by side", "halftrek", ("compare", "Comparison")),
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),
     ("", "halftrek.simulation", ("random_graph", "random_model")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ class Refuted:
         return f"{said} (likelihood ratio {self.statistic:.4g}, {chance})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Bounds(Portable, Tabled):
     """All values of an answer that models with the estimated covariance have, and the interval for the true one.
 
@@ -67,8 +67,8 @@ class Bounds(Portable, Tabled):
     certificate: str = ""
     binds_low: tuple[str, ...] = ()
     binds_high: tuple[str, ...] = ()
-    model_low: CGLSCM | None = None
-    model_high: CGLSCM | None = None
+    model_low: CGLSCM | None = field(default=None, compare=False)
+    model_high: CGLSCM | None = field(default=None, compare=False)
     refuted: Refuted | None = None
     notes: tuple[Note, ...] = ()
     n: float | None = None
