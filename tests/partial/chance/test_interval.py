@@ -12,7 +12,10 @@ import pytest
 
 import halftrek as ht
 from benchmarks.bounds_coverage import CASES, drawn, interval_at
+from halftrek.partial.assumptions import State, conditions_of, read_assumptions, relaxed
 from halftrek.partial.chance.cut import cut_for
+from halftrek.partial.fibre import fibre_of
+from halftrek.queries.evaluate import values_of
 from tests.partial.chance.oracles import anderson_rubin_union, leaky_sigma
 
 FILE = Path(__file__).parents[2] / "reference" / "bounds" / "intervals.json"
@@ -78,17 +81,49 @@ def test_an_identified_question_has_the_interval_of_its_profile() -> None:
     assert relaxed.interval == pytest.approx(profile, abs=1e-5)
 
 
-def test_a_corner_where_two_leaks_bind_has_a_larger_cut() -> None:
-    graph = "z1 -> x; z2 -> x; z3 -> x; x -> y; z1 <-> z2; z1 <-> z3; z2 <-> z3; x <-> y"
-    sigma = [[1, 0.3, -0.2, 0.53, 0.371], [0.3, 1, 0.1, -0.2, 0.025], [-0.2, 0.1, 1, 0.39, 0.097],
-             [0.53, -0.2, 0.39, 1.758, 1.3425], [0.371, 0.025, 0.097, 1.3425, 1.9331]]  # fmt: skip
-    names = ["z1", "z2", "z3", "x", "y"]
-    each = ["abs(z1 -> y) <= 0.1", "abs(z2 -> y) <= 0.2", "abs(z3 -> y) <= 0.3"]
-    found = ht.bounds(graph, None, "x -> y", assume=each, cov=sigma, names=names, n=200)
+BRUTE = {
+    "bow": ("x -> y; x <-> y", "xy", [[1.5, 0.9], [0.9, 2.0]], "x -> y", ["abs(corr(x <-> y)) <= 0.3"]),
+    "leak": (LEAK, "zxy", leaky_sigma(0.7), "x -> y", ["abs(z -> y) <= 0.1"]),
+    "three": (
+        LEAK, "zxy", [[1.0, 0.7, 0.4], [0.7, 1.49, 1.28], [0.4, 1.28, 1.91]], "x -> y",
+        ["abs(z -> y) <= 0.1", "abs(corr(z <-> y)) <= 0.1", "corr(x <-> y) in [0, 0.4]"],
+    ),
+    "front-door": (
+        "x -> m -> y; x <-> y", "xmy", [[1.0, 1.0, 0.9], [1.0, 1.96, 1.3], [0.9, 1.3, 1.81]], "x ~> y",
+        ["abs(corr(x <-> m)) <= 0.2"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BRUTE)
+def test_no_model_within_the_cut_lies_outside(name: str) -> None:
+    """Covariances drawn within a deviance, and models of each that obey: none has a value beyond the interval."""
+    graph, names, sigma, question, assume = BRUTE[name]
+    n, cut = 150, cut_for(1)
+    S = np.asarray(sigma, dtype=float)
+    found = ht.bounds(graph, None, question, assume=assume, cov=S, names=list(names), n=n)
     assert found.interval is not None
-    assert found.interval[0] < found.low < found.high < found.interval[1]
-    alone = ht.bounds(graph, None, "x -> y", assume=each[:1], cov=sigma, names=names, n=200).interval
-    assert alone is not None
+    drawn_graph = ht.graph(graph)
+    assumed = read_assumptions(assume, drawn_graph)
+    conditions, wide = conditions_of(assumed, drawn_graph, tuple(names)), relaxed(drawn_graph, assumed)
+    rng, root, p = np.random.default_rng(2), np.linalg.cholesky(S), len(S)
+    seen: list[float] = []
+    for _ in range(80):
+        shape = rng.normal(size=(p, p))
+        shape = (shape + shape.T) / np.linalg.norm(shape + shape.T)
+        other = root @ (np.eye(p) + np.sqrt(2.0 * cut / n) * rng.uniform(0.8, 1.0) * shape) @ root.T
+        lost = n * (np.linalg.slogdet(other)[1] - np.linalg.slogdet(S)[1] + np.trace(np.linalg.solve(other, S)) - p)
+        if lost > cut:
+            continue
+        fibre = fibre_of(wide, other, names=tuple(names))
+        models = fibre.at(rng.standard_normal((400, fibre.dimension)) * fibre.units)
+        obeyed = (conditions.values(State(models.T, models.omega, models.sigma)) <= 0.0).all(axis=-1)
+        seen += values_of(ht.parse_question(question), models)[0][obeyed, 0].tolist()
+    assert len(seen) > 100
+    assert found.interval[0] - 1e-9 <= min(seen)
+    assert max(seen) <= found.interval[1] + 1e-9
+    reach = found.interval[1] - found.interval[0]
+    assert max(seen) - min(seen) > 0.5 * reach  # and they fill it, as far as chance goes
 
 
 REFUTED = "abs(z1 -> y) + abs(z2 -> y) + abs(z3 -> y) <= 0.1"
