@@ -36,7 +36,7 @@ SECTIONS = (
     ("", "halftrek.estimation", ("fit", "fit_batch")),
     ("What an answer rests on", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),
     ("Answers", "halftrek", ("Answer", "table", "AnswerTable", "Gaussian")),
-    ("When it can't be known", "halftrek", ("bounds",)),
+    ("When it cannot be known", "halftrek", ("bounds", "Bounds")),
     ("", "halftrek.partial", ("IdentifiedSet", "identified_set")),
     ("Models side by side", "halftrek", ("compare", "Comparison")),
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),
@@ -47,7 +47,7 @@ SECTIONS = (
         "halftrek.reporting",
         (
             "draw_graph", "plot_adjustments", "plot_densities", "plot_dose_response", "plot_effects", "plot_paths",
-            "plot_residuals", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity",
+            "plot_residuals", "plot_bounds", "plot_constraints", "plot_convergence", "plot_profile", "sensitivity",
             "plot_sensitivity", "graph_svg", "to_tikz", "save",
         ),
     ),

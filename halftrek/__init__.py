@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
-    from halftrek.partial import bounds
+    from halftrek.partial.bounding import bounds
     from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
+    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
     from halftrek.results.reading import graph, identify, moments
@@ -56,6 +57,7 @@ __all__ = [
     "AnswerTable",
     "AssumptionSyntaxError",
     "BatchFit",
+    "Bounds",
     "Comparison",
     "ConvergenceError",
     "DataError",
@@ -120,11 +122,12 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "identification": ("Verdict", "solve"),
     "models": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
     "data": ("Moments",),
-    "partial": ("bounds",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
     "reporting.papers.table": ("AnswerTable", "table"),
+    "partial.bounding": ("bounds",),
     "results.answers": ("Answer",),
+    "results.bounds": ("Bounds",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
     "results.reading": ("graph", "identify", "moments"),

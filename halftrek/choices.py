@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypedDict
 
 Interval = Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
+SetInterval = Literal["likelihood", "stoye"]  # of a set of values
 Redraw = Literal["bootstrap", "parametric", "jackknife"]  # intervals from fits of other data sets
 Ends = Literal["percentile", "bca"]
 Information = Literal["expected", "observed"]
@@ -22,3 +23,12 @@ Intercepts = Literal["free", "zero"] | Mapping[str, float]
 Scope = Literal["linear", "nonparametric"]
 Syntax = Literal["arrows", "lavaan", "dagitty", "dot"]
 AnySyntax = Literal["auto", "arrows", "lavaan", "dagitty", "dot"]
+
+
+class Bounding(TypedDict, total=False):
+    """What bounds may be told; ``assume`` and ``constraints`` are texts of assumptions, or assumptions as values."""
+
+    assume: str | Iterable[object]
+    level: float
+    interval: SetInterval
+    constraints: str | Iterable[object] | None

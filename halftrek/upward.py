@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from halftrek.choices import Bounding
     from halftrek.frames import Frame
     from halftrek.graphs import Graph
     from halftrek.inference.how import Uncertainty
     from halftrek.models import CGLSCM
     from halftrek.queries import Query
     from halftrek.results.answers import Answer
+    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
 
 
@@ -71,6 +75,20 @@ def report(
     from halftrek.reporting.report import write_report
 
     return write_report(fit, path, questions, title=title, overwrite=overwrite, **uncertainty)
+
+
+def bounds(fit: Fit, question: str | Query, **options: Unpack[Bounding]) -> Bounds:
+    """Between which values an answer of a fit lies, see ``halftrek.partial``."""
+    from halftrek.partial.bounding import bounds_of
+
+    return bounds_of(fit, question, **options)
+
+
+def plot_bounds(found: Bounds, *, ax: Axes | None, title: str | None) -> Axes:
+    """A picture of bounds."""
+    from halftrek.reporting.plots.bounds import plot_bounds as draw
+
+    return draw(found, ax=ax, title=title)
 
 
 class Faces:

@@ -140,6 +140,7 @@ def answers() -> dict[str, ht.Answer]:
     found["clustered answer"] = fits()["clustered"].effect("z", "y")
     found["incomplete answer"] = fits()["missing"].effect("z", "y")
     found["crude answer"] = fit.effect("z", "y", crude=True)
+    found["bounded answer"] = instrumental().query("x ~> y", assume=["abs(z1 -> y) <= 0.1"])
     return found
 
 
@@ -158,6 +159,7 @@ def findings() -> dict[str, Any]:
         "adjustment": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y").crude,
         "profile": fit.profile("z ~> y", points=5),
         "comparison": ht.compare({"full": fit, "less": rival}),
+        "bounds": instrumental().bounds("x ~> y", assume=["abs(z1 -> y) <= 0.1", "abs(z2 -> y) <= 0.1"]),
         "sensitivity": sensitivity("z -> x -> y", _columns(), "x ~> y", arc=("x", "y"), values=[-0.1, 0.0, 0.1]),
         "status": fit.status,
         "reports": fit.districts,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from halftrek.notes.advice import ADVICE
+from halftrek.notes.bounds import BOUNDS
 from halftrek.notes.data import DATA
 from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
@@ -28,6 +29,7 @@ _WORDS: dict[str, Words] = {
     **DATA,
     **INTERVALS,
     **ADVICE,
+    **BOUNDS,
 }
 
 

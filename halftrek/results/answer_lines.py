@@ -22,7 +22,8 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.queries.kinds.variants import Sum
-from halftrek.results.answers import Bounds, Refusal, Several
+from halftrek.results.answers import Refusal, Several
+from halftrek.results.bounds import Bounds
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer

@@ -105,7 +105,7 @@ def _findings(
 ) -> tuple[Note, ...]:
     """Everything that there is to know of an answer."""
     said = _beside(fitted, query, result, verdict, judged)
-    return (*_about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
+    return (*about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
 
 
 def _beside(
@@ -135,7 +135,7 @@ def how_of(**uncertainty: Unpack[Watched]) -> How:
     return asked(**uncertainty)
 
 
-def _about_the_fit(fitted: Fitted, query: Query) -> list[Note]:
+def about_the_fit(fitted: Fitted, query: Query) -> list[Note]:
     """What to know of the fit and its data before trusting an answer."""
     notes = list(troubles(fitted.status, fitted.districts, fitted.graph.ancestors(variables_of(query))))
     if missing := kind_of_data(fitted).sentence(fitted):

@@ -21,6 +21,7 @@ from halftrek.models import Gaussian
 from halftrek.notes import Note, in_words, warnings_of
 from halftrek.portable import Portable
 from halftrek.queries import Query
+from halftrek.results.bounds import Bounds, set_in_words
 from halftrek.upward import Tabled
 from halftrek.words import one_precision
 
@@ -33,17 +34,6 @@ class Several:
 
     def __str__(self) -> str:
         return "one of " + ", ".join(f"{value:.6g}" for value in self.values)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Between which numbers an answer lies that the graph does not determine."""
-
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"from {self.low:.6g} to {self.high:.6g}"
 
 
 @dataclass(frozen=True)
@@ -121,7 +111,7 @@ class Answer(Portable, Tabled):
             case Several(values):
                 return np.array(values)
             case Bounds() | Refusal():
-                words = f"{self.query} is not one number: {self.result}"
+                words = f"{self.query} is not one number: {_held(self.result)}"
                 raise NotIdentifiedError(words if self.verdict is None else self.verdict.explain(), self.verdict, self)
             case value:
                 return value
@@ -224,7 +214,7 @@ class Answer(Portable, Tabled):
         elif isinstance(self.result, float):
             text = self._figure(0, self.result)
         else:
-            text = str(self.result)
+            text = _held(self.result)
         lines = [f"{self.query} = {text}", *(f"note: {n}" for n in self.remarks)]
         lines += [f"warning: {w}" for w in self.warnings]
         if self.crude is not None:
@@ -266,6 +256,17 @@ class Answer(Portable, Tabled):
 
     def _spread(self, variance: float) -> str:
         return f"{variance:.6g}" if self.estimate is None else f"{variance:.4g}"
+
+
+def _held(result: float | Gaussian | Several | Bounds | Refusal) -> str:
+    """What there is instead of one number, in a line."""
+    if not isinstance(result, Bounds):
+        return str(result)
+    return result.words if result.interval is None else f"{result.words}{_interval(result)}"
+
+
+def _interval(bounds: Bounds) -> str:
+    return f" ({100 * bounds.level:g}% interval for the true value: {set_in_words(bounds.interval_pieces)})"
 
 
 def _one_or_all(values: Floats) -> float | Floats:

@@ -22,6 +22,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.terms import leaves
 from halftrek.results.answers import Refusal
+from halftrek.results.bounds import Bounds
 from halftrek.results.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 from halftrek.words import one_precision
 
@@ -33,6 +34,8 @@ _NAMED = 8  # hidden causes that are named; the others are counted
 
 def explain(answer: Answer, *, details: bool = False) -> str:
     """One paragraph on each: question, knowability, estimate, formula, crude number, spread, assumptions, warnings."""
+    if isinstance(answer.result, Bounds) and answer.result.question is not None:
+        return answer.result.explain()
     if answer.form != "point" and answer.verdict is not None:
         held = "" if isinstance(answer.result, Refusal) else f"\nWith these data it is {answer.result}."
         return answer.verdict.explain(details=details) + held

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from halftrek import upward
-from halftrek.choices import EffectKind, Ends, Interval, Multiplicity, RobustTest, Unidentified
+from halftrek.choices import Bounding, EffectKind, Ends, Interval, Multiplicity, RobustTest, Unidentified
 from halftrek.estimation import Fitted
 from halftrek.inference.how import Uncertainty
 from halftrek.inference.information.information import Kind
@@ -22,6 +22,8 @@ from halftrek.queries import Query, TotalEffect
 from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
+from halftrek.results.bounded import bounded
+from halftrek.results.bounds import Bounds
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
 from halftrek.results.instruments import Instruments, instruments_of
 from halftrek.results.listings import (
@@ -64,6 +66,8 @@ class Fit(Fitted):
         ends: Ends = "percentile",
         random_state: int = 0,
         crude: bool = False,
+        assume: str | Iterable[object] | None = None,
+        bounds: bool = False,
     ) -> Answer:
         """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none.
 
@@ -72,7 +76,15 @@ class Fit(Fitted):
         ("parametric"), or the likelihood ("profile"); None is "robust" for rows in clusters, else "delta".
         ``information`` is for "delta"; ``replicates``, ``ends`` and ``random_state`` are for the bootstraps. ``crude``
         sets beside the answer, as ``.crude``, what the rows say without the graph.
+
+        ``assume`` asks for bounds under assumptions, see ``bounds``; ``bounds=True`` for those without any. The answer
+        then holds a ``Bounds`` as its ``result``, and takes no other option but ``level``.
         """
+        if bounds or assume is not None:
+            return bounded(
+                self, question, () if assume is None else assume, level=level, interval=interval,
+                information=information, replicates=replicates, ends=ends, random_state=random_state, crude=crude,
+            )  # fmt: skip
         ask = partial(
             answer, self, question, level=level, interval=interval, information=information, replicates=replicates,
             ends=ends, random_state=random_state, crude=crude,
@@ -90,6 +102,14 @@ class Fit(Fitted):
         ``crude=True`` sets the regression of ``effect`` on ``cause`` alone beside it. For other options see ``query``.
         """
         return self.query(cause if effect is None else TotalEffect(cause, effect), crude=crude, **uncertainty)
+
+    def bounds(self, question: str | Query, **options: Unpack[Bounding]) -> Bounds:
+        """Between which values an answer lies that the graph does not determine, under assumptions: ``assume=[...]``.
+
+        Without assumptions: what the graph alone leaves. Options are ``level``, and ``interval`` ("likelihood" or
+        "stoye"); see ``ht.bounds``. Weights, clusters and missing values are as in the fit.
+        """
+        return upward.bounds(self, question, **options)
 
     def profile(self, question: str | Query, *, points: int = 41, level: float = 0.95) -> Profile:
         """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""

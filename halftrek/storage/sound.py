@@ -30,7 +30,8 @@ from halftrek.models import CGLSCM, GLSCM, Gaussian, Rows
 from halftrek.notes import Note
 from halftrek.notes.words import ASKS
 from halftrek.queries import check_query
-from halftrek.results.answers import Answer, Bounds, Several
+from halftrek.results.answers import Answer, Several
+from halftrek.results.bounds import Bounds
 from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
@@ -300,13 +301,21 @@ def _estimate(estimate: Estimate) -> None:
     must(0.0 < estimate.level < 1.0, f"the level cannot be {estimate.level!r}")
 
 
+def _bounds(found: Bounds) -> None:
+    must(found.empty or found.low <= found.high, "the lower bound is above the upper one")
+    must(0.0 < found.level < 1.0, f"the level cannot be {found.level!r}")
+    for low, high in (*found.pieces, *found.interval_pieces):
+        must(not low > high, "a piece of the set ends before it begins")
+    number(found.n, "n", above=0.0)
+
+
 def _answer(answer: Answer) -> None:
     count = len(answer.result.names) if isinstance(answer.result, Gaussian) else 1
     must(answer.form == "point" or answer.estimate is None, "what is not one number has no estimate")
     if isinstance(answer.result, Several):
         must(len(answer.result.values) > 1, "several values are at least two")
     if isinstance(answer.result, Bounds):
-        must(answer.result.low <= answer.result.high, "the lower bound is above the upper one")
+        _bounds(answer.result)
     if answer.estimate is not None:
         must(len(answer.estimate.values) == count, "the estimate has another number of values than the answer")
         must(len(answer.estimate.variances) in (0, 1, count), "the estimate has another number of variances")
@@ -340,6 +349,7 @@ _CHECKS: dict[type[Any], Callable[[Any], None]] = {
     Verdict: _verdict,
     NextStep: _next_step,
     Estimate: _estimate,
+    Bounds: _bounds,
     Answer: _answer,
     **question_checks(),
 }

@@ -1,6 +1,7 @@
 """One judge for every printed interval: what informs the answer, which interval suits it, what speaks against it."""
 
 from halftrek.trust.judge import Judged, judge, suited, table_how
+from halftrek.trust.sets import Leeway, leeway
 from halftrek.trust.strength import STRONG, weakest_step
 from halftrek.trust.tables import (
     judged_columns,
@@ -14,12 +15,14 @@ from halftrek.trust.tables import (
 __all__ = [
     "STRONG",
     "Judged",
+    "Leeway",
     "judge",
     "judged_columns",
     "judged_decomposition",
     "judged_effects",
     "judged_mediation",
     "judged_parameters",
+    "leeway",
     "suited",
     "table_how",
     "unit_notes",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
+from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.inference.kept import kept
@@ -53,6 +54,9 @@ class DataKind:
     rows_having: Callable[[Fitted, Collection[str]], float]
     seen_moments: Callable[[Fitted, Sequence[str]], Moments]
     like: Callable[[Fitted], Moments | None]
+
+    # -- the log-likelihood of the rows, were they normal with some mean and covariance, and its derivatives in these
+    slope: Callable[[Fitted, Floats, Floats], Slope]
 
     # -- without a model: the best mean and covariance, whether there are such, and errors of them; pairs whose
     # covariance is determined, and how many no row has both of; the standard error of a number with a symmetric

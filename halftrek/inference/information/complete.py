@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
 from halftrek.estimation.checks import well_posed
+from halftrek.estimation.fit import LOG_2PI
 from halftrek.inference.checks import constraints, mixture, relaxation, residuals, robust_fit
 from halftrek.inference.delta import gradient_variances
 from halftrek.inference.draws.bootstrap import together
@@ -18,6 +20,7 @@ from halftrek.inference.information.dimension import district_dimension
 from halftrek.inference.information.districts import district_landscape
 from halftrek.inference.information.influence import Forms, influence
 from halftrek.inference.tables.parameters import district_parameters
+from halftrek.models.kernels import cholesky, inverse
 
 
 def _covariance_error(fit: Fitted, slope: Floats) -> float:
@@ -28,6 +31,16 @@ def _covariance_error(fit: Fitted, slope: Floats) -> float:
 def _covariance_scores(_: Fitted, slopes: Floats) -> Forms:
     at = np.flatnonzero(slopes.any(axis=(0, 1)))
     return Forms(at, np.zeros((len(slopes), len(at))), slopes[:, at[:, None], at])
+
+
+def _slope(fit: Fitted, mean: Floats, cov: Floats) -> Slope:
+    """From the moments: ``-n/2 (p log 2 pi + log det + tr(K S))`` with S about the mean that is given."""
+    gap = fit.moments.mean - mean
+    seen = fit.moments.cov + np.outer(gap, gap)
+    root = inverse(cholesky(cov))  # LinAlgError where the covariance is none
+    K = root.T @ root
+    value = -0.5 * fit.n * (len(gap) * LOG_2PI - 2.0 * np.log(root.diagonal()).sum() + (K * seen).sum())
+    return Slope(float(value), fit.n * (K @ gap), 0.5 * fit.n * (K @ seen @ K - K))
 
 
 COMPLETE = DataKind(
@@ -43,6 +56,7 @@ COMPLETE = DataKind(
     rows_having=lambda fit, _: fit.n,
     seen_moments=lambda fit, names: fit.moments.select(names),
     like=lambda fit: fit.moments,
+    slope=_slope,
     unrestricted=lambda fit: fit.moments,
     has_unrestricted=lambda fit: bool(well_posed(fit.moments.cov[None], fit.n)[0]),
     has_errors=lambda _: True,

@@ -9,6 +9,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.data import Moments
+from halftrek.data.missing.likelihood import slope
 from halftrek.data.weights import Counted, Sampled
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
@@ -94,6 +95,7 @@ MISSING = DataKind(
     rows_having=_rows_having,
     seen_moments=_seen_moments,
     like=lambda _: None,
+    slope=lambda fit, mean, cov: slope(patterns_behind(fit), mean, cov),
     unrestricted=lambda fit: patterns_behind(fit).unrestricted.moments,
     has_unrestricted=lambda fit: patterns_behind(fit).unrestricted.converged,
     has_errors=lambda fit: saturated_information(patterns_behind(fit)) is not None,

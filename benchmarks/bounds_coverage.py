@@ -1,0 +1,222 @@
+"""Does the interval of a set cover the true value, which sits at an end of the set, as often as it says?
+
+Writes ``docs/benchmarks/bounds_coverage.json``; ``docs/benchmarks/bounds.md`` tells of it. Samples are moments of
+normal rows, drawn from their own distribution (Wishart), seeded by the name of the cell. The ends of the set at a
+sample are in closed form here, so that what is timed and tested is the interval alone: ``chance_of``, as ``ht.bounds``
+calls it.
+``python -m benchmarks.bounds_coverage`` takes about ten minutes of one core; ``--samples 400`` one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+import halftrek as ht
+from halftrek.arrays import Floats
+from halftrek.choices import SetInterval
+from halftrek.data import Moments
+from halftrek.estimation import fit
+from halftrek.partial.assumptions import conditions_of, read_assumptions, relaxed
+from halftrek.partial.chance.interval import Chance, chance_of
+from halftrek.partial.chance.likelihood import Piece
+from halftrek.partial.chance.setting import program_of
+from halftrek.progress import late_bar
+from halftrek.trust import leeway
+
+OUT = Path(__file__).parent.parent / "docs" / "benchmarks"
+LEVEL = 0.95
+SAMPLES = 4000
+AIM = (0.935, 0.98)
+
+Ends = tuple[tuple[float, Floats], tuple[float, Floats]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph, what is assumed of it, the true weights and errors, and the set's ends at a covariance."""
+
+    name: str
+    graph: str
+    names: tuple[str, ...]
+    question: str
+    assume: tuple[str, ...]
+    T: Floats
+    omega: Floats
+    truth: float
+    n: int
+    ends: Callable[[Floats], Ends]
+
+    @property
+    def sigma(self) -> Floats:
+        """The true covariance."""
+        B = np.linalg.inv(np.eye(len(self.names)) - self.T)
+        return np.asarray(B.T @ self.omega @ B)
+
+
+def bow_ends(S: Floats, r: float = 0.3) -> Ends:
+    """``b -+ r / sqrt(1 - r^2) sqrt(s_yy.x / s_xx)``."""
+    b = S[0, 1] / S[0, 0]
+    reach = r / np.sqrt(1.0 - r * r) * np.sqrt((S[1, 1] - b * S[0, 1]) / S[0, 0])
+    return _pair([(b - reach, {(0, 1): b - reach}), (b + reach, {(0, 1): b + reach})], 2)
+
+
+def leak_ends(S: Floats, tau: float = 0.1) -> Ends:
+    """``(s_zy -+ tau s_zz) / s_zx``."""
+    a = S[0, 1] / S[0, 0]
+    found = []
+    for leak in (tau, -tau):
+        b = (S[0, 2] - leak * S[0, 0]) / S[0, 1]
+        found.append((b, {(0, 1): a, (1, 2): b, (0, 2): leak}))
+    return _pair(found, 3)
+
+
+def front_door_ends(S: Floats, r: float = 0.2) -> Ends:
+    """The extremes of ``a (s_my - a s_xy) / (s_mm - a s_xm)`` over the weights a that the correlation allows."""
+    (low, _), (high, _) = bow_ends(S[:2, :2], r)
+    p, q = S[1, 1], S[0, 1]
+    s, t = S[1, 2], S[0, 2]
+    tries = [low, high]
+    # (s - 2 a t)(p - a q) + a (s - a t) q = 0
+    roots = np.roots([t * q, -2.0 * t * p, s * p])
+    tries += [float(a.real) for a in roots if abs(a.imag) < 1e-12 and low < a.real < high]
+    found = []
+    for a in tries:
+        b = (s - a * t) / (p - a * q)
+        found.append((a * b, {(0, 1): a, (1, 2): b}))
+    return _pair([min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])], 3)
+
+
+def _pair(found: list[tuple[float, dict[tuple[int, int], float]]], p: int) -> Ends:
+    made = []
+    for value, weights in sorted(found, key=lambda one: one[0]):
+        T = np.zeros((p, p))
+        for edge, weight in weights.items():
+            T[edge] = weight
+        made.append((float(value), T))
+    return made[0], made[1]
+
+
+def _bow(n: int) -> Case:
+    T, omega = np.zeros((2, 2)), np.array([[1.0, 0.3], [0.3, 1.0]])
+    T[0, 1] = 0.5
+    assume = ("|corr(x <-> y)| <= 0.3",)
+    return Case(f"bow, n = {n}", "x -> y; x <-> y", ("x", "y"), "x -> y", assume, T, omega, 0.5, n, bow_ends)
+
+
+def _leak(first: float, n: int, name: str) -> Case:
+    T, omega = np.zeros((3, 3)), np.eye(3)
+    T[0, 1], T[1, 2], T[0, 2] = first, 0.5, 0.1
+    omega[1, 2] = omega[2, 1] = 0.5
+    graph, names = "z -> x -> y; x <-> y", ("z", "x", "y")
+    return Case(name, graph, names, "x -> y", ("|z -> y| <= 0.1",), T, omega, 0.5, n, leak_ends)
+
+
+def _front_door(correlation: float, n: int, name: str) -> Case:
+    T, omega = np.zeros((3, 3)), np.eye(3)
+    T[0, 1], T[1, 2] = 1.0, 0.5
+    omega[0, 2] = omega[2, 0] = 0.4
+    omega[0, 1] = omega[1, 0] = correlation
+    graph, names = "x -> m -> y; x <-> y", ("x", "m", "y")
+    return Case(name, graph, names, "x ~> y", ("|corr(x <-> m)| <= 0.2",), T, omega, 0.5, n, front_door_ends)
+
+
+CASES = (
+    _bow(200),
+    _bow(50),
+    _leak(0.7, 200, "leaky instrument, strong, n = 200"),
+    _leak(0.1, 200, "leaky instrument, weak, n = 200"),
+    _front_door(0.2, 200, "front-door with x <-> m, n = 200"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What came of one case: how often the truth was covered, how often an end was infinite or not found."""
+
+    name: str
+    kind: str
+    samples: int
+    covered: float
+    unbounded: float
+    lost: int
+    milliseconds: float
+    width: float
+
+
+def drawn(case: Case, samples: int) -> Floats:
+    """Covariances (divisor n) of so many samples of normal rows."""
+    rng = np.random.default_rng(zlib.crc32(case.name.encode()))
+    p = len(case.names)
+    root = np.linalg.cholesky(case.sigma)
+    free = case.n - 1 - np.arange(p)
+    L = np.tril(rng.standard_normal((samples, p, p)), -1)
+    L[:, np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(free, (samples, p)))
+    whole = root @ L
+    return np.asarray(whole @ whole.transpose(0, 2, 1) / case.n)
+
+
+def interval_at(case: Case, S: Floats, kind: SetInterval = "likelihood") -> Chance:
+    """The interval of one sample."""
+    graph = ht.graph(case.graph)
+    assumed = read_assumptions(case.assume, graph)
+    wider = relaxed(graph, assumed)
+    fitted = fit(wider, Moments(case.names, case.n, np.zeros(len(S)), S))
+    query = ht.parse_question(case.question)
+    program = program_of(fitted, query, conditions_of(assumed, graph, fitted.model.names))
+    order = [case.names.index(v) for v in fitted.model.names]
+    (low, at_low), (high, at_high) = case.ends(S)
+    vectors = [program.coordinates.vector(T[np.ix_(order, order)]) for T in (at_low, at_high)]
+    return chance_of(program, (Piece(low, high, *vectors),), vectors, LEVEL, leeway(fitted, query, LEVEL), kind=kind)
+
+
+def measured(case: Case, samples: int, kind: SetInterval) -> Cell:
+    """How often the interval of a case covers."""
+    covered, unbounded, lost, widths = 0, 0, 0, []
+    began = time.process_time()
+    with late_bar(f"{case.name}, {kind}") as progress:
+        for done, S in enumerate(drawn(case, samples)):
+            pieces = interval_at(case, S, kind).pieces
+            covered += any(a <= case.truth <= b for a, b in pieces)
+            ends = np.array([pieces[0][0], pieces[-1][1]])
+            unbounded += bool(np.isinf(ends).any())
+            lost += bool(np.isnan(ends).any())
+            widths.append(float(ends[1] - ends[0]))
+            if progress is not None:
+                progress(done + 1, samples)
+    spent = 1e3 * (time.process_time() - began) / samples
+    return Cell(case.name, kind, samples, covered / samples, unbounded / samples, lost, spent, float(np.median(widths)))
+
+
+def main() -> None:
+    """Run the study and write its numbers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--kind", choices=("likelihood", "stoye", "both"), default="both")
+    parser.add_argument("--dry", action="store_true", help="print only")
+    args = parser.parse_args()
+    kinds: tuple[SetInterval, ...] = ("likelihood", "stoye") if args.kind == "both" else (args.kind,)
+    path = OUT / "bounds_coverage.json"
+    known = {(c["name"], c["kind"]): c for c in json.loads(path.read_text())} if path.exists() else {}
+    for case in CASES:
+        if args.only not in case.name:
+            continue
+        for kind in kinds:
+            cell = measured(case, args.samples, kind)
+            known[case.name, kind] = asdict(cell)
+            print(f"{cell.name}, {kind}: {cell.covered:.3f} of {cell.samples}, {cell.unbounded:.3f} unbounded, "
+                  f"{cell.lost} lost, {cell.milliseconds:.0f} ms", flush=True)  # fmt: skip
+            if not args.dry:
+                path.write_text(json.dumps(list(known.values()), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Bounds of a question, from a graph with data or from a fit: the identified set, and the interval around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Unpack, cast
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.choices import SetInterval
+from halftrek.errors import InputError
+from halftrek.estimation import Fitted
+from halftrek.estimation.data_kind import refit
+from halftrek.graphs import Graph
+from halftrek.inference.evidence.few_valued import refuse_few_valued
+from halftrek.models import CGLSCM
+from halftrek.notes import Note, note
+from halftrek.partial.assumptions import Assumption, Weight, Within, conditions_of, read_assumptions, relaxed
+from halftrek.partial.chance.interval import Chance, chance_of
+from halftrek.partial.chance.likelihood import Piece
+from halftrek.partial.chance.program import Program
+from halftrek.partial.chance.setting import program_of, vector_of
+from halftrek.partial.fibre import fibre_of
+from halftrek.partial.sets import End, IdentifiedSet, identified_set
+from halftrek.partial.sets.covariance import held_weights, plain_latents
+from halftrek.queries import Query, check_query
+from halftrek.results.answering import about_the_fit
+from halftrek.results.bounds import Bounds, Refuted
+from halftrek.results.inputs import read_question
+from halftrek.results.workflow import Fitting
+from halftrek.results.workflow import fit as fit_graph
+from halftrek.trust import leeway
+
+Assumed = str | Iterable[object]
+
+TRIED = 200  # models with the fitted covariance that a search for one that obeys begins with
+BEST = 4  # of them, those that are broken least
+
+
+def bounds(
+    graph: object,
+    data: object,
+    question: str | Query,
+    *,
+    assume: Assumed = (),
+    level: float = 0.95,
+    interval: SetInterval = "likelihood",
+    constraints: Assumed | None = None,
+    **fitting: Unpack[Fitting],
+) -> Bounds:
+    """Between which values an answer lies that the graph does not determine, under assumptions that one can state.
+
+    ``assume`` is a list of texts such as ``"corr(x <-> y) in [-0.3, 0.3]"``, ``"abs(z -> y) <= 0.1"`` or
+    ``"confounding(x, y) <= 2 * z"``; an edge that the graph lacks is added, and held within what is assumed of it.
+    Without assumptions: the values that the graph alone leaves. ``interval`` covers the true value with probability
+    ``level``: by the "likelihood", or by standard errors of the ends ("stoye"). ``constraints`` is another name of
+    ``assume``. For the options of reading and fitting data see ``ht.fit``.
+    """
+    _refuse_groups(fitting)
+    fitted = fit_graph(graph, data, **fitting)
+    return bounds_of(fitted, question, assume=assume, level=level, interval=interval, constraints=constraints)
+
+
+def bounds_of(
+    fit: Fitted,
+    question: str | Query,
+    *,
+    assume: Assumed = (),
+    level: float = 0.95,
+    interval: SetInterval = "likelihood",
+    constraints: Assumed | None = None,
+) -> Bounds:
+    """The same from a fit, whose data are used as they were read: with weights, clusters and missing values."""
+    assumed, query = _asked(fit, question, assume, constraints, level, interval)
+    wide = _relaxed_fit(fit, assumed)
+    found = identified_set(
+        fit.graph, wide.model.cov, wide.model.mean, query, assumed, names=wide.model.names, model=wide.model
+    )
+    chance = _chance(fit, wide, found, level, interval)
+    return _packed(wide, query, found, chance)
+
+
+def _asked(
+    fit: Fitted, question: str | Query, assume: Assumed, constraints: Assumed | None, level: float, interval: str
+) -> tuple[tuple[Assumption, ...], Query]:
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
+    if interval not in ("likelihood", "stoye"):
+        raise InputError(f"interval must be 'likelihood' or 'stoye', not {interval!r}")
+    if constraints is not None and assume != ():
+        raise InputError("assume= and constraints= are one and the same: give one of them")
+    if fit.options.noise:
+        raise InputError(
+            f"bounds are not computed where noise variances are fixed, as that of {fit.options.noise[0][0]!r} is here: "
+            f"fit again without noise=" + (" and with method='em'" if fit.method != "em" else "")
+        )
+    given = cast("str | Iterable[str | Assumption]", assume if constraints is None else constraints)
+    assumed = read_assumptions(given, fit.graph)
+    query = read_question(question)
+    check_query(query, relaxed(fit.graph, assumed))
+    refuse_few_valued(fit, query)
+    return assumed, query
+
+
+def _refuse_groups(fitting: Fitting) -> None:
+    if "by" in fitting:
+        raise InputError(
+            "bounds are computed for one fit at a time: fits = ht.fit(graph, data, by=...), then "
+            "fits[group].bounds(question, assume=...) for each group"
+        )
+
+
+def wide_graph(graph: Graph, assumed: tuple[Assumption, ...]) -> Graph:
+    """The graph with the edges that assumptions name, and with the weights that they hold."""
+    return plain_latents(held_weights(relaxed(graph, assumed), assumed), assumed)
+
+
+def _relaxed_fit(fit: Fitted, assumed: tuple[Assumption, ...]) -> Fitted:
+    """The maximum likelihood fit of the graph with the edges that assumptions name: its covariance is the set's."""
+    graph = wide_graph(fit.graph, assumed)
+    if graph == fit.graph and fit.method == "em":
+        return fit
+    return refit(fit, graph, intercepts=dict(fit.options.intercepts) or "free")
+
+
+def _chance(fit: Fitted, wide: Fitted, found: IdentifiedSet, level: float, kind: SetInterval) -> Chance:
+    """The interval of the set, by way of the judge of all intervals."""
+    loose = tuple(a for a in found.assumptions if not _held(a))
+    program = program_of(wide, found.query, conditions_of(loose, fit.graph, wide.model.names))
+    pieces = _pieces(program, found)
+    starts = _starts(program, wide) if found.empty or not found.proved else []
+    given = leeway(wide, found.query, level)
+    return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved)
+
+
+def _held(assumption: Assumption) -> bool:
+    """True for a weight that is held at a number: the graph itself says so by then."""
+    return (
+        isinstance(assumption, Within) and isinstance(assumption.quantity, Weight) and assumption.low == assumption.high
+    )
+
+
+def _pieces(program: Program, found: IdentifiedSet) -> list[Piece]:
+    """The pieces of a set with vectors at their ends."""
+    lows = [found.lower, *(right for _, right in found.gaps)]
+    highs = [*(left for left, _ in found.gaps), found.upper]
+    return [
+        Piece(low, high, _vector(program, lows[k]), _vector(program, highs[k]))
+        for k, (low, high) in enumerate(found.pieces)
+    ]
+
+
+def _vector(program: Program, end: End) -> Floats | None:
+    return None if end.model is None else vector_of(program, end.model)
+
+
+def _starts(program: Program, wide: Fitted) -> list[Floats]:
+    """Models with the fitted covariance, those that break the assumptions least."""
+    fibre = fibre_of(wide.graph, wide.model.cov, wide.model.mean, wide.model.names)
+    own: list[CGLSCM] = [wide.model]
+    if fibre.dimension:
+        drawn = np.random.default_rng(0).standard_cauchy((TRIED, fibre.dimension)) * fibre.units
+        models = fibre.at(drawn)
+        sound = np.flatnonzero(np.isfinite(models.T).all(axis=(-2, -1)) & (np.abs(models.T).max(axis=(-2, -1)) < 1e6))
+        own += [models.one(int(k)) for k in sound]
+    vectors = [vector_of(program, model) for model in own]
+    broken = [program.at(v).broken for v in vectors]
+    return [vectors[int(k)] for k in np.argsort(broken)[:BEST]]
+
+
+def _packed(wide: Fitted, query: Query, found: IdentifiedSet, chance: Chance) -> Bounds:
+    test = chance.refuted
+    said: list[Note] = [note("remark", text=text) for text in found.notes]
+    return Bounds(
+        low=found.low,
+        high=found.high,
+        pieces=found.pieces,
+        question=query,
+        assumptions=tuple(map(str, found.assumptions)),
+        assumed=tuple(a.words for a in found.assumptions),
+        interval_pieces=chance.pieces,
+        level=chance.level,
+        kind=chance.kind,
+        certificate=found.certificate,
+        binds_low=found.lower.binding,
+        binds_high=found.upper.binding,
+        model_low=found.lower.model,
+        model_high=found.upper.model,
+        refuted=None if test is None else Refuted(test.statistic, test.restrictions, test.p, test.mixture),
+        notes=(*about_the_fit(wide, query), *said, *chance.notes),
+        n=wide.n,
+        library=wide.frame,
+    )

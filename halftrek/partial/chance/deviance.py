@@ -1,0 +1,30 @@
+"""How much likelihood is lost at a mean and covariance: of complete moments, or of rows by what they lack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.data.missing.likelihood import Slope
+from halftrek.estimation import Fitted
+from halftrek.inference.information.base import kind_of_data
+
+
+@dataclass(frozen=True, eq=False)
+class Deviance:
+    """``2 (best log-likelihood of the graph - log-likelihood)`` of the rows behind a fit."""
+
+    fit: Fitted
+    best: float
+
+    @staticmethod
+    def of(fit: Fitted) -> Deviance:
+        """From a fit, at whose mean and covariance nothing is lost."""
+        return Deviance(fit, kind_of_data(fit).slope(fit, np.array(fit.model.mean), np.array(fit.model.cov)).value)
+
+    def at(self, mean: Floats, cov: Floats) -> tuple[float, Floats, Floats]:
+        """The loss, and its derivatives in the mean and in the covariance."""
+        found: Slope = kind_of_data(self.fit).slope(self.fit, mean, cov)
+        return 2.0 * (self.best - found.value), -2.0 * found.mean, -2.0 * found.cov

@@ -1,0 +1,154 @@
+"""The interval for the true value of an answer of which only a set is identified, as ``trust`` lets it be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.choices import SetInterval
+from halftrek.notes import Note, note
+from halftrek.partial.chance.cut import stoye_quantile
+from halftrek.partial.chance.likelihood import (
+    Contradiction,
+    LikelihoodSet,
+    Piece,
+    contradiction,
+    likelihood_set,
+    nearest,
+    start_from,
+)
+from halftrek.partial.chance.program import Program
+from halftrek.partial.chance.search import Ends, Factor
+from halftrek.results.bounds import CONTRADICTED
+from halftrek.trust import Leeway
+
+STEP = 1e-3  # of deviance, by which an end is moved to see its standard error
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What chance leaves open: pieces of the interval, the test of assumptions that nothing obeys, and notes.
+
+    ``cuts`` are the deviances at the outer ends, nan where there is none.
+    """
+
+    pieces: tuple[Ends, ...]
+    kind: SetInterval
+    level: float
+    cuts: Ends
+    notes: tuple[Note, ...]
+    refuted: Contradiction | None = None
+
+
+def chance_of(
+    program: Program,
+    pieces: Sequence[Piece],
+    starts: Sequence[Floats],
+    level: float,
+    given: Leeway,
+    *,
+    kind: SetInterval = "likelihood",
+    proved: bool = True,
+) -> Chance:
+    """From the identified set at the estimates, which is empty if there are no pieces.
+
+    ``starts``: vectors of models with the fitted covariance, for sets that are empty or not ``proved``.
+    """
+    points = program.coordinates
+
+    def factor(direction: Floats) -> float:
+        return given.factor(*points.seen_slopes(direction))
+
+    if not pieces:
+        return _empty(program, starts, level, given, factor)
+    if kind == "stoye":
+        return _stoye(program, pieces, level, given, factor)
+    found = likelihood_set(program, pieces, level, factor, () if proved else starts)
+    said = _said(program, found, pieces)
+    return Chance(found.pieces, kind, level, _cuts(found), (*given.notes, *_scaled(given, found, factor), *said))
+
+
+def _empty(program: Program, starts: Sequence[Floats], level: float, given: Leeway, factor: Factor) -> Chance:
+    """Where no model of the fitted covariance obeys: the test, and what is left around the best model that obeys."""
+    best = nearest(program, starts)
+    if best is None:
+        return Chance((), "likelihood", level, (float("nan"), float("nan")), given.notes, Contradiction.certain())
+    test = contradiction(program, best, factor)
+    found = start_from(program, best, level, factor)
+    code = "assumptions contradicted" if test.p < CONTRADICTED else "assumptions doubted"
+    words = note(code, statistic=test.statistic, p=test.p)
+    return Chance(found.pieces, "likelihood", level, _cuts(found), (words, *given.notes), test)
+
+
+def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leeway, factor: Factor) -> Chance:
+    """So many standard errors beyond the outer ends; these from how an end moves with a little likelihood."""
+    low, high = pieces[0], pieces[-1]
+    errors = [
+        _error(program, vector, end, side, factor)
+        for vector, end, side in ((low.at_low, low.low, -1), (high.at_high, high.high, 1))
+    ]
+    if np.isnan(errors).any():
+        ends = tuple(float("nan") if np.isnan(e) else end for e, end in zip(errors, (low.low, high.high), strict=True))
+        lost = note("set end lost", side="lower" if np.isnan(errors[0]) else "upper")
+        return Chance(((ends[0], ends[1]),), "stoye", level, (float("nan"), float("nan")), (*given.notes, lost))
+    width = high.high - low.low
+    c = stoye_quantile(width, max(errors), level) if isfinite(width) else stoye_quantile(np.inf, 1.0, level)
+    ends = (low.low - c * errors[0], high.high + c * errors[1])
+    notes = (*given.notes, note("stoye set", quantile=c))
+    inner = [(a.high + c * errors[1], b.low - c * errors[0]) for a, b in pairwise(pieces)]
+    kept: list[Ends] = []
+    start = ends[0]
+    for a, b in inner:
+        if a < b:
+            kept.append((start, a))
+            start = b
+    return Chance((*kept, (start, ends[1])), "stoye", level, (c**2, c**2), notes)
+
+
+def _error(program: Program, vector: Floats | None, end: float, side: int, factor: Factor) -> float:
+    """The standard error of an end of the set; nothing is left open at an infinite one."""
+    from halftrek.partial.chance.search import Search
+
+    if vector is None or not isfinite(end):
+        return 0.0
+    search = Search(program, 0.95, vector)
+    start = search.aside(vector, side, STEP)
+    point = program.furthest(start, side, STEP)
+    if point is None:
+        return float("nan")
+    direction = search.cut_at(point, side)[1].direction
+    return float(abs(point.answer - end) / np.sqrt(STEP) * np.sqrt(factor(direction)))
+
+
+def _cuts(found: LikelihoodSet) -> Ends:
+    nothing = float("nan")
+    return (nothing if found.low is None else found.low.cut, nothing if found.high is None else found.high.cut)
+
+
+def _scaled(given: Leeway, found: LikelihoodSet, factor: Factor) -> list[Note]:
+    """By how much the likelihood was scaled at each end."""
+    if not given.units:
+        return []
+    known = [
+        factor(end.binding.direction) / given.stretch**2 if end is not None and end.binding is not None else 1.0
+        for end in (found.low, found.high)
+    ]
+    return [note("set by units", units=given.units, low=known[0], high=known[1])]
+
+
+def _said(program: Program, found: LikelihoodSet, pieces: Sequence[Piece]) -> list[Note]:
+    """What is not plain about an interval."""
+    name = str(program.query)
+    notes = [note("likelihood set")]
+    for side, words, known in ((-1, "below", pieces[0].low), (1, "above", pieces[-1].high)):
+        if side in found.lost:
+            notes.append(note("set end lost", side="lower" if side < 0 else "upper"))
+        elif found.pieces and isfinite(known) and not isfinite(found.pieces[0 if side < 0 else -1][side > 0]):
+            notes.append(note("set unbounded", name=name, side=words))
+    notes += [note("set excluded", low=a[1], high=b[0]) for a, b in pairwise(found.pieces)]
+    return notes

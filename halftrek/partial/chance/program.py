@@ -1,0 +1,190 @@
+"""A question, the assumptions and the likelihood over one vector, and the three programs that ends are made of.
+
+- ``nearest``: the least deviance of a model that obeys the assumptions;
+- ``least_loss``: the same where the answer has a given value;
+- ``furthest``: the largest or smallest answer of all models within a deviance.
+
+All derivatives are analytic. SLSQP solves them from a start; whoever calls chooses several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.errors import HalftrekError
+from halftrek.partial.assumptions import Conditions, State
+from halftrek.partial.chance.coordinates import Coordinates, Lines, Place
+from halftrek.partial.chance.deviance import Deviance
+from halftrek.partial.chance.equations import Equations
+from halftrek.queries import Query
+from halftrek.queries.evaluate import values_of
+from halftrek.queries.gradients import gradients_of
+
+STEPS = 60  # of SLSQP; a dozen are usual
+FEWER = 35  # where the answer has no end in reach more would be in vain
+ENDED = (0, 8)  # how SLSQP ends at an optimum: within its tolerance, or where rounding leaves no better step
+KEPT = 1e-6  # by which a condition may be broken, in units of the noise
+LOST = 1e12  # deviance where there is no likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Everything at one vector: numbers, and their derivatives along it."""
+
+    vector: Floats
+    place: Place
+    answer: float
+    answer_slope: Floats
+    loss: float
+    loss_slope: Floats
+    equations: Floats
+    equation_slopes: Floats
+    limits: Floats  # must not be negative: assumptions, then noise variances
+    limit_slopes: Floats
+    graph_equations: int  # so many of the equations are the graph's, the others are assumptions
+
+    @property
+    def broken(self) -> float:
+        """By how much the graph or an assumption is broken, in units of the noise."""
+        return float(max(np.abs(self.equations).max(initial=0.0), -self.limits.min(initial=0.0)))
+
+
+class _Constraint(TypedDict):
+    type: str
+    fun: Callable[[Floats], Floats]
+    jac: Callable[[Floats], Floats]
+
+
+class Program:
+    """The programs of one question; the last point is remembered, since value and slope are asked for in turn."""
+
+    def __init__(
+        self, coordinates: Coordinates, deviance: Deviance, query: Query, conditions: Conditions, component: int = 0
+    ) -> None:
+        self.coordinates, self.deviance = coordinates, deviance
+        self.query, self.conditions, self.component = query, conditions, component
+        self.equations = Equations.of(coordinates)
+        self.points = 0  # how many were looked at
+        self._last: Point | None = None
+        self._units: Floats | None = None  # of conditions: by how much noise moves each
+
+    def at(self, vector: Floats) -> Point:
+        """Everything at a vector."""
+        if self._last is not None and np.array_equal(self._last.vector, vector):
+            return self._last
+        self.points += 1
+        place = self.coordinates.place(vector)
+        kept, noise = self.equations.values(place)
+        ends = np.cumsum([2, len(kept), len(self.conditions), len(noise)])
+        lines = Lines.zero(int(ends[-1]), len(place.T))
+        answer, loss = self._answer(place, lines), self._loss(place, lines)
+        self.equations.write(lines, 2, place)
+        values = self._assumed(place, lines, int(ends[1]))
+        lines.own[ends[2] :] = self.equations.noise
+        slopes = self.coordinates.pull(place, lines)
+        parts = np.split(slopes, ends[:-1])
+        values, assumed = self._in_units(values, parts[2])
+        equal = self.conditions.equal
+        self._last = Point(
+            vector.copy(), place, answer, slopes[0], loss, slopes[1],
+            np.concatenate([kept, values[equal]]), np.concatenate([parts[1], assumed[equal]]),
+            np.concatenate([values[~equal], noise]), np.concatenate([assumed[~equal], parts[3]]),
+            len(kept),
+        )  # fmt: skip
+        return self._last
+
+    def _answer(self, place: Place, lines: Lines) -> float:
+        try:
+            value = float(values_of(self.query, place)[0][self.component])
+            found = gradients_of(self.query, place).values[self.component]
+        except (HalftrekError, np.linalg.LinAlgError):
+            return float("nan")
+        lines.T[0], lines.omega[0], lines.mean[0] = found.T, found.omega, found.mean
+        return value
+
+    def _loss(self, place: Place, lines: Lines) -> float:
+        try:
+            loss, lines.mean[1], lines.sigma[1] = self.deviance.at(place.mean, place.cov)
+        except np.linalg.LinAlgError:
+            return LOST
+        return loss
+
+    def _assumed(self, place: Place, lines: Lines, first: int) -> Floats:
+        """Assumptions as numbers that must not be negative."""
+        if not len(self.conditions):
+            return np.zeros(0)
+        noise = place.W.diagonal() - (place.loadings**2).sum(axis=0) if len(place.loadings) else None
+        values, slopes = self.conditions.both(State(place.T, place.W, place.cov, noise))
+        some = slice(first, first + len(values))
+        lines.T[some], lines.omega[some], lines.sigma[some] = -slopes.T, -slopes.omega, -slopes.sigma
+        at = np.arange(len(place.T))
+        lines.own[some, at, at] -= slopes.noise
+        return np.asarray(-values)
+
+    def _in_units(self, values: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+        """Assumptions in units of what noise moves them by, which are those of the first point looked at."""
+        if self._units is None:
+            lengths = np.linalg.norm(slopes, axis=1)
+            usual = 1.0 / np.sqrt(self.coordinates.n)
+            self._units = np.where(lengths > 1e-6 * usual, lengths, usual)
+        return values / self._units, slopes / self._units[:, None]
+
+    def nearest(self, start: Floats) -> Point | None:
+        """The least deviance under the assumptions; None if no way to obey them is found."""
+        return self._solved(start, lambda x: self.at(x).loss, lambda x: self.at(x).loss_slope, [])
+
+    def least_loss(self, start: Floats, value: float, scale: float) -> Point | None:
+        """The least deviance where the answer is ``value``; ``scale`` is how far answers move by chance."""
+
+        def held(x: Floats) -> Floats:
+            return np.array([(self.at(x).answer - value) / scale])
+
+        here: _Constraint = {"type": "eq", "fun": held, "jac": lambda x: self.at(x).answer_slope[None] / scale}
+        found = self._solved(start, lambda x: self.at(x).loss, lambda x: self.at(x).loss_slope, [here])
+        return found if found is not None and abs(found.answer - value) <= KEPT * scale else None
+
+    def furthest(self, start: Floats, side: int, cut: float) -> Point | None:
+        """The largest (``side`` 1) or smallest answer of models within a deviance, from a start."""
+        unit = side / max(float(np.linalg.norm(self.at(start).answer_slope)), 1e-300)
+        within: _Constraint = {
+            "type": "ineq",
+            "fun": lambda x: np.array([cut - self.at(x).loss]),
+            "jac": lambda x: -self.at(x).loss_slope[None],
+        }
+        found = self._solved(
+            start, lambda x: -unit * self.at(x).answer, lambda x: -unit * self.at(x).answer_slope, [within], FEWER
+        )
+        return found if found is not None and found.loss <= cut + KEPT * (1.0 + cut) else None
+
+    def _solved(
+        self,
+        start: Floats,
+        value: Callable[[Floats], float],
+        slope: Callable[[Floats], Floats],
+        more: Sequence[_Constraint],
+        steps: int = STEPS,
+    ) -> Point | None:
+        from scipy.optimize import Bounds, minimize
+
+        kept: list[_Constraint] = [*more]
+        first = self.at(start)
+        if len(first.equations):
+            kept.append(
+                {"type": "eq", "fun": lambda x: self.at(x).equations, "jac": lambda x: self.at(x).equation_slopes}
+            )
+        if len(first.limits):
+            kept.append({"type": "ineq", "fun": lambda x: self.at(x).limits, "jac": lambda x: self.at(x).limit_slopes})
+        with np.errstate(all="ignore"):
+            found = minimize(
+                value, start, jac=slope, constraints=kept, method="SLSQP", bounds=Bounds(*self.coordinates.reach),
+                options={"maxiter": steps, "ftol": 1e-12},
+            )  # fmt: skip
+        if found.status not in ENDED:
+            return None
+        point = self.at(np.asarray(found.x))
+        return point if np.isfinite(point.answer) and point.broken <= KEPT else None

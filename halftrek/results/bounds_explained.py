@@ -1,0 +1,64 @@
+"""Bounds in sentences: what was asked and assumed, what follows, and how sure it is."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from halftrek.results.wording import in_words, listed
+
+if TYPE_CHECKING:
+    from halftrek.results.bounds import Bounds
+
+
+def explain(found: Bounds) -> str:
+    """A line on each: question, assumptions, set, ends, certificate, interval, notes."""
+    return "\n".join([*_asked(found), *_set(found), *_ends(found), *_sure(found), *_said(found)])
+
+
+def _asked(found: Bounds) -> list[str]:
+    lines = [] if found.question is None else [f"The question: {found.question}, that is, {in_words(found.question)}."]
+    if not found.assumed:
+        return [*lines, "Nothing is assumed beyond the graph."]
+    return [*lines, "Assumed beyond the graph:", *(f"  - {text}." for text in found.assumed)]
+
+
+def _set(found: Bounds) -> list[str]:
+    if found.empty:
+        said = "no model with the covariance that was estimated obeys these assumptions"
+        said = said if found.refuted is None else str(found.refuted)
+        return [f"{said[0].upper()}{said[1:]}."]
+    if found.words == "any value":
+        return ["Models that fit these data equally well give any value: the assumptions do not bound the answer."]
+    if found.low == found.high:
+        return [f"All models that fit these data equally well agree: the answer is {found.words}."]
+    held = "the graph leaves" if not found.assumed else "the graph and the assumptions leave"
+    return [f"At the estimates {held} these values, no more and no fewer: {found.words}."]
+
+
+def _ends(found: Bounds) -> list[str]:
+    lines = []
+    for name, value, binds in (("lower", found.low, found.binds_low), ("upper", found.high, found.binds_high)):
+        if not isfinite(value) or found.low == found.high:
+            continue
+        why = f"is held by {listed(binds)}" if binds else "lies inside: no assumption holds it"
+        lines.append(f"The {name} end, {value:.6g}, {why}.")
+    return lines
+
+
+def _sure(found: Bounds) -> list[str]:
+    lines = [f"How the set is known: {found.certificate}."] if found.certificate else []
+    if found.interval is None:
+        return [*lines, "The data exclude every value that a model within the assumptions has."] if found.n else lines
+    from halftrek.results.bounds import set_in_words
+
+    by = "likelihood" if found.kind == "likelihood" else "standard errors of the ends"
+    inside = set_in_words(found.interval_pieces)
+    return [*lines, f"{100 * found.level:g}% interval for the true value (by the {by}): {inside}."]
+
+
+def _said(found: Bounds) -> list[str]:
+    notes = [n for n in found.notes if n.code not in ("assumptions contradicted", "assumptions doubted")]  # said above
+    levels = ("note", "doubt", "warning")
+    texts = dict.fromkeys(str(n) for n in sorted(notes, key=lambda n: n.level != "note") if n.level in levels)
+    return [f"Note: {text if text.endswith('.') else text + '.'}" for text in texts]
