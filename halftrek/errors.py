@@ -6,7 +6,8 @@
     ├── InputError (also a ValueError)     something given to halftrek has to be changed
     │   ├── TextError                      text that cannot be read; points at the place
     │   │   ├── GraphSyntaxError           ... in a graph
-    │   │   └── QuestionSyntaxError        ... in a question
+    │   │   ├── QuestionSyntaxError        ... in a question
+    │   │   └── AssumptionSyntaxError      ... in an assumption
     │   ├── GraphError                     a graph that is not a graph of ours: cycle, self-loop, ...
     │   ├── DataError                      rows, columns or moments that cannot be used
     │   ├── ModelError                     parameters that do not make a model
@@ -116,6 +117,10 @@ class GraphSyntaxError(TextError):
 
 class QuestionSyntaxError(TextError):
     """A question's text cannot be read."""
+
+
+class AssumptionSyntaxError(TextError):
+    """An assumption's text cannot be read."""
 
 
 class GraphError(InputError):
