@@ -114,8 +114,10 @@ class Equations:
         """Derivatives of entries of M: ``dM_ij / dT_ul = -[l = i] (Sigma a_j)_u - [l = j] (Sigma a_i)_u``."""
         found = np.zeros((len(spread), places.count, self.size), dtype=spread.dtype)
         for (line, unknown, row, other, by), values in zip(places.parts, (spread, spread, C, C), strict=True):
-            if len(line):
+            if places.shared:
                 np.add.at(found, (slice(None), line, unknown), -values[:, row, other] * by)
+            elif len(line):  # as quick as it gets
+                found[:, line, unknown] -= values[:, row, other]
         return found
 
     def _read_off(self, T: Array, M: Array, spread: Array, C: Array) -> tuple[Array, Array]:
@@ -141,6 +143,7 @@ class _Places(NamedTuple):
     """Where unknowns enter some entries of M: by weights at either end, by loadings at either end."""
 
     count: int
+    shared: bool  # one unknown stands in several entries
     parts: tuple[tuple[Ints, Ints, Ints, Ints, Floats], ...]
 
 
@@ -151,7 +154,8 @@ def _places(equations: Equations, pairs: Ints) -> _Places:
         for one, other in ((i, j), (j, i)):
             line, at = np.nonzero(one[:, None] == entries.column[None, :])
             parts.append((line, entries.unknown[at], entries.row[at], other[line], entries.by[at]))
-    return _Places(len(pairs), tuple(parts))
+    unknowns = np.concatenate([equations.T.unknown, equations.C.unknown])
+    return _Places(len(pairs), len(np.unique(unknowns)) < len(unknowns), tuple(parts))
 
 
 def make_equations(space: Space, sigma: Floats, edges: Sequence[Edge]) -> Equations:

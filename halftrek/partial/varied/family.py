@@ -19,7 +19,7 @@ from halftrek.inference import How
 from halftrek.partial.varied.edges import held, plain, relaxed
 from halftrek.partial.varied.equations import Equations, Scale, make_equations, start_of
 from halftrek.partial.varied.points import Points, points_of, stacked
-from halftrek.partial.varied.walk import free_given_covariance, orientation, walk
+from halftrek.partial.varied.walk import free_given_covariance, orientation, settled, undetermined, walk
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
 from halftrek.trust.judge import Judged, judge_line
@@ -37,8 +37,7 @@ class Family:
 
     def __post_init__(self) -> None:
         check_query(self.query, self.fitted.graph)
-        if values_of(self.query, self.fitted.model)[0].shape[-1] != 1:
-            raise QueryError(f"{self.query} has several outcomes; ask for one")
+        one_number(self.fitted, self.query)
 
     @cached_property
     def graph(self) -> Graph:
@@ -95,11 +94,26 @@ class Family:
             return stacked([self._refit(line) for line in values], self.graph, self.fitted.model.names)
         return points_of(self.equations, walk(self.equations, self.start, values / self.units), self.fitted, self.graph)
 
+    @cached_property
+    def _in_shares(self) -> Equations:
+        scales: list[Scale] = ["weight" if e.kind == "->" else "correlation" for e in self.edges]
+        return self.equations.on(*scales)
+
     def at_shares(self, shares: Floats) -> Points:
         """The models with these correlations of errors, and weights in standard deviations; only where ``direct``."""
-        scales: list[Scale] = ["weight" if e.kind == "->" else "correlation" for e in self.edges]
-        equations = self.equations.on(*scales)
-        return points_of(equations, walk(equations, self.start, shares), self.fitted, self.graph)
+        solutions = walk(self._in_shares, self.start, shares)
+        return points_of(self._in_shares, solutions, self.fitted, self.graph)
+
+    def near(self, shares: Floats, solutions: Floats) -> Points:
+        """The same, from solutions nearby; where these are not near enough, from the fitted model."""
+        found = settled(self._in_shares, solutions, shares, self._flat)
+        far = np.isnan(found).any(axis=1)
+        found[far] = walk(self._in_shares, self.start, shares[far])
+        return points_of(self._in_shares, found, self.fitted, self.graph)
+
+    @cached_property
+    def _flat(self) -> bool:
+        return undetermined(self.equations, self.start)
 
     def turns(self, points: Points) -> Floats:
         """A number for each model that changes its sign from one side of a pole to the other; nan where unknown."""
@@ -130,3 +144,11 @@ class Family:
             there = replace(self.fitted, graph=graph, model=points.model(at, graph))
         verdict = self.verdict if self.verdict.recipe is None else self._verdict_at(values)
         return judge_line(there, self.query, evaluate(self.query, there.model), verdict, how)
+
+
+def one_number(fitted: Fitted, query: Query) -> float:
+    """The fitted model's answer, if it is one number."""
+    found = values_of(query, fitted.model)[0]
+    if found.shape[-1] != 1:
+        raise QueryError(f"{query} has several outcomes; ask for one")
+    return float(found[0])

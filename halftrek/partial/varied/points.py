@@ -77,7 +77,7 @@ class Points:
         """Weights and covariances of edges, one column each."""
         return np.stack([self.matrix(e)[:, self._at(e.first), self._at(e.second)] for e in edges], axis=1)
 
-    def correlations(self, edges: Sequence[Edge]) -> Floats:
+    def shares(self, edges: Sequence[Edge]) -> Floats:
         """Of arcs the correlation of the errors, of arrows the weight in standard deviations; one column each."""
         sd = np.sqrt(np.diagonal(self.cov, axis1=1, axis2=2))
         noise = np.sqrt(np.diagonal(self.W, axis1=1, axis2=2))

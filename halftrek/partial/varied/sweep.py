@@ -7,23 +7,27 @@ by step along the real line. An edge whose walk ends before the answer is there,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.scores import Edges
+from halftrek.partial.varied.bracket import Bracket, narrowed
 from halftrek.partial.varied.edges import plain
 from halftrek.partial.varied.equations import Equations, make_equations, start_of
+from halftrek.partial.varied.orders import graphs_of
 from halftrek.partial.varied.points import Points, points_of
 from halftrek.partial.varied.walk import settled, undetermined
 from halftrek.queries import Query
 
 RATIOS = (0.02, 0.08, 0.16, 0.26, 0.38, 0.52, 0.7, 0.95, 1.3, 1.8, 2.6, 4.0, 7.0)  # k: correlations k / sqrt(1 + k²)
 SAME = 1e-9  # share of an answer by which rounding moves it
+FEW = (0.3, 1.5)  # that show whether an answer moves at all
 NUMBERS = 3_000_000  # derivatives that are held at a time
 
 
@@ -41,8 +45,16 @@ class Sweep:
     lost: Flags
 
 
+def sweep(fitted: Fitted, query: Query, edges: Edges, target: float, ratios: Sequence[float] = RATIOS) -> Sweep:
+    """All edges, some at a time."""
+    walks = _Walks.of(fitted, query)
+    some = max(1, NUMBERS // max(1, 2 * len(walks.equations.pairs) * walks.equations.size))
+    parts = [_swept(walks, piece, target, ratios) for piece in edges.pieces(some)]
+    return Sweep(*(np.concatenate([getattr(part, k) for part in parts] or [np.zeros(0)]) for k in Sweep.__annotations__))
+
+
 @dataclass(frozen=True, eq=False)
-class Sweeper:
+class _Walks:
     """What all walks share."""
 
     fitted: Fitted
@@ -53,71 +65,107 @@ class Sweeper:
     flat: bool
 
     @staticmethod
-    def of(fitted: Fitted, query: Query) -> Sweeper:
-        """The walks of a fit."""
+    def of(fitted: Fitted, query: Query) -> _Walks:
         graph = plain(fitted.graph)
         space = make_space(graph, fitted.model.names, fitted.options)
         equations = make_equations(space, fitted.model.cov, ())
         start = start_of(equations, space, space.vector(fitted.model))
-        return Sweeper(fitted, query, graph, equations, start, undetermined(equations, start))
+        return _Walks(fitted, query, graph, equations, start, undetermined(equations, start))
 
     def units(self, edges: Edges) -> Floats:
-        """The values of edges at which the ratio is one, in standard deviations."""
-        T, C = (e.put(c, self.start[None]) for e, c in ((self.equations.T, self.equations.T0), (self.equations.C, self.equations.C0)))
+        """The values of edges at which their ratio is one, in standard deviations."""
+        T, C = self.equations.T.put(self.equations.T0, self.start[None]), self.equations.C.put(self.equations.C0, self.start[None])
         noise = np.sqrt(np.diagonal(self.equations.errors(T, C)[0][0]))
         return np.where(edges.arrow, 1.0, noise[edges.first] * noise[edges.second])
 
-    def step(self, edges: Edges, values: Floats, z: Floats) -> Floats:
-        """Solutions in which each edge has its value, from solutions nearby."""
+    def raw(self, edges: Edges) -> Floats:
+        """What one of these is in the units of the data."""
+        sd, i, j = self.equations.sd, edges.first, edges.second
+        return np.where(edges.arrow, sd[j] / sd[i], sd[i] * sd[j])
+
+    def with_values(self, edges: Edges, values: Floats) -> Equations:
+        """The equations with a value for one edge each."""
         T0 = np.repeat(self.equations.T0[None], len(edges), axis=0)
         W0 = np.repeat(self.equations.W0[None], len(edges), axis=0)
-        line, i, j, arrow = np.arange(len(edges)), edges.first, edges.second, edges.arrow
-        T0[line[arrow], i[arrow], j[arrow]] = values[arrow]
-        W0[line[~arrow], i[~arrow], j[~arrow]] = W0[line[~arrow], j[~arrow], i[~arrow]] = values[~arrow]
-        return settled(replace(self.equations, T0=T0, W0=W0), z, np.zeros((len(edges), 0)), self.flat)
+        arrow, arc = np.flatnonzero(edges.arrow), np.flatnonzero(~edges.arrow)
+        T0[arrow, edges.first[arrow], edges.second[arrow]] = values[arrow]
+        W0[arc, edges.first[arc], edges.second[arc]] = values[arc]
+        W0[arc, edges.second[arc], edges.first[arc]] = values[arc]
+        return replace(self.equations, T0=T0, W0=W0)
 
 
-def sweep(fitted: Fitted, query: Query, edges: Edges, target: float) -> Sweep:
-    """All edges, some at a time."""
-    walks = Sweeper.of(fitted, query)
-    equations = len(walks.equations.pairs)
-    some = max(1, NUMBERS // max(1, 2 * equations * walks.equations.size))
-    parts = [_swept(walks, piece, target) for piece in edges.pieces(some)]
-    names = ("value", "share", "moves", "lost")
-    return Sweep(*(np.concatenate([getattr(part, name) for part in parts]) if parts else np.zeros(0) for name in names))
+@dataclass(frozen=True, eq=False)
+class _Many:
+    """Some edges on their walks, to one side each."""
+
+    walks: _Walks
+    edges: Edges
+    graphs: tuple[tuple[Graph, Ints], ...]
+
+    @staticmethod
+    def of(walks: _Walks, edges: Edges) -> _Many:
+        return _Many(walks, edges, graphs_of(walks.graph, walks.fitted.model.names, edges))
+
+    def step(self, at: Ints, values: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """From solutions nearby, some edges with their values: solutions and answers, nan where there is none."""
+        equations = self.walks.with_values(self.edges.take(at), values)
+        there = settled(equations, z, np.zeros((len(at), 0)), self.walks.flat)
+        found = np.full(len(at), np.nan)
+        points = points_of(equations, there, self.walks.fitted, self.walks.graph)
+        for graph, members in self.graphs:
+            mine = np.flatnonzero(np.isin(at, members))
+            if len(mine):
+                found[mine] = replace(points.take(mine), graph=graph).answers(self.walks.query)
+        return there, found
+
+    def shares(self, values: Floats, z: Floats) -> Floats:
+        """The values as correlations of errors, or as weights in standard deviations."""
+        points = points_of(self.walks.with_values(self.edges, values), z, self.walks.fitted, self.walks.graph)
+        noise = np.sqrt(np.diagonal(points.W, axis1=1, axis2=2))
+        lines, i, j = np.arange(len(self.edges)), self.edges.first, self.edges.second
+        sizes = noise[lines, i] * noise[lines, j]
+        return np.where(self.edges.arrow, values, values * self.walks.raw(self.edges) / sizes)
 
 
-def _swept(walks: Sweeper, edges: Edges, target: float) -> Sweep:
+def _swept(walks: _Walks, edges: Edges, target: float, ratios: Sequence[float]) -> Sweep:
     """Every edge to both sides: the first half of each array is the side of positive values."""
     both = edges.take(np.tile(np.arange(len(edges)), 2))
     unit = walks.units(both) * np.repeat([1.0, -1.0], len(edges))
-    read = Reader(walks, both)
-    base = float(walks.answers(walks.graph, walks.start[None])[0])
-    z = np.repeat(walks.start[None], len(both), axis=0)
-    last, value = np.full(len(both), base - target), np.zeros(len(both))
-    alive, lost = np.full(len(both), base != target), np.zeros(len(both), dtype=bool)
-    low = high = np.full(len(both), np.nan)
-    z_low, f_low, f_high = z.copy(), last.copy(), last.copy()
-    moved, ratio = np.zeros(len(both)), np.full(len(both), np.inf)
-    for k in RATIOS:
+    many = _Many.of(walks, both)
+    base = float(points_of(walks.equations, walks.start[None], walks.fitted, walks.graph).answers(walks.query)[0])
+    count = len(both)
+    z, last, value = np.repeat(walks.start[None], count, axis=0), np.full(count, base - target), np.zeros(count)
+    alive, lost = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
+    moved, ended = np.zeros(count), np.full(count, np.inf)
+    bracket = Bracket.empty(count, len(walks.start))
+    for k in ratios:
         at = np.flatnonzero(alive)
         if not len(at):
             break
-        there = walks.step(both.take(at), k * unit[at], z[at])
-        f = read.answers(at, there) - target
-        gone = np.isnan(f)
-        moved[at] = np.fmax(moved[at], np.abs(f - last[at]))
+        there, found = many.step(at, k * unit[at], z[at])
+        f, gone = found - target, np.isnan(found)
+        moved[at] = np.fmax(moved[at], np.abs(found - base))
         crossed = ~gone & (f * last[at] <= 0.0)
         here = at[crossed]
-        low, high = _put(low, here, value[here]), _put(high, here, k * unit[here])
-        z_low[here], f_low[here], f_high[here] = z[here], last[here], f[crossed]
-        ratio[at[crossed | gone]] = k
-        lost[at[gone]], alive[at[crossed | gone]] = True, False
+        bracket.put(here, value[here], k * unit[here], last[here], f[crossed], z[here])
+        ended[at[crossed | gone]], lost[at[gone]], alive[at[crossed | gone]] = k, True, False
         on = at[~gone]
         z[on], last[on], value[on] = there[~gone], f[~gone], k * unit[on]
-    found, models = _refined(walks, read, low, high, z_low, f_low, f_high, target, base)
-    lost |= np.isfinite(low) & np.isnan(found)  # the sign changed at a pole
-    share = read.shares(models, found)
+    root, solution = narrowed(bracket, lambda at, values, near: many.step(at, values, near), target)
+    lost |= np.isfinite(bracket.low) & np.isnan(root)  # the sign changed at a pole
+    share = many.shares(root, solution)
     if base == target:
-        found, share = np.zeros(len(both)), np.zeros(len(both))
-    return _nearer(edges, read.raw(found), share, moved > SAME * (abs(base) + np.abs(moved).max(initial=0.0)), lost, ratio)
+        root, share, lost = np.zeros(count), np.zeros(count), np.zeros(count, dtype=bool)
+    moves = moved > SAME * (abs(base) + float(np.nanmax(moved, initial=0.0)))
+    return _nearer(root * walks.raw(both), share, moves, lost, ended)
+
+
+def _nearer(value: Floats, share: Floats, moves: Flags, lost: Flags, ended: Floats) -> Sweep:
+    """Of the two sides of each edge the one whose value is nearer to zero; lost if the other ended before that."""
+    one, other = (np.split(x, 2) for x in (value, share))
+    size = np.abs(np.array(other))
+    best = np.argmin(np.where(np.isnan(size), np.inf, size), axis=0)
+    lines = np.arange(len(best))
+    left, end = np.array(np.split(lost, 2)), np.array(np.split(ended, 2))
+    gone = left[best, lines] | (left[1 - best, lines] & (end[1 - best, lines] <= end[best, lines]))
+    return Sweep(np.array(one)[best, lines], np.array(other)[best, lines], np.array(np.split(moves, 2)).any(axis=0), gone)
