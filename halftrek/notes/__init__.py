@@ -13,6 +13,7 @@ from halftrek.notes.advice import ADVICE
 from halftrek.notes.data import DATA
 from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
+from halftrek.notes.varied import VARIED
 from halftrek.notes.words import ASKS, Front, Level, Words
 from halftrek.upward import Faces
 from halftrek.words import one_precision
@@ -28,6 +29,7 @@ _WORDS: dict[str, Words] = {
     **DATA,
     **INTERVALS,
     **ADVICE,
+    **VARIED,
 }
 
 

@@ -37,7 +37,7 @@ class Bracket:
         self.near[which] = near
 
 
-def narrowed(bracket: Bracket, step: Step, target: float) -> tuple[Floats, Floats]:
+def narrowed(bracket: Bracket, step: Step, target: float, *, close: float = CLOSE) -> tuple[Floats, Floats]:
     """Where each function has the target, and the solution there; nan where there is none.
 
     Regula falsi, with the end that stays halved (Illinois), and bisection every third time.
@@ -67,7 +67,7 @@ def narrowed(bracket: Bracket, step: Step, target: float) -> tuple[Floats, Float
         turn = at[~same & ~gone]
         a[turn], fa[turn], fb[turn] = c[~same & ~gone], f[~same & ~gone], 0.5 * fb[turn]
         z[at[~gone]] = there[~gone]
-        done = gone | (f == 0.0) | (np.abs(b[at] - a[at]) <= CLOSE * (np.abs(a[at]) + np.abs(b[at])))
+        done = gone | (f == 0.0) | (np.abs(b[at] - a[at]) <= close * (np.abs(a[at]) + np.abs(b[at])))
         open_[at[done]] = False
     with np.errstate(invalid="ignore"):
         none = ~(best <= ZERO * start)

@@ -135,6 +135,11 @@ class Family:
             return None
         return found if found.converged else None
 
+    def deviance(self, value: float) -> float | None:
+        """How much twice the log-likelihood falls where one edge is held at a value; None if no model has it."""
+        found = self._refit(np.array([value]))
+        return None if found is None else max(0.0, 2.0 * (self.fitted.loglik - found.loglik))
+
     def judged(self, points: Points, at: int, how: How) -> Judged:
         """The answer of one of the models with its interval, which comes from ``trust`` like every other."""
         values = points.values(self.edges)[at]

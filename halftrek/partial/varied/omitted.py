@@ -60,13 +60,11 @@ class Regression:
 
     def _critical(self, level: float) -> float:
         """Student's t with one degree of freedom less, for the hidden cause that would have been in the regression."""
-        return self.quantile(level) / float(np.sqrt(self.df - 1.0))
+        return _student(level, self.df - 1.0) / float(np.sqrt(self.df - 1.0))
 
     def quantile(self, level: float) -> float:
-        """That of Student's t, for a regression that had the hidden cause in it."""
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.df - 1.0, 0.5 + level / 2.0))
+        """How many standard errors an interval reaches."""
+        return _student(level, self.df)
 
     def bias(self, first: float, second: float) -> float:
         """How far a hidden cause moves the slope that explains these shares of cause and effect."""
@@ -75,6 +73,12 @@ class Regression:
     def adjusted_se(self, first: float, second: float) -> float:
         """The standard error of the slope, had the hidden cause been in the regression."""
         return self.se * float(np.sqrt((1.0 - second) / (1.0 - first) * self.df / (self.df - 1.0)))
+
+
+def _student(level: float, df: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, 0.5 + level / 2.0))
 
 
 def regression_of(fitted: Fitted, cause: str, effect: str) -> Regression:
