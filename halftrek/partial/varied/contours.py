@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.arrays import Flags, Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.frames import as_frame
 from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
-from halftrek.partial.varied.curve import checked_values, default_values
+from halftrek.partial.varied.curve import REACH, WEIGHT, checked_values, default_values, intervals_of
 from halftrek.partial.varied.family import Family
 from halftrek.partial.varied.marks import Mark, marks_of
+from halftrek.partial.varied.points import Points
 from halftrek.portable import Portable
-from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.upward import Tabled
 
@@ -28,19 +28,20 @@ POINTS = 21  # along each edge
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contours(Portable, Tabled):
-    """An answer as a function of two edges: ``estimates[i, j]`` where they have the values ``first[i]``, ``second[j]``.
+    """An answer as a function of two edges: ``estimates[i, j]`` where they have the values ``values[i, j]``.
 
-    ``intervals[i, j]`` are the two ends of its interval. ``correlations[i, j]`` are the same values without units:
-    correlations of errors, or weights in standard deviations. Nan where there is no model.
+    ``correlations[i, j]`` are the same two values without units: correlations of errors, or weights in standard
+    deviations. ``intervals[i, j]`` are the ends of the interval, nan unless intervals were asked for. Nan where there
+    is no model; ``beyond`` tells models that lie on the other side of a pole than the graph as it is.
     """
 
     question: str
     edges: tuple[str, str]
-    first: Floats
-    second: Floats
+    values: Floats
     correlations: Floats
     estimates: Floats
     intervals: Floats
+    beyond: Flags
     level: float
     target: float = 0.0
     marks: tuple[tuple[Mark, ...], tuple[Mark, ...]] = ((), ())
@@ -48,10 +49,10 @@ class Contours(Portable, Tabled):
     library: str = ""
 
     def to_frame(self) -> Any:
-        """A tidy frame, one row for each pair of values: first second est ci_low ci_high."""
-        one, two = np.meshgrid(self.first, self.second, indexing="ij")
-        columns = {"first": one, "second": two, "est": self.estimates}
-        columns |= {"ci_low": self.intervals[..., 0], "ci_high": self.intervals[..., 1]}
+        """A tidy frame, one row for each pair of values: first second, their correlations, est ci_low ci_high."""
+        columns = {"first": self.values[..., 0], "second": self.values[..., 1]}
+        columns |= {"first_correlation": self.correlations[..., 0], "second_correlation": self.correlations[..., 1]}
+        columns |= {"est": self.estimates, "ci_low": self.intervals[..., 0], "ci_high": self.intervals[..., 1]}
         return as_frame({name: column.ravel().tolist() for name, column in columns.items()}, self.library)
 
     def __str__(self) -> str:
@@ -68,33 +69,44 @@ def contours_of(
     values: Sequence[Sequence[float]] | None = None,
     level: float = 0.95,
     target: float = 0.0,
+    intervals: bool = False,
 ) -> Contours:
-    """The answer for each pair of values of two edges."""
+    """The answer for each pair of values of two edges; ``intervals`` are made if asked for, since they take longer."""
     family = Family(fitted, query, edges)
     _ = family.verdict  # refuses a question that has no answer once the edges are held
-    if values is None:
-        first, second = default_values(family, 0, POINTS), default_values(family, 1, POINTS)
-    elif len(values) != 2:
-        raise InputError("sensitivity: for two edges values are two lists of numbers, one for each edge")
-    else:
-        first, second = checked_values(values[0]), checked_values(values[1])
-    one, two = np.meshgrid(first, second, indexing="ij")
-    points = family.at(np.stack([one.ravel(), two.ravel()], axis=1))
-    estimates, how = points.answers(query), How(interval=None, level=level)
-    intervals, notes = np.full((len(estimates), 2), np.nan), {}
-    with late_bar("sensitivity") as advance:
-        for k in np.flatnonzero(np.isfinite(estimates)):
-            judged = family.judged(points, int(k), how)
-            intervals[k] = judged.estimate.intervals[0]
-            notes.update({n.code: n for n in judged.notes if n.code not in notes})
-            advance(int(k) + 1, len(estimates))
+    points, shape, nominal = _grid(family, values)
+    estimates = points.answers(query)
+    ends = np.full((len(estimates), 2), np.nan)
+    told: tuple[Note, ...] = ()
+    if intervals:
+        ends, told = intervals_of(family, points, estimates, How(interval=None, level=level))
     both = f"{edges[0]} and {edges[1]}"
     said = [note("covariance stays" if family.direct else "each value refitted", edges=both)]
-    if np.isnan(estimates).any():
-        said.append(note("values without a model", count=int(np.isnan(estimates).sum()), total=one.size, edges=both))
-    shape = one.shape
+    lost = int(np.isnan(estimates).sum())
+    if lost:
+        said.append(note("values without a model", count=lost, total=len(estimates), edges=both))
+    with np.errstate(invalid="ignore"):
+        beyond = family.turns(points) < 0.0
     return Contours(
-        str(query), (str(edges[0]), str(edges[1])), first, second, points.shares(edges).reshape(*shape, 2),
-        estimates.reshape(shape), intervals.reshape(*shape, 2), level, target,
-        (marks_of(fitted, edges[0]), marks_of(fitted, edges[1])), (*said, *notes.values()), fitted.frame,
+        str(query), (str(edges[0]), str(edges[1])), points.values(edges).reshape(*shape, 2),
+        (points.shares(edges) if nominal is None else nominal).reshape(*shape, 2), estimates.reshape(shape), ends.reshape(*shape, 2),
+        beyond.reshape(shape), level, target, (marks_of(fitted, edges[0]), marks_of(fitted, edges[1])),
+        (*said, *told), fitted.frame,
     )  # fmt: skip
+
+
+def _grid(family: Family, values: Sequence[Sequence[float]] | None) -> tuple[Points, tuple[int, ...], Floats | None]:
+    """Models over all pairs of values; left out, of correlations and weights in standard deviations, given too."""
+    if values is not None and len(values) != 2:
+        raise InputError("sensitivity: for two edges values are two lists of numbers, one for each edge")
+    if values is None and family.direct:
+        axes = [np.linspace(-1.0, 1.0, POINTS) * (WEIGHT if e.kind == "->" else REACH) for e in family.edges]
+    elif values is None:
+        axes = [default_values(family, k, POINTS) for k in range(2)]
+    else:
+        axes = [checked_values(one) for one in values]
+    one, two = np.meshgrid(*axes, indexing="ij")
+    pairs = np.stack([one.ravel(), two.ravel()], axis=1)
+    if values is None and family.direct:
+        return family.at_shares(pairs), one.shape, pairs
+    return family.at(pairs), one.shape, None

@@ -105,12 +105,12 @@ def curve_of(
     points = family.at(given[:, None])
     gaps = poles_between(family, given, points) if np.isfinite(points.T).all(axis=(1, 2)).sum() > 1 else []
     if gaps:
-        given = np.unique(np.concatenate([given, gaps]))
+        given = np.unique(np.concatenate([given, gaps, *(_around(given, gap) for gap in gaps if values is None)]))
         points = family.at(given[:, None])
     estimates = np.where(np.isin(given, gaps), np.nan, points.answers(query))
     if np.isfinite(estimates).sum() < 2:
         raise InputError(f"sensitivity: no model of these data has such values of {edge}")
-    intervals, said = _intervals(family, points, estimates, How(interval=None, level=level))
+    intervals, said = intervals_of(family, points, estimates, How(interval=None, level=level))
     zero = _nearest(family, given, estimates, target)
     notes = _notes(family, estimates, gaps, verdict.status == "finite")
     return Sensitivity(
@@ -143,6 +143,12 @@ def default_values(family: Family, which: int, points: int = POINTS) -> Floats:
     return np.concatenate([-half[:0:-1], half])
 
 
+def _around(values: Floats, pole: float) -> Floats:
+    """More values where the curve is steep."""
+    near = pole + np.diff(values).min() * np.array([-2.5, -1.5, -0.8, -0.4, 0.4, 0.8, 1.5, 2.5])
+    return near[(near > values[0]) & (near < values[-1])]
+
+
 def _without(fitted: Fitted, edge: Edge) -> Fitted:
     graph = plain(fitted.graph)
     if not has_edge(graph, edge):
@@ -152,7 +158,7 @@ def _without(fitted: Fitted, edge: Edge) -> Fitted:
     return refit(fitted, graph.with_(bidirected=arcs), noise=dict(options.noise), intercepts=dict(options.intercepts))
 
 
-def _intervals(family: Family, points: Points, estimates: Floats, how: How) -> tuple[Floats, tuple[Note, ...]]:
+def intervals_of(family: Family, points: Points, estimates: Floats, how: How) -> tuple[Floats, tuple[Note, ...]]:
     """An interval for every answer, and what there is to know of any of them, each thing once."""
     found, notes = np.full((len(estimates), 2), np.nan), {}
     with late_bar("sensitivity") as advance:

@@ -92,7 +92,15 @@ class Family:
         """The models with these weights and covariances, one line for each."""
         if not self.direct:
             return stacked([self._refit(line) for line in values], self.graph, self.fitted.model.names)
-        return points_of(self.equations, walk(self.equations, self.start, values / self.units), self.fitted, self.graph)
+        solutions = walk(self.equations, self.start, values / self.units)
+        points = points_of(self.equations, solutions, self.fitted, self.graph)
+        for edge, (_, i, j), column in zip(self.edges, self.equations.varied, values.T, strict=True):
+            matrix = points.matrix(edge)
+            there = np.isfinite(matrix[:, i, j])
+            matrix[there, i, j] = column[there]  # to the last digit: a zero is a zero
+            if edge.kind == "<->":
+                matrix[there, j, i] = column[there]
+        return points
 
     @cached_property
     def _in_shares(self) -> Equations:

@@ -79,8 +79,9 @@ class Points:
 
     def shares(self, edges: Sequence[Edge]) -> Floats:
         """Of arcs the correlation of the errors, of arrows the weight in standard deviations; one column each."""
-        sd = np.sqrt(np.diagonal(self.cov, axis1=1, axis2=2))
-        noise = np.sqrt(np.diagonal(self.W, axis1=1, axis2=2))
+        with np.errstate(invalid="ignore"):  # nan where there is no model
+            sd = np.sqrt(np.diagonal(self.cov, axis1=1, axis2=2))
+            noise = np.sqrt(np.diagonal(self.W, axis1=1, axis2=2))
         columns = []
         for value, edge in zip(self.values(edges).T, edges, strict=True):
             i, j = self._at(edge.first), self._at(edge.second)
