@@ -91,9 +91,7 @@ def sensitivity(
     return varied(fit, question, edge, values=values, level=level, target=target, intervals=intervals)
 
 
-def robustness(
-    fit: Fitted, question: str | Query, edge: str | None, *, target: float, level: float
-) -> Robustness:
+def robustness(fit: Fitted, question: str | Query, edge: str | None, *, target: float, level: float) -> Robustness:
     """How strong an edge must be to change an answer."""
     from halftrek.partial.varied.robustness import robustness_of
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from halftrek.cli.schema_parts import NOTE as _NOTE
-from halftrek.cli.schema_parts import NOTES as _NOTES
 from halftrek.cli.schema_parts import ANY_OBJECT as _ANY_OBJECT
 from halftrek.cli.schema_parts import FLAG as _FLAG
+from halftrek.cli.schema_parts import NOTE as _NOTE
+from halftrek.cli.schema_parts import NOTES as _NOTES
 from halftrek.cli.schema_parts import NUMBER as _NUMBER
 from halftrek.cli.schema_parts import TEXT as _TEXT
-from halftrek.cli.schema_parts import TEXTS as _TEXTS
 from halftrek.cli.schema_parts import TEXT_OR_NULL as _TEXT_OR_NULL
+from halftrek.cli.schema_parts import TEXTS as _TEXTS
 from halftrek.cli.schema_parts import WHOLE as _WHOLE
+from halftrek.cli.schema_parts import Schema
 from halftrek.cli.schema_parts import list_of as _list
 from halftrek.cli.schema_parts import object_of as _object
 from halftrek.cli.schema_parts import rows_of as _rows
-from halftrek.cli.schema_parts import Schema
 from halftrek.cli.varied_schemas import ASKED, VARIED
 
 _NUMBERS: Schema = {"anyOf": [_NUMBER, _list(_NUMBER), _list(_list(_NUMBER))]}

@@ -16,9 +16,7 @@ VARIED: dict[str, Words] = {
         level="note",
     ),
     "values without a model": Words("no model was found for {count} of {total} values of {edges}: they are left out"),
-    "a pole": Words(
-        "the answer runs off to infinity near {where} of {edges}: there the curve has a gap", level="note"
-    ),
+    "a pole": Words("the answer runs off to infinity near {where} of {edges}: there the curve has a gap", level="note"),
     "one of several": Words(
         "with {edges} held the answer is known only up to several values: the one shown joins the fitted model's"
     ),

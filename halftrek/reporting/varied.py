@@ -81,7 +81,9 @@ def robustness_document(found: Robustness) -> Described:
     parts: list[Printed] = [Heading(f"How strong an edge must be for {found.question} to be {what}"), Facts(pairs)]
     if rows:
         parts.append(Table(heads, rows, most=_MANY, more="its to_frame()"))
-        parts.append(Remark("of <->: correlation of the two errors; of ->: weight in standard deviations; no number: none does"))
+        parts.append(
+            Remark("of <->: correlation of the two errors; of ->: weight in standard deviations; no number: none does")
+        )
     else:
         parts.append(Remark("no absent edge that data leave free moves the answer"))
     return [*parts, *_remarks(found.notes)]
@@ -101,8 +103,8 @@ def ranking_document(found: Ranking) -> Described:
     what = "zero" if found.target == 0.0 else number(found.target)
     counts: list[tuple[str, Words]] = [
         ("estimate", number(found.estimate)),
-        ("absent edges", f"{len(found.rows)}: {len(found.carrying)} carry the answer, {len(found.tested)} are tested by "
-                         f"the data, {len(found.harmless)} are harmless, {len(_cyclic(found))} would close a cycle"),
+        ("absent edges", f"{len(found.rows)}: {len(found.carrying)} carry the answer, {len(found.tested)} tested by "
+                         f"the data, {len(found.harmless)} harmless, {len(_cyclic(found))} would close a cycle"),
     ]  # fmt: skip
     parts: list[Printed] = [Heading(f"What {found.question} rests on"), Facts(counts)]
     if found.carrying:
@@ -111,7 +113,9 @@ def ranking_document(found: Ranking) -> Described:
             (row.edge, row.says, row.slope, _signed(row.smallest, row.value), row.rv) for row in found.carrying
         ]
         parts += [Heading("carry the answer: data cannot tell"), Table(heads, rows, most=_MANY, more="its to_frame()")]
-        parts.append(Remark("answer moves: for a correlation of the errors of 0.1, or a weight of 0.1 standard deviations"))
+        parts.append(
+            Remark("answer moves: for a correlation of the errors of 0.1, or a weight of 0.1 standard deviations")
+        )
     if found.tested:
         heads = ("edge", "its absence says", "answer moves", "p", "p of all")
         tests: list[tuple[Cell, ...]] = [
@@ -142,7 +146,10 @@ def benchmark_document(found: Benchmark) -> Described:
         ("estimate", f"{number(found.estimate)} (standard error {number(found.se)})"),
         ("adjusted for", ", ".join(found.adjusted_for) or "nothing"),
         ("partial R²", number(found.partial_r2)),
-        ("robustness value", f"{number(found.rv, 3)}; {number(found.rv_lost, 3)} for the {100 * found.level:g}% interval"),
+        (
+            "robustness value",
+            f"{number(found.rv, 3)}; {number(found.rv_lost, 3)} for the {100 * found.level:g}% interval",
+        ),
     ]
     heads = ("as strong as", "R² of cause", "R² of effect", "low", "high", "CI low", "CI high")
     rows: list[tuple[Cell, ...]] = []
@@ -154,7 +161,9 @@ def benchmark_document(found: Benchmark) -> Described:
         Heading(f"{found.cause} on {found.effect}, with a hidden cause of both"),
         Facts(pairs),
         Table(heads, rows, most=_MANY),
-        Remark(f"CI: the {100 * found.level:g}% interval of the end towards zero, had the hidden cause been adjusted for"),
+        Remark(
+            f"CI: the {100 * found.level:g}% interval of the end towards zero, had the hidden cause been adjusted for"
+        ),
         *_remarks(found.notes),
     ]
 

@@ -31,13 +31,11 @@ class Assumed(Fitted):
         """The answer for each value of an edge that the graph has or lacks, ``"x <-> m"`` or ``"z -> y"``.
 
         Where data leave the edge free, the fitted covariance stays and nothing is estimated again; where data tell the
-        edge, everything else is estimated again for each value. ``values`` are covariances of the two errors, or weights
-        of the arrow; left out: a range around zero. ``edge`` may be a list of two, and ``values`` two lists: contours,
-        with intervals if ``intervals`` is True, which takes longer. ``target``: where is the answer this number?
+        edge, everything else is estimated again for each value. ``values`` are covariances of the two errors, or
+        weights of the arrow; left out: a range around zero. ``edge`` may be a list of two, and ``values`` two lists:
+        contours, with intervals if ``intervals`` is True, which takes longer. ``target``: where is the answer this?
         """
-        return upward.sensitivity(
-            self, question, edge, values=values, level=level, target=target, intervals=intervals
-        )
+        return upward.sensitivity(self, question, edge, values=values, level=level, target=target, intervals=intervals)
 
     def robustness(
         self, question: str | Query, edge: str | None = None, *, target: float = 0.0, level: float = 0.95
@@ -72,6 +70,4 @@ class Assumed(Fitted):
         For an effect that is a slope in the regression of ``effect`` on ``cause`` and covariates. ``times_effect`` is
         the strength towards the effect, where it is another than towards the cause.
         """
-        return upward.benchmark(
-            self, cause, effect, covariates, times=times, times_effect=times_effect, level=level
-        )
+        return upward.benchmark(self, cause, effect, covariates, times=times, times_effect=times_effect, level=level)

@@ -43,7 +43,9 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
     parser.add_argument("--edge", action="append", required=True, help=f"the edge to vary, at most twice: {_EDGE}")
     parser.add_argument("--values", help="comma-separated covariances of the errors, or weights of the arrow")
     parser.add_argument("--picture", metavar="FILE", help="draw it into this file (.png, .svg, .pdf)")
-    parser.add_argument("--overwrite", action="store_true", help="replace the picture's file even if halftrek did not write it")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the picture's file even if halftrek did not write it"
+    )
 
 
 def _add_rest(parser: argparse.ArgumentParser, words: Collection[str]) -> None:

@@ -37,11 +37,28 @@ def varied(
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
     query, edges = read_question(question), read_edges(fitted.graph, edge)
     if len(edges) == 1:
-        return curve_of(fitted, query, edges[0], values=values, level=level, target=target)  # type: ignore[arg-type]
-    both = edges[0], edges[1]
+        return curve_of(fitted, query, edges[0], values=_numbers(values), level=level, target=target)
     return contours_of(
-        fitted, query, both, values=values, level=level, target=target, intervals=intervals  # type: ignore[arg-type]
+        fitted, query, (edges[0], edges[1]), values=_lists(values), level=level, target=target, intervals=intervals
     )
+
+
+def _numbers(values: Values | None) -> list[float] | None:
+    if values is None:
+        return None
+    found = [x for x in np.asarray(values).tolist() if isinstance(x, int | float)]
+    if len(found) != len(values):
+        raise InputError("sensitivity: for one edge values are numbers, in one list")
+    return found
+
+
+def _lists(values: Values | None) -> list[list[float]] | None:
+    if values is None:
+        return None
+    found = [list(one) for one in values if not isinstance(one, int | float)]
+    if len(found) != 2 or len(values) != 2:
+        raise InputError("sensitivity: for two edges values are two lists of numbers, one for each edge")
+    return found
 
 
 @overload

@@ -26,10 +26,10 @@ from halftrek.upward import Faces, Tabled
 class BenchmarkBound(Faces):
     """A hidden cause that is ``times`` as strong as ``covariate`` towards the cause (``times_effect`` the effect).
 
-    ``share_cause`` and ``share_effect`` are what it explains: of the cause given the other covariates, and of the effect
-    given the cause and these. The effect is then between ``low`` and ``high``. ``estimate``, ``se``, ``t``, ``ci_low``
-    and ``ci_high`` are those of the regression with the hidden cause in it, where that takes the estimate towards zero.
-    All nan where nothing can be so strong.
+    ``share_cause`` and ``share_effect`` are what it explains: of the cause given the other covariates, and of the
+    effect given the cause and these. The effect is then between ``low`` and ``high``. ``estimate``, ``se``, ``t``,
+    ``ci_low`` and ``ci_high`` are those of the regression with the hidden cause in it, where that takes the estimate
+    towards zero. All nan where nothing can be so strong.
     """
 
     covariate: str
@@ -99,14 +99,15 @@ def benchmark_of(
         if z not in found.others:
             known = ", ".join(found.others) or "none"
             raise InputError(
-                f"{z!r} is no covariate of {cause} and {effect}, so nothing can be as strong as it: what is adjusted for "
-                f"is {known}.{did_you_mean(z, found.others)}"
+                f"{z!r} is no covariate of {cause} and {effect}, so nothing can be as strong as it: adjusted for are "
+                f"{known}.{did_you_mean(z, found.others)}"
             )
     first = _strengths(times, "times")
     second = first if times_effect is None else _strengths(times_effect, "times_effect")
     if len(first) != len(second):
         raise InputError("times and times_effect must be of one length: they are taken two by two")
-    rows = [_bound(fitted, found, z, k, l, level) for z in chosen for k, l in zip(first, second, strict=True)]
+    pairs = list(zip(first, second, strict=True))
+    rows = [_bound(fitted, found, z, *pair, level) for z in chosen for pair in pairs]
     beyond = [note("shares beyond", times=row.times, covariate=row.covariate) for row in rows if np.isnan(row.low)]
     return Benchmark(
         cause, effect, found.others, found.slope, found.se, found.df, found.correlation**2, found.value(),
@@ -140,7 +141,9 @@ def _bound(fitted: Fitted, found: Regression, z: str, times: float, effect: floa
     places = [names.index(v) for v in (found.cause, found.effect, z, *others)]
     first, second = (float(x) for x in like_shares(fitted.model.cov, places, times, effect))
     if not (0.0 <= first < 1.0 and 0.0 <= second < 1.0):
-        nothing = dict.fromkeys(("correlation", "low", "high", "estimate", "se", "t", "ci_low", "ci_high"), float("nan"))
+        nothing = dict.fromkeys(
+            ("correlation", "low", "high", "estimate", "se", "t", "ci_low", "ci_high"), float("nan")
+        )
         return BenchmarkBound(z, times, effect, first, second, **nothing)
     bias, se = found.bias(first, second), found.adjusted_se(first, second)
     towards = found.slope - float(np.copysign(bias, found.slope))

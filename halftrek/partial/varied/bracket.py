@@ -29,7 +29,8 @@ class Bracket:
     @staticmethod
     def empty(count: int, size: int) -> Bracket:
         """Nothing yet."""
-        return Bracket(*(np.full(count, np.nan) for _ in range(4)), np.full((count, size), np.nan))
+        low, high, at_low, at_high = (np.full(count, np.nan) for _ in range(4))
+        return Bracket(low, high, at_low, at_high, np.full((count, size), np.nan))
 
     def put(self, which: Ints, low: Floats, high: Floats, at_low: Floats, at_high: Floats, near: Floats) -> None:
         """Note some."""

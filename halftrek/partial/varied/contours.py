@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
-from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.frames import as_frame
 from halftrek.graphs import Edge
@@ -89,16 +88,14 @@ def contours_of(
         beyond = family.turns(points) < 0.0
     return Contours(
         str(query), (str(edges[0]), str(edges[1])), points.values(edges).reshape(*shape, 2),
-        (points.shares(edges) if nominal is None else nominal).reshape(*shape, 2), estimates.reshape(shape), ends.reshape(*shape, 2),
-        beyond.reshape(shape), level, target, (marks_of(fitted, edges[0]), marks_of(fitted, edges[1])),
-        (*said, *told), fitted.frame,
+        (points.shares(edges) if nominal is None else nominal).reshape(*shape, 2), estimates.reshape(shape),
+        ends.reshape(*shape, 2), beyond.reshape(shape), level, target,
+        (marks_of(fitted, edges[0]), marks_of(fitted, edges[1])), (*said, *told), fitted.frame,
     )  # fmt: skip
 
 
 def _grid(family: Family, values: Sequence[Sequence[float]] | None) -> tuple[Points, tuple[int, ...], Floats | None]:
     """Models over all pairs of values; left out, of correlations and weights in standard deviations, given too."""
-    if values is not None and len(values) != 2:
-        raise InputError("sensitivity: for two edges values are two lists of numbers, one for each edge")
     if values is None and family.direct:
         axes = [np.linspace(-1.0, 1.0, POINTS) * (WEIGHT if e.kind == "->" else REACH) for e in family.edges]
     elif values is None:

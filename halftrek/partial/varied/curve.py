@@ -124,7 +124,9 @@ def checked_values(values: Sequence[float]) -> Floats:
     """What a user gave, in order."""
     found = np.sort(np.asarray(values, dtype=float))
     if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
-        raise InputError("sensitivity: values must be at least two numbers: covariances of errors, or weights of an arrow")
+        raise InputError(
+            "sensitivity: values must be at least two numbers: covariances of errors, or weights of an arrow"
+        )
     return np.unique(found)
 
 
@@ -146,7 +148,7 @@ def default_values(family: Family, which: int, points: int = POINTS) -> Floats:
 def _around(values: Floats, pole: float) -> Floats:
     """More values where the curve is steep."""
     near = pole + np.diff(values).min() * np.array([-2.5, -1.5, -0.8, -0.4, 0.4, 0.8, 1.5, 2.5])
-    return near[(near > values[0]) & (near < values[-1])]
+    return np.asarray(near[(near > values[0]) & (near < values[-1])])
 
 
 def _without(fitted: Fitted, edge: Edge) -> Fitted:

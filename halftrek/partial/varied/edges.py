@@ -16,7 +16,7 @@ def read_edges(graph: Graph, edge: EdgeLike | Sequence[EdgeLike]) -> tuple[Edge,
     given = tuple(edge) if several else (edge,)
     if not 1 <= len(given) <= 2:
         raise InputError(f"edge is one edge or a list of two, not {len(given)}")
-    found = tuple(read_edge(graph, one) for one in given)  # type: ignore[arg-type]
+    found = tuple(read_edge(graph, one) for one in given)
     if len(found) == 2 and found[0] in (found[1], found[1].turned):
         raise InputError(f"edge names {found[0]} twice; name two edges, or one")
     return found
@@ -51,7 +51,7 @@ def plain(graph: Graph) -> Graph:
     A hidden cause with a known weight says more, and stays.
     """
     known = {edge.first for edge in graph.known}
-    small = {u: tuple(kids) for u, kids in graph.latents.items() if len(kids) == 2 and u not in known}
+    small = {u: (kids[0], kids[1]) for u, kids in graph.latents.items() if len(kids) == 2 and u not in known}
     if not small:
         return graph
     latents = {u: kids for u, kids in graph.latents.items() if u not in small}

@@ -1,9 +1,9 @@
 """The equations of all models that have one covariance, and how they move with weights and loadings.
 
-With ``A = I - T`` a model has the covariance Sigma exactly if its errors have the covariance ``A' Sigma A``. With M that
-matrix less ``C'C`` of the hidden causes, free error covariances take whatever M has there, and every other entry is an
-equation: ``M_ij`` is zero, or what it is held at. Edges that are varied are read off: a weight ``T_uv``, a covariance
-``M_ij``, or a correlation ``M_ij / sqrt(M_ii M_jj)``.
+With ``A = I - T`` a model has the covariance Sigma exactly if its errors have the covariance ``A' Sigma A``. With M
+that matrix less ``C'C`` of the hidden causes, free error covariances take whatever M has there, and every other entry
+is an equation: ``M_ij`` is zero, or what it is held at. Edges that are varied are read off: a weight ``T_uv``, a
+covariance ``M_ij``, or a correlation ``M_ij / sqrt(M_ii M_jj)``.
 
 All is in standard deviations, so Sigma is a correlation matrix here. Points have a leading axis: many at once.
 """
@@ -90,7 +90,7 @@ class Equations:
         left = M[:, i, j] - self.W.put(self.W0, z)[:, i, j]
         slopes = self._slopes(self._places, spread, C)
         if len(self.W.unknown):
-            np.add.at(slopes, (slice(None), self._tied, self.W.unknown), -self.W.by)
+            _add(slopes, self._tied, self.W.unknown, -self.W.by)
         value, along = self._read_off(T, M, spread, C)
         return left, slopes, value, along
 
@@ -112,10 +112,10 @@ class Equations:
 
     def _slopes(self, places: _Places, spread: Array, C: Array) -> Array:
         """Derivatives of entries of M: ``dM_ij / dT_ul = -[l = i] (Sigma a_j)_u - [l = j] (Sigma a_i)_u``."""
-        found = np.zeros((len(spread), places.count, self.size), dtype=spread.dtype)
+        found = np.zeros((len(spread), places.entries, self.size), dtype=spread.dtype)
         for (line, unknown, row, other, by), values in zip(places.parts, (spread, spread, C, C), strict=True):
             if places.shared:
-                np.add.at(found, (slice(None), line, unknown), -values[:, row, other] * by)
+                _add(found, line, unknown, -values[:, row, other] * by)
             elif len(line):  # as quick as it gets
                 found[:, line, unknown] -= values[:, row, other]
         return found
@@ -142,9 +142,15 @@ class Equations:
 class _Places(NamedTuple):
     """Where unknowns enter some entries of M: by weights at either end, by loadings at either end."""
 
-    count: int
+    entries: int
     shared: bool  # one unknown stands in several entries
     parts: tuple[tuple[Ints, Ints, Ints, Ints, Floats], ...]
+
+
+def _add(found: Array, line: Ints, unknown: Ints, values: Array) -> None:
+    """Adds up where an unknown stands several times in one line."""
+    lead = np.arange(len(found))[:, None]
+    np.add.at(found, (lead, line[None, :], unknown[None, :]), np.broadcast_to(values, (len(found), len(line))))
 
 
 def _places(equations: Equations, pairs: Ints) -> _Places:
@@ -169,24 +175,29 @@ def make_equations(space: Space, sigma: Floats, edges: Sequence[Edge]) -> Equati
     tied = np.array([line for line in space.W_at.tolist() if frozenset(line[:2]) not in free], dtype=np.intp)
     tied = tied.reshape(-1, 3)
     units = (np.outer(sd, 1.0 / sd), np.broadcast_to(1.0 / sd, space.C0.shape), np.outer(1.0 / sd, 1.0 / sd))
-    blocks = [(lines, unit[lines[:, 0], lines[:, 1]]) for lines, unit in zip((space.T_at, space.C_at, tied), units, strict=True)]
+    blocks = [
+        (lines, unit[lines[:, 0], lines[:, 1]])
+        for lines, unit in zip((space.T_at, space.C_at, tied), units, strict=True)
+    ]
     unknowns = list(dict.fromkeys(a for lines, _ in blocks for a in lines[:, 2].tolist()))
     place = {a: k for k, a in enumerate(unknowns)}
     unit = np.ones(len(unknowns))
     for lines, by in reversed(blocks):
         for (_, _, a), x in zip(lines.tolist()[::-1], by[::-1], strict=True):
             unit[place[a]] = x  # that of its first entry: there the unknown is the number itself
-    entries = [
-        Entries(lines[:, 0], lines[:, 1], k := np.array([place[a] for a in lines[:, 2].tolist()], dtype=np.intp), by / unit[k])
-        for lines, by in blocks
-    ]
+    weights, loadings, shared = (_entries(lines, by, place, unit) for lines, by in blocks)
     p = len(sd)
     pairs = [(i, j) for i in range(p) for j in range(i, p) if frozenset((i, j)) not in free]
     return Equations(
-        sigma * units[2], sd, *entries, space.T0 * units[0], space.C0 * units[1], space.W0 * units[2], unit,
-        np.array(pairs, dtype=np.intp).reshape(-1, 2),
+        sigma * units[2], sd, weights, loadings, shared, space.T0 * units[0], space.C0 * units[1],
+        space.W0 * units[2], unit, np.array(pairs, dtype=np.intp).reshape(-1, 2),
         tuple(Varied("weight" if e.kind == "->" else "covariance", i, j) for e, i, j in varied),
     )  # fmt: skip
+
+
+def _entries(lines: Ints, by: Floats, place: dict[int, int], unit: Floats) -> Entries:
+    unknown = np.array([place[a] for a in lines[:, 2].tolist()], dtype=np.intp)
+    return Entries(lines[:, 0], lines[:, 1], unknown, by / unit[unknown])
 
 
 def start_of(equations: Equations, space: Space, theta: Floats) -> Floats:

@@ -80,13 +80,15 @@ class Family:
     @property
     def standing(self) -> Floats:
         """What the edges are in the fitted model: weights and covariances."""
-        return points_of(self.equations, self.start[None], self.fitted, self.graph).values(self.edges)[0]
+        return np.asarray(points_of(self.equations, self.start[None], self.fitted, self.graph).values(self.edges)[0])
 
     @property
     def units(self) -> Floats:
         """What one standard deviation is on the scale of each edge."""
         sd = self.equations.sd
-        return np.array([sd[j] / sd[i] if scale == "weight" else sd[i] * sd[j] for scale, i, j in self.equations.varied])
+        return np.array(
+            [sd[j] / sd[i] if scale == "weight" else sd[i] * sd[j] for scale, i, j in self.equations.varied]
+        )
 
     def at(self, values: Floats) -> Points:
         """The models with these weights and covariances, one line for each."""

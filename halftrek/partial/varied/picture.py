@@ -170,7 +170,8 @@ def _draw_hidden(ax: Axes, x: Floats, y: Floats, hidden: Flags) -> None:
     area.set_edgecolor("#cccccc")
     at = np.unravel_index(int(np.argmax(distance_transform_edt(hidden))), hidden.shape)
     ax.annotate("no such model,\nor beyond a pole", (float(x[at]), float(y[at])), ha="center", va="center",
-                color=PURPLE, fontsize="small", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # fmt: skip
+                color=PURPLE, fontsize="small",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # fmt: skip
 
 
 def _levels(target: float, usual: float) -> list[float]:

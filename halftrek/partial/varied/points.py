@@ -56,7 +56,7 @@ class Points:
     @cached_property
     def there(self) -> Flags:
         """Which of them there are."""
-        return np.isfinite(self.T).all(axis=(1, 2)) & np.isfinite(self.W).all(axis=(1, 2))
+        return np.asarray(np.isfinite(self.T).all(axis=(1, 2)) & np.isfinite(self.W).all(axis=(1, 2)))
 
     def take(self, which: Ints) -> Points:
         """Some of them."""
@@ -119,7 +119,8 @@ def stacked(fits: Sequence[Fitted | None], graph: Graph, names: tuple[str, ...])
     p, hidden = len(names), len(graph.latents)
     nothing = [np.full(shape, np.nan) for shape in ((p, p), (hidden, p), (p, p), (p,))]
     parts = [nothing if f is None else [f.model.T, f.model.C, f.model.W, f.model.mu] for f in fits]
-    return Points(names, graph, *(np.stack([part[k] for part in parts]) for k in range(4)), fits=tuple(fits))
+    T, C, W, mu = (np.stack([part[k] for part in parts]) for k in range(4))
+    return Points(names, graph, T, C, W, mu, fits=tuple(fits))
 
 
 def _free(equations: Equations) -> Flags:
@@ -132,7 +133,7 @@ def _free(equations: Equations) -> Flags:
 
 
 def _impossible(noise: Floats) -> Flags:
-    finite = np.isfinite(noise).all(axis=(1, 2))
-    found = ~finite
+    finite = np.asarray(np.isfinite(noise).all(axis=(1, 2)))
+    found = np.logical_not(finite)
     found[finite] = np.linalg.eigvalsh(noise[finite])[:, 0] < -1e-9
     return found

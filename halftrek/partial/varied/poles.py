@@ -18,7 +18,7 @@ def poles_between(family: Family, values: Floats, points: Points) -> list[float]
         return []
     turns = family.turns(points)
     flips = np.flatnonzero(turns[1:] * turns[:-1] < 0.0)
-    found = [_pole(family, values[k], values[k + 1], _size(points, k)) for k in flips]
+    found = [_pole(family, values[k], values[k + 1], _size(points, int(k))) for k in flips]
     return [value for value in found if value is not None]
 
 

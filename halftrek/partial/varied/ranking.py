@@ -158,9 +158,7 @@ def _tested(fitted: Fitted, freed: Relaxation, words: Restrictions) -> list[Abse
     ]
 
 
-def _untested(
-    fitted: Fitted, query: Query, freed: Relaxation, words: Restrictions, target: float
-) -> list[AbsentEdge]:
+def _untested(fitted: Fitted, query: Query, freed: Relaxation, words: Restrictions, target: float) -> list[AbsentEdge]:
     """Edges with models of the fitted covariance for all their values."""
     edges = freed.edges
     if not len(edges):

@@ -48,7 +48,8 @@ def _between(
         return near, np.array([_margin(family, points, k, target, above, how) for k in range(len(values))])
 
     low, high = (np.array([x]) for x in ends)
-    root, _ = narrowed(Bracket(low, high, *(np.array([m]) for m in margins), np.zeros((1, 0))), step, 0.0, close=1e-9)
+    at_low, at_high = (np.array([x]) for x in margins)
+    root, _ = narrowed(Bracket(low, high, at_low, at_high, np.zeros((1, 0))), step, 0.0, close=1e-9)
     if np.isnan(root[0]):
         return None
     points = _points(family, root)

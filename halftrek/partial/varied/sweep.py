@@ -21,7 +21,7 @@ from halftrek.partial.varied.bracket import Bracket, narrowed
 from halftrek.partial.varied.edges import plain
 from halftrek.partial.varied.equations import Equations, make_equations, start_of
 from halftrek.partial.varied.orders import graphs_of
-from halftrek.partial.varied.points import Points, points_of
+from halftrek.partial.varied.points import points_of
 from halftrek.partial.varied.walk import settled, undetermined
 from halftrek.queries import Query
 
@@ -50,7 +50,9 @@ def sweep(fitted: Fitted, query: Query, edges: Edges, target: float, ratios: Seq
     walks = _Walks.of(fitted, query)
     some = max(1, NUMBERS // max(1, 2 * len(walks.equations.pairs) * walks.equations.size))
     parts = [_swept(walks, piece, target, ratios) for piece in edges.pieces(some)]
-    return Sweep(*(np.concatenate([getattr(part, k) for part in parts] or [np.zeros(0)]) for k in Sweep.__annotations__))
+    return Sweep(
+        *(np.concatenate([getattr(part, k) for part in parts] or [np.zeros(0)]) for k in Sweep.__annotations__)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,10 @@ class _Walks:
 
     def units(self, edges: Edges) -> Floats:
         """The values of edges at which their ratio is one, in standard deviations."""
-        T, C = self.equations.T.put(self.equations.T0, self.start[None]), self.equations.C.put(self.equations.C0, self.start[None])
+        T, C = (
+            self.equations.T.put(self.equations.T0, self.start[None]),
+            self.equations.C.put(self.equations.C0, self.start[None]),
+        )
         noise = np.sqrt(np.diagonal(self.equations.errors(T, C)[0][0]))
         return np.where(edges.arrow, 1.0, noise[edges.first] * noise[edges.second])
 
@@ -168,4 +173,5 @@ def _nearer(value: Floats, share: Floats, moves: Flags, lost: Flags, ended: Floa
     lines = np.arange(len(best))
     left, end = np.array(np.split(lost, 2)), np.array(np.split(ended, 2))
     gone = left[best, lines] | (left[1 - best, lines] & (end[1 - best, lines] <= end[best, lines]))
-    return Sweep(np.array(one)[best, lines], np.array(other)[best, lines], np.array(np.split(moves, 2)).any(axis=0), gone)
+    moved, other_side = np.split(moves, 2)
+    return Sweep(np.array(one)[best, lines], np.array(other)[best, lines], np.asarray(moved | other_side), gone)
