@@ -139,7 +139,8 @@ def _bound(fitted: Fitted, found: Regression, z: str, times: float, effect: floa
     names = fitted.model.names
     others = [v for v in found.others if v != z]
     places = [names.index(v) for v in (found.cause, found.effect, z, *others)]
-    first, second = (float(x) for x in like_shares(fitted.model.cov, places, times, effect))
+    with np.errstate(invalid="ignore", divide="ignore"):  # nothing is so strong: said below
+        first, second = (float(x) for x in like_shares(fitted.model.cov, places, times, effect))
     if not (0.0 <= first < 1.0 and 0.0 <= second < 1.0):
         nothing = dict.fromkeys(
             ("correlation", "low", "high", "estimate", "se", "t", "ci_low", "ci_high"), float("nan")

@@ -104,7 +104,7 @@ def points_of(equations: Equations, z: Floats, fitted: Fitted, graph: Graph) -> 
     """The models of solutions, in the units of the data; those with a negative noise variance are none."""
     sd, spread = equations.sd, np.outer(equations.sd, equations.sd)
     T, C = equations.T.put(equations.T0, z), equations.C.put(equations.C0, z)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # nan where there is no model
         M, _ = equations.errors(T, C)
         noise = M * (_free(equations) | (equations.W0 != 0.0)) * spread
         impossible = _impossible(noise / spread) if C.shape[1] else np.zeros(len(z), dtype=bool)

@@ -23,7 +23,7 @@ from halftrek.graphs import Edge
 from halftrek.inference.checks.contradictions import Restrictions
 from halftrek.inference.checks.modification import absent_edges
 from halftrek.inference.checks.multiplicity import adjusted
-from halftrek.inference.checks.relaxation import relaxations
+from halftrek.inference.checks.relaxation import relaxation, relaxations
 from halftrek.inference.checks.scores import Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.robust import counts_units
@@ -32,13 +32,14 @@ from halftrek.notes import Note, note
 from halftrek.partial.varied.crossings import crossings
 from halftrek.partial.varied.family import Family, one_number
 from halftrek.partial.varied.omitted import robustness_value
-from halftrek.partial.varied.sweep import FEW, sweep
+from halftrek.partial.varied.sweep import FEW, elsewhere, sweep
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
 from halftrek.results.reading import asked_of
 from halftrek.upward import Faces, Tabled
 
 Standing = Literal["carries the answer", "tested by the data", "harmless", "closes a cycle"]
+HANGS = 1e-5  # share by which a slope may differ between points that fit as well
 FLAT = 1e-9  # share of an answer: slopes below are none, if the answer does not move farther out either
 _ORDER: tuple[Standing, ...] = ("carries the answer", "tested by the data", "harmless", "closes a cycle")
 
@@ -51,7 +52,8 @@ class AbsentEdge(Faces):
       other than zero would show), "harmless" (data cannot tell, and the answer is the same), "closes a cycle" (it
       cannot be in the graph as it is);
     - ``slope``: how far the answer moves for a correlation of the two errors of 0.1, or for a weight of 0.1 standard
-      deviations; of a tested edge while everything else is estimated again;
+      deviations; of a tested edge while everything else is estimated again; nan where that hangs on parameters which
+      data do not determine, and then nothing is said of ``smallest`` either;
     - ``smallest``: the least correlation, or weight in standard deviations, with which the answer is the target
       (its sign is in ``value``, which is in the units of the data); ``rv`` the share of variance that a hidden cause
       has to explain of both ends for that;
@@ -119,7 +121,10 @@ def ranking_of(
     estimate = one_number(fitted, query)
     gradient = linearize(query, fitted.model).values[:1]
     words, rows = Restrictions(fitted.graph), []
+    other = elsewhere(fitted)
     for freed in relaxations(fitted, Edges.of(*absent_edges(fitted)), gradient):
+        if other is not None:
+            freed = replace(freed, slopes=_known_slopes(other, query, freed))
         rows += _tested(fitted, freed.take(np.isfinite(freed.score)), words)
         rows += _untested(fitted, query, freed.take(~np.isfinite(freed.score)), words, target)
     p = np.array([np.nan if row.p is None else row.p for row in rows])
@@ -127,6 +132,13 @@ def ranking_of(
     rows = [row if row.p is None else replace(row, p_adjusted=float(q)) for row, q in zip(rows, final, strict=True)]
     rows += [AbsentEdge(str(e), "closes a cycle", _cycle(e)) for e in _cyclic(fitted)]
     return Ranking(str(query), estimate, target, tuple(sorted(rows, key=_key)), _notes(fitted, rows), fitted.frame)
+
+
+def _known_slopes(other: Fitted, query: Query, freed: Relaxation) -> Floats:
+    """Slopes, nan where they are others at another point that fits as well: these hang on what data do not tell."""
+    again = relaxation(other, freed.edges, linearize(query, other.model).values[:1]).slopes
+    size = np.abs(freed.slopes) + np.abs(again)
+    return np.where(np.abs(freed.slopes - again) > HANGS * (size + HANGS * size.max(initial=0.0)), np.nan, freed.slopes)
 
 
 def _key(row: AbsentEdge) -> tuple[int, float, float, str]:
@@ -164,7 +176,7 @@ def _untested(fitted: Fitted, query: Query, freed: Relaxation, words: Restrictio
     if not len(edges):
         return []
     slopes = freed.slopes[0] * _per_tenth(fitted, edges)
-    level = np.abs(slopes) <= FLAT * (abs(one_number(fitted, query)) + np.abs(slopes).max())
+    level = np.abs(slopes) <= FLAT * (abs(one_number(fitted, query)) + np.nanmax(np.abs(slopes), initial=0.0))
     moving = ~level
     moving[level] = sweep(fitted, query, edges.take(np.flatnonzero(level)), target, FEW).moves
     names = edges.named(fitted.model.names)
@@ -175,7 +187,7 @@ def _untested(fitted: Fitted, query: Query, freed: Relaxation, words: Restrictio
         if lost:
             value, share = _searched(fitted, query, names[k], target)
         row = AbsentEdge(str(names[k]), "carries the answer", words.of(names[k]), float(slopes[k]))
-        if np.isfinite(share):
+        if np.isfinite(share) and np.isfinite(slopes[k]):
             rv = robustness_value(share) if names[k].kind == "<->" else None
             row = replace(row, smallest=abs(float(share)), value=float(value), rv=rv)
         rows.append(row)

@@ -175,8 +175,8 @@ class _Plan:
         found = where_lost(family, self.target, self.estimate > self.target, how, nearest)
         if found is None:
             return row
-        value = robustness_value(found.share) if family.edges[0].kind == "<->" else None
-        return replace(row, lost=abs(found.share), lost_value=found.value, lost_rv=value)
+        shared = robustness_value(found.share) if family.edges[0].kind == "<->" else None
+        return replace(row, lost=abs(found.share), lost_value=found.value, lost_rv=shared)
 
     def _closed_form(self, family: Family, nearest: Crossing | None) -> tuple[float, float] | None:
         """That of a regression, where the edge joins its cause and effect and normal theory suits the rows."""

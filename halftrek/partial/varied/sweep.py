@@ -22,7 +22,7 @@ from halftrek.partial.varied.edges import plain
 from halftrek.partial.varied.equations import Equations, make_equations, start_of
 from halftrek.partial.varied.orders import graphs_of
 from halftrek.partial.varied.points import points_of
-from halftrek.partial.varied.walk import settled, undetermined
+from halftrek.partial.varied.walk import RANK, settled, undetermined
 from halftrek.queries import Query
 
 RATIOS = (0.02, 0.08, 0.16, 0.26, 0.38, 0.52, 0.7, 0.95, 1.3, 1.8, 2.6, 4.0, 7.0)  # k: correlations k / sqrt(1 + k²)
@@ -47,12 +47,30 @@ class Sweep:
 
 def sweep(fitted: Fitted, query: Query, edges: Edges, target: float, ratios: Sequence[float] = RATIOS) -> Sweep:
     """All edges, some at a time."""
-    walks = _Walks.of(fitted, query)
+    walks = _Walks.of(fitted)
     some = max(1, NUMBERS // max(1, 2 * len(walks.equations.pairs) * walks.equations.size))
-    parts = [_swept(walks, piece, target, ratios) for piece in edges.pieces(some)]
+    parts = [_swept(walks, query, piece, target, ratios) for piece in edges.pieces(some)]
     return Sweep(
         *(np.concatenate([getattr(part, k) for part in parts] or [np.zeros(0)]) for k in Sweep.__annotations__)
     )
+
+
+def elsewhere(fitted: Fitted) -> Fitted | None:
+    """Another model of the graph with the fitted covariance; None if data determine the parameters."""
+    walks = _Walks.of(fitted)
+    if not walks.flat:
+        return None
+    slopes = walks.equations.at(walks.start[None])[1][0]
+    _, values, rows = np.linalg.svd(slopes)
+    padded = np.concatenate([values, np.zeros(len(rows) - len(values))])
+    loose = rows[padded**2 <= RANK * max(float(padded.max(initial=0.0)) ** 2, 1e-300)]
+    for step in (0.3, 0.1, 0.03):
+        away = walks.start + step * np.cos(1.0 + np.arange(len(loose))) @ loose
+        there = settled(walks.equations, away[None], np.zeros((1, 0)), flat=True)
+        points = points_of(walks.equations, there, fitted, walks.graph)
+        if points.there[0]:
+            return replace(fitted, graph=walks.graph, model=points.model(0, walks.graph))
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +78,18 @@ class _Walks:
     """What all walks share."""
 
     fitted: Fitted
-    query: Query
     graph: Graph
     equations: Equations
     start: Floats
     flat: bool
 
     @staticmethod
-    def of(fitted: Fitted, query: Query) -> _Walks:
+    def of(fitted: Fitted) -> _Walks:
         graph = plain(fitted.graph)
         space = make_space(graph, fitted.model.names, fitted.options)
         equations = make_equations(space, fitted.model.cov, ())
         start = start_of(equations, space, space.vector(fitted.model))
-        return _Walks(fitted, query, graph, equations, start, undetermined(equations, start))
+        return _Walks(fitted, graph, equations, start, undetermined(equations, start))
 
     def units(self, edges: Edges) -> Floats:
         """The values of edges at which their ratio is one, in standard deviations."""
@@ -104,12 +121,13 @@ class _Many:
     """Some edges on their walks, to one side each."""
 
     walks: _Walks
+    query: Query
     edges: Edges
     graphs: tuple[tuple[Graph, Ints], ...]
 
     @staticmethod
-    def of(walks: _Walks, edges: Edges) -> _Many:
-        return _Many(walks, edges, graphs_of(walks.graph, walks.fitted.model.names, edges))
+    def of(walks: _Walks, query: Query, edges: Edges) -> _Many:
+        return _Many(walks, query, edges, graphs_of(walks.graph, walks.fitted.model.names, edges))
 
     def step(self, at: Ints, values: Floats, z: Floats) -> tuple[Floats, Floats]:
         """From solutions nearby, some edges with their values: solutions and answers, nan where there is none."""
@@ -120,7 +138,7 @@ class _Many:
         for graph, members in self.graphs:
             mine = np.flatnonzero(np.isin(at, members))
             if len(mine):
-                found[mine] = replace(points.take(mine), graph=graph).answers(self.walks.query)
+                found[mine] = replace(points.take(mine), graph=graph).answers(self.query)
         return there, found
 
     def shares(self, values: Floats, z: Floats) -> Floats:
@@ -132,12 +150,12 @@ class _Many:
         return np.where(self.edges.arrow, values, values * self.walks.raw(self.edges) / sizes)
 
 
-def _swept(walks: _Walks, edges: Edges, target: float, ratios: Sequence[float]) -> Sweep:
+def _swept(walks: _Walks, query: Query, edges: Edges, target: float, ratios: Sequence[float]) -> Sweep:
     """Every edge to both sides: the first half of each array is the side of positive values."""
     both = edges.take(np.tile(np.arange(len(edges)), 2))
     unit = walks.units(both) * np.repeat([1.0, -1.0], len(edges))
-    many = _Many.of(walks, both)
-    base = float(points_of(walks.equations, walks.start[None], walks.fitted, walks.graph).answers(walks.query)[0])
+    many = _Many.of(walks, query, both)
+    base = float(points_of(walks.equations, walks.start[None], walks.fitted, walks.graph).answers(query)[0])
     count = len(both)
     z, last, value = np.repeat(walks.start[None], count, axis=0), np.full(count, base - target), np.zeros(count)
     alive, lost = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
