@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from halftrek.cli.schema_parts import ANY_OBJECT as _ANY_OBJECT
+from halftrek.cli.schema_parts import FLAG as _FLAG
+from halftrek.cli.schema_parts import NOTE as _NOTE
+from halftrek.cli.schema_parts import NOTES as _NOTES
+from halftrek.cli.schema_parts import NUMBER as _NUMBER
+from halftrek.cli.schema_parts import TEXT as _TEXT
+from halftrek.cli.schema_parts import TEXT_OR_NULL as _TEXT_OR_NULL
+from halftrek.cli.schema_parts import TEXTS as _TEXTS
+from halftrek.cli.schema_parts import WHOLE as _WHOLE
+from halftrek.cli.schema_parts import Schema
+from halftrek.cli.schema_parts import list_of as _list
+from halftrek.cli.schema_parts import object_of as _object
+from halftrek.cli.schema_parts import rows_of as _rows
+from halftrek.cli.varied_schemas import ASKED, VARIED
 
-Schema = Mapping[str, object]
-
-_TEXT: Schema = {"type": "string"}
-_TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
-_NUMBER: Schema = {"type": ["number", "null"]}  # null: there is no number, or it is not finite
-_WHOLE: Schema = {"type": "integer"}
-_FLAG: Schema = {"type": "boolean"}
-_ANY_OBJECT: Schema = {"type": ["object", "null"]}
-
-
-def _list(of: Schema) -> Schema:
-    return {"type": "array", "items": of}
-
-
-def _object(keys: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    return {
-        "type": "object",
-        "properties": {**keys, **(optional or {})},
-        "required": list(keys),
-        "additionalProperties": False,
-    }
-
-
-def _rows(texts: str, numbers: str) -> Schema:
-    """A list of records with such keys."""
-    return _list(_object({**dict.fromkeys(texts.split(), _TEXT), **dict.fromkeys(numbers.split(), _NUMBER)}))
-
-
-_TEXTS = _list(_TEXT)
 _NUMBERS: Schema = {"anyOf": [_NUMBER, _list(_NUMBER), _list(_list(_NUMBER))]}
 _GAUSSIAN = _object({"names": _TEXTS, "mean": _list(_NUMBER), "cov": _list(_list(_NUMBER))})
-_NOTE = _object(
-    {"code": _TEXT, "level": {"enum": ["doubt", "warning", "note", "aside"]}, "text": _TEXT, "facts": _ANY_OBJECT}
-)
-_NOTES = _list(_NOTE)
 _STATUS = _object({"code": _TEXT, "message": _TEXT, "notes": _NOTES})
 _ENDED = {"n": _NUMBER, "loglik": _NUMBER, "converged": _FLAG, "status": _STATUS}
 _GRAPH = _object(
@@ -202,6 +182,7 @@ SCHEMAS: dict[str, Schema] = {
     "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP, _object({"level": _NUMBER, "effects": _EFFECTS})]},
     "instruments": {"anyOf": [_INSTRUMENTS, _VERDICT]},
     "adjustments": {"anyOf": [_ADJUSTMENTS, _VERDICT]},
+    **{name: {"anyOf": [*shapes, _VERDICT]} for name, shapes in ASKED.items()},
     "counterfactual": {"anyOf": [_UNITS, _ANSWER, _VERDICT]},
     "predict": {"anyOf": [_UNITS, _VERDICT]},
     "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}, {"file": _TEXT}),
@@ -252,6 +233,7 @@ _MODEL = {"names": _TEXTS, "latents": _TEXTS, "T": _MATRIX, "C": _MATRIX, "mu": 
 _ABOUT = {**dict.fromkeys(("name", "title", "description"), _TEXT), "graph": _GRAPH}
 
 RESULTS: dict[str, Schema] = {  # by the name of the class
+    **VARIED,
     "Adjustment": _ADJUSTMENT,
     "Adjustments": _ADJUSTMENTS,
     "AdjustmentSets": _object({"sets": _list(_TEXTS), "complete": _FLAG}),
@@ -342,15 +324,6 @@ RESULTS: dict[str, Schema] = {  # by the name of the class
         }
     ),
     "Route": _ROUTE,
-    "Sensitivity": _object(
-        {
-            "question": _TEXT,
-            "arc": _TEXTS,
-            **dict.fromkeys(("covariance", "correlation", "estimates"), _list(_NUMBER)),
-            "intervals": _MATRIX,
-            **dict.fromkeys(("level", "zero", "zero_correlation"), _NUMBER),
-        }
-    ),
     "Status": _STATUS,
     "Verdict": _VERDICT,
 }

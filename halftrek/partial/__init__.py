@@ -1,6 +1,11 @@
 """When an answer is not identified, or only under an assumption."""
 
-from halftrek.partial.correlated_errors import Sensitivity, sensitivity
-from halftrek.partial.picture import plot_sensitivity
+from halftrek.partial.varied.asking import sensitivity
+from halftrek.partial.varied.benchmark import Benchmark
+from halftrek.partial.varied.contours import Contours
+from halftrek.partial.varied.curve import Sensitivity
+from halftrek.partial.varied.picture import plot_sensitivity
+from halftrek.partial.varied.ranking import Ranking
+from halftrek.partial.varied.robustness import Robustness
 
-__all__ = ["Sensitivity", "plot_sensitivity", "sensitivity"]
+__all__ = ["Benchmark", "Contours", "Ranking", "Robustness", "Sensitivity", "plot_sensitivity", "sensitivity"]

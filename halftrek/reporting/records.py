@@ -166,9 +166,14 @@ def comparison_record(found: Comparison) -> Record:
     }
 
 
-def sensitivity_record(found: Sensitivity) -> Record:
-    """An answer along the covariances of two errors."""
+def without_library(found: Any) -> Record:
+    """All fields, but for whose frames the data were."""
     return {key: part for key, part in fields_record(found).items() if key != "library"}
+
+
+def sensitivity_record(found: Sensitivity) -> Record:
+    """An answer along the values of an edge; of an arc these are covariances."""
+    return {**without_library(found), "arc": list(found.arc), "covariance": found.covariance.tolist()}
 
 
 def entry_record(entry: Entry) -> Record:
