@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halftrek.partial import plot_sensitivity as sensitivity
+    from halftrek.reporting.plots.bounds import plot_bounds as bounds
     from halftrek.reporting.plots.checks import plot_constraints as constraints
     from halftrek.reporting.plots.checks import plot_convergence as convergence
     from halftrek.reporting.plots.checks import plot_profile as profile
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "adjustments",
+    "bounds",
     "constraints",
     "convergence",
     "densities",

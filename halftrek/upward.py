@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halftrek.inference.how import Uncertainty
     from halftrek.models import CGLSCM
     from halftrek.partial import Benchmark, Contours, Ranking, Robustness, Sensitivity
+    from halftrek.partial.left import Left
     from halftrek.queries import Query
     from halftrek.results.answers import Answer
     from halftrek.results.bounds import Bounds
@@ -84,6 +85,13 @@ def bounds(fit: Fit, question: str | Query, **options: Unpack[Bounding]) -> Boun
     from halftrek.partial.bounding import bounds_of
 
     return bounds_of(fit, question, **options)
+
+
+def left(fit: Fitted, query: Query) -> Left:
+    """What a fit leaves of a question that is refused."""
+    from halftrek.partial.left import left_of
+
+    return left_of(fit, query)
 
 
 def plot_bounds(found: Bounds, *, ax: Axes | None, title: str | None) -> Axes:

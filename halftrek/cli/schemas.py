@@ -221,13 +221,34 @@ _SHARE = _object({"path": _TEXT, "note": _TEXT,
 _PROPORTION = _object(
     {**dict.fromkeys(("value", "se", "quantile"), _NUMBER), **dict.fromkeys(("interval", "fieller"), _list(_NUMBER))}
 )
+_PIECES = _list(_list(_NUMBER))
+_BOUNDS = _object(
+    {
+        "question": _TEXT_OR_NULL,
+        "assume": _TEXTS,
+        **dict.fromkeys(("low", "high", "level", "n"), _NUMBER),
+        "empty": _FLAG,
+        "bounded": _list(_FLAG),
+        "pieces": _PIECES,
+        "interval": {"anyOf": [{"type": "null"}, _list(_NUMBER)]},
+        "interval_pieces": _PIECES,
+        "interval_kind": _TEXT,
+        "binding": _object({"low": _TEXTS, "high": _TEXTS}),
+        "models": _object({"low": _ANY_OBJECT, "high": _ANY_OBJECT}),
+        "certificate": _TEXT,
+        "refuted": _ANY_OBJECT,
+        "warnings": _TEXTS,
+        "notes": _NOTES,
+        "explanation": _TEXT,
+    }
+)
 _ANY_ANSWER = _object(
     {
         **_ANSWER_KEYS,
         "identified": _FLAG,
         "form": {"enum": ["point", "several values", "bounds", "refusal"]},
     },
-    {**_ANSWER_MORE, "values": _list(_NUMBER), "low": _NUMBER, "high": _NUMBER},
+    {**_ANSWER_MORE, "values": _list(_NUMBER), "low": _NUMBER, "high": _NUMBER, "bounds": _BOUNDS},
 )
 _MODEL = {"names": _TEXTS, "latents": _TEXTS, "T": _MATRIX, "C": _MATRIX, "mu": _list(_NUMBER)}
 _ABOUT = {**dict.fromkeys(("name", "title", "description"), _TEXT), "graph": _GRAPH}
@@ -249,6 +270,7 @@ RESULTS: dict[str, Schema] = {  # by the name of the class
             "code": _TEXTS,
         }
     ),
+    "Bounds": _BOUNDS,
     "CGLSCM": _object({**_MODEL, "W": _MATRIX}),
     "Comparison": SCHEMAS["compare"],
     "Contradiction": _object(

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from halftrek.partial import Sensitivity, plot_sensitivity, sensitivity
     from halftrek.progress import late_bar, progress_bar
     from halftrek.reporting.effects import describe_decomposition, describe_mediation
+    from halftrek.reporting.plots.bounds import plot_bounds
     from halftrek.reporting.plots.checks import plot_constraints, plot_convergence, plot_profile, plot_residuals
     from halftrek.reporting.plots.effects import plot_adjustments, plot_dose_response, plot_effects, plot_paths
     from halftrek.reporting.plots.figures import plot_densities, save
@@ -28,6 +29,7 @@ __all__ = [
     "late_bar",
     "parameter_table",
     "plot_adjustments",
+    "plot_bounds",
     "plot_constraints",
     "plot_convergence",
     "plot_densities",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {  # loaded when first used: a table needs no pictures
+    "reporting.plots.bounds": ("plot_bounds",),
     "reporting.plots.checks": ("plot_constraints", "plot_convergence", "plot_profile", "plot_residuals"),
     "reporting.plots.effects": ("plot_adjustments", "plot_dose_response", "plot_effects", "plot_paths"),
     "reporting.effects": ("describe_decomposition", "describe_mediation"),

@@ -9,8 +9,10 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.identification.verdict import method_in_words
 from halftrek.inference.intervals import KINDS
+from halftrek.reporting.bounds import bounds_facts
 from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
+from halftrek.results.bounds import Bounds
 from halftrek.results.wording import crude_in_words, crude_meaning
 from halftrek.words import one_precision
 
@@ -30,7 +32,9 @@ def answer_document(answer: Answer) -> Described:
 def _facts(answer: Answer) -> Facts:
     pairs: list[tuple[str, Words]] = [("question", [Span(str(answer.query), "code")])]
     distribution = answer.distribution
-    if answer.form != "point":
+    if isinstance(answer.result, Bounds):
+        pairs += bounds_facts(answer.result)
+    elif answer.form != "point":
         pairs.append((answer.form, _strong(str(answer.result))))
     elif distribution is None:
         pairs.append(("value", _strong("".join(_figure(float(answer.value), answer.interval)))))

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from halftrek.reporting import records, things
 from halftrek.reporting.adjustments import adjustments_document
 from halftrek.reporting.answers import answer_document
+from halftrek.reporting.bounds import bounds_document
 from halftrek.reporting.comparisons import comparison_document
 from halftrek.reporting.document import Described, Facts
 from halftrek.reporting.effects import decomposition_document, mediation_document
@@ -40,7 +41,11 @@ _DESCRIBED: dict[str, Callable[[Any], Described]] = {
     "Answer": answer_document,
     "AnswerTable": answer_table_document,
     "BatchFit": things.batch_document,
+<<<<<<< HEAD
     "Benchmark": benchmark_document,
+=======
+    "Bounds": bounds_document,
+>>>>>>> w-likelihood
     "CGLSCM": things.model_document,
     "Comparison": comparison_document,
     "Contours": contours_document,
@@ -68,6 +73,7 @@ _RECORDS: dict[str, Callable[[Any], records.Record]] = {
     "Adjustments": Adjustments.fields,
     "Answer": records.answer_record,
     "AnswerTable": records.answers_record,
+    "Bounds": records.bounds_record,
     "CGLSCM": partial(records.fields_record, keys=("names", "latents", "T", "C", "mu", "W")),
     "Comparison": records.comparison_record,
     "DataSet": records.data_set_record,

@@ -89,7 +89,9 @@ def answer_record(answer: Answer) -> Record:
     record: Record = {"query": str(answer.query), "identified": bool(answer.identified), "method": answer.method}
     record["estimand"] = answer.estimand
     record["form"] = answer.form
-    if isinstance(answer.result, Several | Bounds | Refusal):
+    if isinstance(answer.result, Bounds):
+        record |= {"low": answer.result.low, "high": answer.result.high, "bounds": bounds_record(answer.result)}
+    elif isinstance(answer.result, Several | Refusal):
         record |= asdict(answer.result)
     elif answer.distribution is None:
         record["value"] = answer.value
@@ -163,6 +165,35 @@ def comparison_record(found: Comparison) -> Record:
         "question": None if found.query is None else str(found.query),
         "answers": [asdict(a) for a in found.asked],
         "warnings": list(found.warnings),
+    }
+
+
+def bounds_record(found: Bounds) -> Record:
+    """Bounds: the set, its interval, what holds each end; infinite ends are null, and ``bounded`` says so."""
+    test = found.refuted
+    return {
+        "question": None if found.question is None else str(found.question),
+        "assume": list(found.assumptions),
+        "low": found.low,
+        "high": found.high,
+        "empty": found.empty,
+        "bounded": [math.isfinite(found.low), math.isfinite(found.high)],
+        "pieces": [list(piece) for piece in found.pieces],
+        "interval": None if found.interval is None else list(found.interval),
+        "interval_pieces": [list(piece) for piece in found.interval_pieces],
+        "interval_kind": found.kind,
+        "level": found.level,
+        "binding": {side: list(texts) for side, texts in found.binding.items()},
+        "models": {
+            side: None if model is None else fields_record(model, keys=("names", "latents", "T", "C", "mu", "W"))
+            for side, model in found.models.items()
+        },
+        "certificate": found.certificate,
+        "refuted": None if test is None else asdict(test),
+        "n": found.n,
+        "warnings": list(found.warnings),
+        "notes": [n.to_dict() for n in found.notes],
+        "explanation": found.explain(),
     }
 
 

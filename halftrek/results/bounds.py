@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Ends = tuple[float, float]
+CONTRADICTED = 0.05  # p-value below which the data contradict assumptions
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class Refuted:
 
     def __str__(self) -> str:
         chance = f"p = {self.p:.3g}" if self.p >= 1e-6 else "p < 1e-06"
-        return f"the data contradict these assumptions (likelihood ratio {self.statistic:.4g}, {chance})"
+        said = "the data contradict these assumptions"
+        if self.p >= CONTRADICTED:
+            said = "no model with the estimated covariance obeys these assumptions, which chance explains"
+        return f"{said} (likelihood ratio {self.statistic:.4g}, {chance})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,14 +25,15 @@ def _asked(found: Bounds) -> list[str]:
 
 def _set(found: Bounds) -> list[str]:
     if found.empty:
-        said = "" if found.refuted is None else f" {str(found.refuted)[0].upper()}{str(found.refuted)[1:]}."
-        return [f"No model with the covariance that was estimated obeys these assumptions.{said}"]
+        said = "no model with the covariance that was estimated obeys these assumptions"
+        said = said if found.refuted is None else str(found.refuted)
+        return [f"{said[0].upper()}{said[1:]}."]
     if found.words == "any value":
         return ["Models that fit these data equally well give any value: the assumptions do not bound the answer."]
     if found.low == found.high:
         return [f"All models that fit these data equally well agree: the answer is {found.words}."]
-    held = "the graph" if not found.assumed else "the graph and the assumptions"
-    return [f"At the estimates, {held} leave these values, no more and no fewer: {found.words}."]
+    held = "the graph leaves" if not found.assumed else "the graph and the assumptions leave"
+    return [f"At the estimates {held} these values, no more and no fewer: {found.words}."]
 
 
 def _ends(found: Bounds) -> list[str]:
@@ -40,7 +41,7 @@ def _ends(found: Bounds) -> list[str]:
     for name, value, binds in (("lower", found.low, found.binds_low), ("upper", found.high, found.binds_high)):
         if not isfinite(value) or found.low == found.high:
             continue
-        why = f"is reached where {listed(binds)}" if binds else "lies inside: no assumption holds it"
+        why = f"is held by {listed(binds)}" if binds else "lies inside: no assumption holds it"
         lines.append(f"The {name} end, {value:.6g}, {why}.")
     return lines
 
@@ -57,4 +58,7 @@ def _sure(found: Bounds) -> list[str]:
 
 
 def _said(found: Bounds) -> list[str]:
-    return [f"Note: {text if text.endswith('.') else text + '.'}" for text in (*found.remarks, *found.warnings)]
+    notes = [n for n in found.notes if n.code not in ("assumptions contradicted", "assumptions doubted")]  # said above
+    levels = ("note", "doubt", "warning")
+    texts = dict.fromkeys(str(n) for n in sorted(notes, key=lambda n: n.level != "note") if n.level in levels)
+    return [f"Note: {text if text.endswith('.') else text + '.'}" for text in texts]

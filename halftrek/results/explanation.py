@@ -22,7 +22,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.terms import leaves
 from halftrek.results.answers import Refusal
-from halftrek.results.bounds import Bounds
+from halftrek.results.bounds import Bounds, set_in_words
 from halftrek.results.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 from halftrek.words import one_precision
 
@@ -37,7 +37,7 @@ def explain(answer: Answer, *, details: bool = False) -> str:
     if isinstance(answer.result, Bounds) and answer.result.question is not None:
         return answer.result.explain()
     if answer.form != "point" and answer.verdict is not None:
-        held = "" if isinstance(answer.result, Refusal) else f"\nWith these data it is {answer.result}."
+        held = _left(answer.result) if isinstance(answer.result, Refusal) else f"\nWith these data it is {answer.result}."
         return answer.verdict.explain(details=details) + held
     parts = [
         f"The question: {answer.query}, that is, {in_words(answer.query)}.",
@@ -51,6 +51,17 @@ def explain(answer: Answer, *, details: bool = False) -> str:
         *(_details(answer) if details else ()),
     ]
     return "\n".join(parts)
+
+
+def _left(refused: Refusal) -> str:
+    """What the graph and the data leave of a number that they do not determine."""
+    left = refused.leaves
+    if left is None:
+        return ""
+    held = f"\nWhat the graph and these data leave, without further assumptions: {left.words}."
+    if left.interval is None or left.words == "any value":
+        return held
+    return f"{held} {100 * left.level:g}% interval for the true value: {set_in_words(left.interval_pieces)}."
 
 
 def _details(answer: Answer) -> list[str]:

@@ -349,6 +349,7 @@ _CHECKS: dict[type[Any], Callable[[Any], None]] = {
     Verdict: _verdict,
     NextStep: _next_step,
     Estimate: _estimate,
+    Bounds: _bounds,
     Answer: _answer,
     **question_checks(),
 }

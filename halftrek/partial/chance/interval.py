@@ -24,9 +24,9 @@ from halftrek.partial.chance.likelihood import (
 )
 from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.search import Ends, Factor
+from halftrek.results.bounds import CONTRADICTED
 from halftrek.trust import Leeway
 
-CONTRADICTED = 0.05  # p-value below which the data contradict assumptions
 STEP = 1e-3  # of deviance, by which an end is moved to see its standard error
 
 

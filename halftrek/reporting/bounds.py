@@ -1,0 +1,40 @@
+"""Bounds, described: the set, what holds its ends, the interval for the true value."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from halftrek.reporting.document import Described, Facts, Span, Words
+from halftrek.results.bounds import Bounds, set_in_words
+
+HOW_KNOWN = {
+    "closed form": "by a formula, exactly",
+    "proved to 1e-7": "proved to seven digits: nothing lies outside, and models attain the ends",
+    "searched": "searched for from many points, not proved",
+}
+
+
+def bounds_document(found: Bounds) -> Described:
+    """Names and values of what there is to say."""
+    asked: list[tuple[str, Words]] = []
+    if found.question is not None:
+        asked.append(("question", [Span(str(found.question), "code")]))
+    asked += [("assumed", [Span(text, "code")]) for text in found.assumptions] or [("assumed", "nothing but the graph")]
+    said: list[tuple[str, Words]] = [("note", remark) for remark in found.remarks]
+    said += [("warning", [Span(text, "warning")]) for text in found.warnings]
+    return (Facts([*asked, *bounds_facts(found), *said]),)
+
+
+def bounds_facts(found: Bounds) -> list[tuple[str, Words]]:
+    """The set, its ends, the interval and the test, for a list of facts."""
+    facts: list[tuple[str, Words]] = [("bounds", [Span(found.words, "strong")])]
+    for name, value, binds in (("lower end", found.low, found.binds_low), ("upper end", found.high, found.binds_high)):
+        if isfinite(value) and found.low != found.high:
+            facts.append((name, f"held by {' and '.join(binds)}" if binds else "inside: no assumption holds it"))
+    if found.certificate:
+        facts.append(("known", HOW_KNOWN.get(found.certificate, found.certificate)))
+    if found.n is not None:
+        facts.append((f"{100 * found.level:g}% interval", f"{set_in_words(found.interval_pieces)}, for the true value"))
+    if found.refuted is not None:
+        facts.append(("test", str(found.refuted)))
+    return facts
