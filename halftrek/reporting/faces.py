@@ -41,11 +41,8 @@ _DESCRIBED: dict[str, Callable[[Any], Described]] = {
     "Answer": answer_document,
     "AnswerTable": answer_table_document,
     "BatchFit": things.batch_document,
-<<<<<<< HEAD
     "Benchmark": benchmark_document,
-=======
     "Bounds": bounds_document,
->>>>>>> w-likelihood
     "CGLSCM": things.model_document,
     "Comparison": comparison_document,
     "Contours": contours_document,

@@ -91,8 +91,10 @@ def answer_record(answer: Answer) -> Record:
     record["form"] = answer.form
     if isinstance(answer.result, Bounds):
         record |= {"low": answer.result.low, "high": answer.result.high, "bounds": bounds_record(answer.result)}
-    elif isinstance(answer.result, Several | Refusal):
+    elif isinstance(answer.result, Several):
         record |= asdict(answer.result)
+    elif isinstance(answer.result, Refusal):
+        record["leaves"] = None if answer.result.leaves is None else bounds_record(answer.result.leaves)
     elif answer.distribution is None:
         record["value"] = answer.value
         if answer.outcome is not None:
