@@ -49,6 +49,28 @@ _VERDICT = _object(
         "details": _TEXTS,
         "next_steps": _list(_object({"text": _TEXT, "python": _TEXT, "shell": _TEXT})),
         "explanation": _TEXT,
+    },
+    {"leaves": _ANY_OBJECT},  # of a question that was asked of data: its bounds
+)
+_PIECES = _list(_list(_NUMBER))
+_BOUNDS = _object(
+    {
+        "question": _TEXT_OR_NULL,
+        "assume": _TEXTS,
+        **dict.fromkeys(("low", "high", "level", "n"), _NUMBER),
+        "empty": _FLAG,
+        "bounded": _list(_FLAG),
+        "pieces": _PIECES,
+        "interval": {"anyOf": [{"type": "null"}, _list(_NUMBER)]},
+        "interval_pieces": _PIECES,
+        "interval_kind": _TEXT,
+        "binding": _object({"low": _TEXTS, "high": _TEXTS}),
+        "models": _object({"low": _ANY_OBJECT, "high": _ANY_OBJECT}),
+        "certificate": _TEXT,
+        "refuted": _ANY_OBJECT,
+        "warnings": _TEXTS,
+        "notes": _NOTES,
+        "explanation": _TEXT,
     }
 )
 _ANSWER_KEYS: dict[str, Schema] = {
@@ -183,6 +205,7 @@ SCHEMAS: dict[str, Schema] = {
     "instruments": {"anyOf": [_INSTRUMENTS, _VERDICT]},
     "adjustments": {"anyOf": [_ADJUSTMENTS, _VERDICT]},
     **{name: {"anyOf": [*shapes, _VERDICT]} for name, shapes in ASKED.items()},
+    "bounds": _BOUNDS,
     "counterfactual": {"anyOf": [_UNITS, _ANSWER, _VERDICT]},
     "predict": {"anyOf": [_UNITS, _VERDICT]},
     "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}, {"file": _TEXT}),
@@ -221,34 +244,19 @@ _SHARE = _object({"path": _TEXT, "note": _TEXT,
 _PROPORTION = _object(
     {**dict.fromkeys(("value", "se", "quantile"), _NUMBER), **dict.fromkeys(("interval", "fieller"), _list(_NUMBER))}
 )
-_PIECES = _list(_list(_NUMBER))
-_BOUNDS = _object(
-    {
-        "question": _TEXT_OR_NULL,
-        "assume": _TEXTS,
-        **dict.fromkeys(("low", "high", "level", "n"), _NUMBER),
-        "empty": _FLAG,
-        "bounded": _list(_FLAG),
-        "pieces": _PIECES,
-        "interval": {"anyOf": [{"type": "null"}, _list(_NUMBER)]},
-        "interval_pieces": _PIECES,
-        "interval_kind": _TEXT,
-        "binding": _object({"low": _TEXTS, "high": _TEXTS}),
-        "models": _object({"low": _ANY_OBJECT, "high": _ANY_OBJECT}),
-        "certificate": _TEXT,
-        "refuted": _ANY_OBJECT,
-        "warnings": _TEXTS,
-        "notes": _NOTES,
-        "explanation": _TEXT,
-    }
-)
 _ANY_ANSWER = _object(
     {
         **_ANSWER_KEYS,
         "identified": _FLAG,
         "form": {"enum": ["point", "several values", "bounds", "refusal"]},
     },
-    {**_ANSWER_MORE, "values": _list(_NUMBER), "low": _NUMBER, "high": _NUMBER, "bounds": _BOUNDS},
+    {
+        **_ANSWER_MORE,
+        "values": _list(_NUMBER),
+        **dict.fromkeys(("low", "high"), _NUMBER),
+        "bounds": _BOUNDS,
+        "leaves": {"anyOf": [{"type": "null"}, _BOUNDS]},
+    },
 )
 _MODEL = {"names": _TEXTS, "latents": _TEXTS, "T": _MATRIX, "C": _MATRIX, "mu": _list(_NUMBER)}
 _ABOUT = {**dict.fromkeys(("name", "title", "description"), _TEXT), "graph": _GRAPH}

@@ -170,6 +170,13 @@ def comparison_record(found: Comparison) -> Record:
     }
 
 
+def refusal_record(refused: Answer) -> Record:
+    """A refusal: the verdict, and what the data leave, null where that is not known."""
+    left = refused.result.leaves if isinstance(refused.result, Refusal) else None
+    verdict = {} if refused.verdict is None else refused.verdict.to_dict()
+    return {**verdict, "explanation": refused.explain(), "leaves": None if left is None else bounds_record(left)}
+
+
 def bounds_record(found: Bounds) -> Record:
     """Bounds: the set, its interval, what holds each end; infinite ends are null, and ``bounded`` says so."""
     test = found.refuted

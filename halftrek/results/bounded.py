@@ -29,7 +29,9 @@ def bounded(
     usual = {"interval": None, "information": None, "replicates": How.replicates, "ends": How.ends, "random_state": 0}
     for name, value in usual.items():
         if uncertainty.get(name, value) != value:
-            raise InputError(f"{name}= has no meaning for bounds: leave it out, or ask fit.bounds for their own options")
+            raise InputError(
+                f"{name}= has no meaning for bounds: leave it out, or ask fit.bounds for their own options"
+            )
     if crude:
         raise InputError("crude= has no meaning for bounds: leave it out")
     found = upward.bounds(fit, question, assume=assume, level=level)

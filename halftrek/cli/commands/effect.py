@@ -19,9 +19,12 @@ from halftrek.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from halftrek.cli.analysis import Analysis
     from halftrek.cli.options import Commands
+    from halftrek.graphs import Graph
     from halftrek.identification import Verdict
     from halftrek.queries import Query
+    from halftrek.results.answers import Answer
 
 _EXAMPLE_EFFECT = "halftrek effect mroz mroz educ lwage --interval profile"
 _EXAMPLE_QUERY = "halftrek simulate napkin -n 1000 --seed 1 | halftrek query napkin - 'P(X4 | do(X3=1))'"
@@ -76,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
     from halftrek.reporting.records import answer_record, fit_record
     from halftrek.reporting.text import describe_answer
+    from halftrek.results.answering import refusal
     from halftrek.results.reading import identify
 
     if getattr(args, "all", False):
@@ -87,12 +91,12 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
     if early and not (verdict := identify(graph, question)).identified:
-        return _not_identified(verdict, args)
+        return _refuse(verdict, args, analysis, graph)
     if args.by is not None:
         return run_groups(args, analysis, graph, question)
     with fitted(analysis, graph) as result:
         if not early and not (verdict := identify(result.graph, question)).identified:
-            return _not_identified(verdict, args)
+            return _not_identified(refusal(result, question, verdict), args)
         options = uncertainty_options(analysis.uncertainty)
         found = for_command_line(result.query(question, crude=analysis.output.crude, **options))
     if args.json:
@@ -104,14 +108,33 @@ def run(args: argparse.Namespace) -> int:
     return _ended(result.converged, result.status.words("command line"))
 
 
-def _not_identified(verdict: Verdict, args: argparse.Namespace) -> int:
+def _refuse(verdict: Verdict, args: argparse.Namespace, analysis: Analysis, graph: Graph) -> int:
+    """The refusal, with what the data leave; data that cannot be used do not take its place."""
+    from halftrek.cli.fitting import fitted
+    from halftrek.cli.process import say
+    from halftrek.errors import HalftrekError
+    from halftrek.results.answering import refusal
+    from halftrek.results.answers import Answer, Refusal
+
+    refused = Answer(verdict.query, Refusal(), verdict)
+    if args.by is None and verdict.status == "not identified":
+        try:
+            with fitted(analysis, graph) as result:
+                refused = refusal(result, verdict.query, verdict)
+        except HalftrekError as error:
+            say(f"note: nothing is said of these data: {error}")
+    return _not_identified(refused, args)
+
+
+def _not_identified(refused: Answer, args: argparse.Namespace) -> int:
     from halftrek.cli.output import show, show_json
-    from halftrek.reporting.verdicts import describe_verdict
+    from halftrek.reporting.records import refusal_record
+    from halftrek.reporting.verdicts import describe_refusal
 
     if args.json:
-        show_json(verdict.to_dict())
+        show_json(refusal_record(refused))
     else:
-        show(describe_verdict(verdict, details=args.details, front="command line"))
+        show(describe_refusal(refused, details=args.details, front="command line"))
     return NOT_IDENTIFIED
 
 
