@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from halftrek.choices import Bounding
+    from halftrek.estimation import Fitted
     from halftrek.frames import Frame
     from halftrek.graphs import Graph
     from halftrek.inference.how import Uncertainty
     from halftrek.models import CGLSCM
+    from halftrek.partial import Benchmark, Contours, Ranking, Robustness, Sensitivity
+    from halftrek.partial.left import Left
     from halftrek.queries import Query
     from halftrek.results.answers import Answer
     from halftrek.results.bounds import Bounds
@@ -84,11 +87,64 @@ def bounds(fit: Fit, question: str | Query, **options: Unpack[Bounding]) -> Boun
     return bounds_of(fit, question, **options)
 
 
+def left(fit: Fitted, query: Query) -> Left:
+    """What a fit leaves of a question that is refused."""
+    from halftrek.partial.left import left_of
+
+    return left_of(fit, query)
+
+
 def plot_bounds(found: Bounds, *, ax: Axes | None, title: str | None) -> Axes:
     """A picture of bounds."""
     from halftrek.reporting.plots.bounds import plot_bounds as draw
 
     return draw(found, ax=ax, title=title)
+
+
+def sensitivity(
+    fit: Fitted,
+    question: str | Query,
+    edge: str | Sequence[str],
+    *,
+    values: Sequence[float] | Sequence[Sequence[float]] | None,
+    level: float,
+    target: float,
+    intervals: bool,
+) -> Sensitivity | Contours:
+    """An answer along one edge, or over two."""
+    from halftrek.partial.varied.asking import varied
+
+    return varied(fit, question, edge, values=values, level=level, target=target, intervals=intervals)
+
+
+def robustness(fit: Fitted, question: str | Query, edge: str | None, *, target: float, level: float) -> Robustness:
+    """How strong an edge must be to change an answer."""
+    from halftrek.partial.varied.robustness import robustness_of
+
+    return robustness_of(fit, question, edge, target=target, level=level)
+
+
+def assumptions(fit: Fitted, question: str | Query, *, target: float) -> Ranking:
+    """Every edge that the graph does not have, by what it does to an answer."""
+    from halftrek.partial.varied.ranking import ranking_of
+
+    return ranking_of(fit, question, target=target)
+
+
+def benchmark(
+    fit: Fitted,
+    cause: str,
+    effect: str,
+    covariates: str | Sequence[str],
+    *,
+    times: float | Sequence[float],
+    times_effect: float | Sequence[float] | None,
+    level: float,
+) -> Benchmark:
+    """Bounds of an effect by the strength of observed covariates."""
+    from halftrek.partial.varied.benchmark import benchmark_of
+
+    return benchmark_of(fit, cause, effect, covariates, times=times, times_effect=times_effect, level=level)
 
 
 class Faces:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from halftrek.cli.commands import (
+    bounds,
     compare,
     completion,
     convert,
@@ -23,6 +24,7 @@ from halftrek.cli.commands import (
     reproduce,
     run,
     schema,
+    sensitivity,
     simulate,
 )
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
@@ -65,8 +67,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, instruments, counterfactual, predict, compare, report, run, simulate,
-    convert, completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, sensitivity, bounds, counterfactual, predict, compare, report, run,
+    simulate, convert, completion, schema,
 )  # fmt: skip
 
 
@@ -134,6 +136,15 @@ def _stopped() -> int:
     return exit_code()
 
 
+def _for_the_shell(text: str, error: NotIdentifiedError) -> str:
+    """A refusal with lines for the command line in the place of those for Python."""
+    if error.answer is None:
+        return text.replace(error.verdict.explain(), error.verdict.explain(front="command line"))
+    from halftrek.results.explanation import explain
+
+    return text.replace(error.answer.explain(), explain(error.answer, front="command line"))
+
+
 def _report(error: Exception) -> int:
     if isinstance(error, NotIdentifiedError):
         code = NOT_IDENTIFIED
@@ -148,9 +159,10 @@ def _report(error: Exception) -> int:
         )
         return INTERNAL
     text = str(error)
-    verdict = error.verdict if isinstance(error, NotIdentifiedError) else None
-    if verdict is not None:  # its lines are for Python; here they are for the shell
-        text = text.replace(verdict.explain(), verdict.explain(front="command line"))
+    if (
+        isinstance(error, NotIdentifiedError) and error.verdict is not None
+    ):  # its lines are for Python; here they are for the shell
+        text = _for_the_shell(text, error)
     if isinstance(error, OSError) and not isinstance(error, HalftrekError) and error.filename is None:
         text = f"cannot write to standard output: {error.strerror or error}"
     say(f"error: {as_options(text)}")

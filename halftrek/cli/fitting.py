@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halftrek.identification import Verdict
     from halftrek.inference import Parameter
     from halftrek.reporting.plots.columns import Entry
+    from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
 _MOST_LISTED = 10  # of residuals and edges that could be added
@@ -34,20 +35,23 @@ def fitted(analysis: Analysis, graph: Graph) -> Iterator[Fit]:
 
 def refused(error: NotIdentifiedError, json: bool) -> int:
     """Show why a question is not identified; an error without a verdict goes on."""
+    from halftrek.results.answers import Answer, Refusal
+
     if error.verdict is None:
         raise error
-    return show_refusal(error.verdict, json)
+    return show_refusal(error.answer or Answer(error.verdict.query, Refusal(), error.verdict), json)
 
 
-def show_refusal(verdict: Verdict, json: bool, *, details: bool = False) -> int:
-    """Show why a question is not identified, and give the exit code that says so."""
+def show_refusal(refused: Answer, json: bool, *, details: bool = False) -> int:
+    """Show why a question is not identified and what the data leave, and give the exit code that says so."""
     from halftrek.cli.output import show, show_json
-    from halftrek.reporting.verdicts import describe_verdict
+    from halftrek.reporting.records import refusal_record
+    from halftrek.reporting.verdicts import describe_refusal
 
     if json:
-        show_json(verdict.to_dict())
+        show_json(refusal_record(refused))
     else:
-        show(describe_verdict(verdict, details=details, front="command line"))
+        show(describe_refusal(refused, details=details, front="command line"))
     return NOT_IDENTIFIED
 
 

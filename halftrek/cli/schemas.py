@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from halftrek.cli.schema_parts import ANY_OBJECT as _ANY_OBJECT
+from halftrek.cli.schema_parts import FLAG as _FLAG
+from halftrek.cli.schema_parts import NOTE as _NOTE
+from halftrek.cli.schema_parts import NOTES as _NOTES
+from halftrek.cli.schema_parts import NUMBER as _NUMBER
+from halftrek.cli.schema_parts import TEXT as _TEXT
+from halftrek.cli.schema_parts import TEXT_OR_NULL as _TEXT_OR_NULL
+from halftrek.cli.schema_parts import TEXTS as _TEXTS
+from halftrek.cli.schema_parts import WHOLE as _WHOLE
+from halftrek.cli.schema_parts import Schema
+from halftrek.cli.schema_parts import list_of as _list
+from halftrek.cli.schema_parts import object_of as _object
+from halftrek.cli.schema_parts import rows_of as _rows
+from halftrek.cli.varied_schemas import ASKED, VARIED
 
-Schema = Mapping[str, object]
-
-_TEXT: Schema = {"type": "string"}
-_TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
-_NUMBER: Schema = {"type": ["number", "null"]}  # null: there is no number, or it is not finite
-_WHOLE: Schema = {"type": "integer"}
-_FLAG: Schema = {"type": "boolean"}
-_ANY_OBJECT: Schema = {"type": ["object", "null"]}
-
-
-def _list(of: Schema) -> Schema:
-    return {"type": "array", "items": of}
-
-
-def _object(keys: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    return {
-        "type": "object",
-        "properties": {**keys, **(optional or {})},
-        "required": list(keys),
-        "additionalProperties": False,
-    }
-
-
-def _rows(texts: str, numbers: str) -> Schema:
-    """A list of records with such keys."""
-    return _list(_object({**dict.fromkeys(texts.split(), _TEXT), **dict.fromkeys(numbers.split(), _NUMBER)}))
-
-
-_TEXTS = _list(_TEXT)
 _NUMBERS: Schema = {"anyOf": [_NUMBER, _list(_NUMBER), _list(_list(_NUMBER))]}
 _GAUSSIAN = _object({"names": _TEXTS, "mean": _list(_NUMBER), "cov": _list(_list(_NUMBER))})
-_NOTE = _object(
-    {"code": _TEXT, "level": {"enum": ["doubt", "warning", "note", "aside"]}, "text": _TEXT, "facts": _ANY_OBJECT}
-)
-_NOTES = _list(_NOTE)
 _STATUS = _object({"code": _TEXT, "message": _TEXT, "notes": _NOTES})
 _ENDED = {"n": _NUMBER, "loglik": _NUMBER, "converged": _FLAG, "status": _STATUS}
 _GRAPH = _object(
@@ -68,6 +48,28 @@ _VERDICT = _object(
         "advice": _NOTES,
         "details": _TEXTS,
         "next_steps": _list(_object({"text": _TEXT, "python": _TEXT, "shell": _TEXT})),
+        "explanation": _TEXT,
+    },
+    {"leaves": _ANY_OBJECT},  # of a question that was asked of data: its bounds
+)
+_PIECES = _list(_list(_NUMBER))
+_BOUNDS = _object(
+    {
+        "question": _TEXT_OR_NULL,
+        "assume": _TEXTS,
+        **dict.fromkeys(("low", "high", "level", "n"), _NUMBER),
+        "empty": _FLAG,
+        "bounded": _list(_FLAG),
+        "pieces": _PIECES,
+        "interval": {"anyOf": [{"type": "null"}, _list(_NUMBER)]},
+        "interval_pieces": _PIECES,
+        "interval_kind": _TEXT,
+        "binding": _object({"low": _TEXTS, "high": _TEXTS}),
+        "models": _object({"low": _ANY_OBJECT, "high": _ANY_OBJECT}),
+        "certificate": _TEXT,
+        "refuted": _ANY_OBJECT,
+        "warnings": _TEXTS,
+        "notes": _NOTES,
         "explanation": _TEXT,
     }
 )
@@ -202,6 +204,8 @@ SCHEMAS: dict[str, Schema] = {
     "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP, _object({"level": _NUMBER, "effects": _EFFECTS})]},
     "instruments": {"anyOf": [_INSTRUMENTS, _VERDICT]},
     "adjustments": {"anyOf": [_ADJUSTMENTS, _VERDICT]},
+    **{name: {"anyOf": [*shapes, _VERDICT]} for name, shapes in ASKED.items()},
+    "bounds": _BOUNDS,
     "counterfactual": {"anyOf": [_UNITS, _ANSWER, _VERDICT]},
     "predict": {"anyOf": [_UNITS, _VERDICT]},
     "simulate": _object({"names": _TEXTS, "rows": _list(_list(_NUMBER))}, {"file": _TEXT}),
@@ -240,39 +244,25 @@ _SHARE = _object({"path": _TEXT, "note": _TEXT,
 _PROPORTION = _object(
     {**dict.fromkeys(("value", "se", "quantile"), _NUMBER), **dict.fromkeys(("interval", "fieller"), _list(_NUMBER))}
 )
-_PIECES = _list(_list(_NUMBER))
-_BOUNDS = _object(
-    {
-        "question": _TEXT_OR_NULL,
-        "assume": _TEXTS,
-        **dict.fromkeys(("low", "high", "level", "n"), _NUMBER),
-        "empty": _FLAG,
-        "bounded": _list(_FLAG),
-        "pieces": _PIECES,
-        "interval": {"anyOf": [{"type": "null"}, _list(_NUMBER)]},
-        "interval_pieces": _PIECES,
-        "interval_kind": _TEXT,
-        "binding": _object({"low": _TEXTS, "high": _TEXTS}),
-        "models": _object({"low": _ANY_OBJECT, "high": _ANY_OBJECT}),
-        "certificate": _TEXT,
-        "refuted": _ANY_OBJECT,
-        "warnings": _TEXTS,
-        "notes": _NOTES,
-        "explanation": _TEXT,
-    }
-)
 _ANY_ANSWER = _object(
     {
         **_ANSWER_KEYS,
         "identified": _FLAG,
         "form": {"enum": ["point", "several values", "bounds", "refusal"]},
     },
-    {**_ANSWER_MORE, "values": _list(_NUMBER), "low": _NUMBER, "high": _NUMBER, "bounds": _BOUNDS},
+    {
+        **_ANSWER_MORE,
+        "values": _list(_NUMBER),
+        **dict.fromkeys(("low", "high"), _NUMBER),
+        "bounds": _BOUNDS,
+        "leaves": {"anyOf": [{"type": "null"}, _BOUNDS]},
+    },
 )
 _MODEL = {"names": _TEXTS, "latents": _TEXTS, "T": _MATRIX, "C": _MATRIX, "mu": _list(_NUMBER)}
 _ABOUT = {**dict.fromkeys(("name", "title", "description"), _TEXT), "graph": _GRAPH}
 
 RESULTS: dict[str, Schema] = {  # by the name of the class
+    **VARIED,
     "Adjustment": _ADJUSTMENT,
     "Adjustments": _ADJUSTMENTS,
     "AdjustmentSets": _object({"sets": _list(_TEXTS), "complete": _FLAG}),
@@ -364,15 +354,6 @@ RESULTS: dict[str, Schema] = {  # by the name of the class
         }
     ),
     "Route": _ROUTE,
-    "Sensitivity": _object(
-        {
-            "question": _TEXT,
-            "arc": _TEXTS,
-            **dict.fromkeys(("covariance", "correlation", "estimates"), _list(_NUMBER)),
-            "intervals": _MATRIX,
-            **dict.fromkeys(("level", "zero", "zero_correlation"), _NUMBER),
-        }
-    ),
     "Status": _STATUS,
     "Verdict": _VERDICT,
 }

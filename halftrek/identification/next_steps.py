@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from halftrek import upward
+from halftrek.errors import QueryError
 from halftrek.graphs import Edge
 from halftrek.identification.advice import Change, Decide, causes_of, is_identified_with
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes.words import Front
 from halftrek.portable import Portable
+from halftrek.queries import evaluate
 from halftrek.queries.checks import variables_of
 from halftrek.queries.types import (
     DirectEffect,
@@ -27,10 +32,12 @@ from halftrek.queries.types import (
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
 
-Way = Literal["identify", "more time", "fit", "effects", "sensitivity"]
+Way = Literal["identify", "more time", "fit", "effects", "bounds", "sensitivity"]
 _LONG = 600  # characters of a graph that are not written out once more
 _KINDS = ("instrument", "measure", "mediator", "rule out")  # changes that a line can show, the most to gain first
+_STRONG = 0.3  # a correlation of errors that most would call strong, to begin with
 _ARCS = 4  # pairs with a hidden cause that are tried for a sensitivity analysis
+_ALL = "With data, all values that the graph leaves, and fewer under assumptions (assume=):"
 _OTHERS = 12  # other questions that are tried
 _PATIENCE = 60  # seconds that a second attempt is given
 
@@ -69,10 +76,11 @@ class NextStep(Portable):
                 return f"ht.fit({graph}, data).query({question})"
             case "effects":
                 return f"ht.fit({graph}, data).effects()"
+            case "bounds":
+                assumed = "" if self.arc is None else f", assume=[{_literal(self._assumed)}]"
+                return f"ht.bounds({graph}, data, {question}{assumed})"
             case "sensitivity":
-                assert self.arc is not None  # its way is about one pair
-                pair = ", ".join(map(_literal, self.arc))
-                return f"ht.partial.sensitivity({graph}, data, {question}, arc=({pair}))"
+                return f"ht.fit({graph}, data).sensitivity({question}, edge={_literal(self._edge)})"
 
     def _shell(self) -> str:
         written = upward.graph_line(self.graph)
@@ -87,8 +95,20 @@ class NextStep(Portable):
                 return f"halftrek query {graph} data.csv {question}"
             case "effects":
                 return f"halftrek identify {graph} --all"
+            case "bounds":
+                assumed = "" if self.arc is None else f" --assume {shlex.quote(self._assumed)}"
+                return f"halftrek bounds {graph} data.csv {question}{assumed}"
             case "sensitivity":
-                return ""
+                return f"halftrek sensitivity {graph} data.csv {question} --edge {shlex.quote(self._edge)}"
+
+    @property
+    def _edge(self) -> str:
+        assert self.arc is not None  # a sensitivity is about one pair
+        return str(Edge(self.arc[0], "<->", self.arc[1]))
+
+    @property
+    def _assumed(self) -> str:
+        return f"abs(corr({self._edge})) <= {_STRONG}"
 
 
 def _literal(text: str) -> str:
@@ -127,16 +147,30 @@ def _sensitivities(graph: Graph, query: Query, decide: Decide, deadline: float) 
     """The first hidden cause of two variables whose strength, once assumed, gives the answer."""
     asked = _as_number(query)
     if asked is None:
+        if _has_values(query, graph):
+            yield NextStep(_ALL, "bounds", graph, query)
         return
     named = set(variables_of(asked))
     arcs = sorted(graph.bidirected, key=lambda arc: -len(named & set(arc)))[:_ARCS]
     for u, v in arcs:
         if monotonic() > deadline:
-            return
+            break
         if Edge(u, "<->", v) not in graph.known and is_identified_with(graph, asked, Edge(u, "<->", v), decide):
+            text = f"With data, between which values the answer lies if what {u} and {v} have in common is limited:"
+            yield NextStep(text, "bounds", graph, asked, (u, v))
             text = f"With data, how the answer depends on what {u} and {v} have in common, over a range of strengths:"
             yield NextStep(text, "sensitivity", graph, asked, (u, v))
             return
+    yield NextStep(_ALL, "bounds", graph, asked)
+
+
+def _has_values(query: Query, graph: Graph) -> bool:
+    """True for a question about one number that says all values it needs."""
+    anything = CGLSCM.from_parameters(names=graph.observed, T=np.zeros((len(graph), len(graph))))
+    try:
+        return not isinstance(evaluate(query, anything), Gaussian)
+    except (QueryError, np.linalg.LinAlgError):
+        return False
 
 
 def _as_number(query: Query) -> Query | None:

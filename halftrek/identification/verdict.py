@@ -81,8 +81,7 @@ class Verdict(Portable, Faces):
 
         ``details=True`` adds how it was found, in mathematical terms.
         """
-        steps = [f"  - {text}\n      {line}" for text, line in lines_to_paste(self, front)]
-        return "\n".join([sentences(self, details=details), *(["What to do next:", *steps] if steps else [])])
+        return explained(self, details=details, front=front)
 
     def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
@@ -114,6 +113,13 @@ class Verdict(Portable, Faces):
 
     def __repr__(self) -> str:
         return f"Verdict({self})"
+
+
+def explained(verdict: Verdict, *more: str, details: bool = False, front: Front = "python") -> str:
+    """The verdict in sentences, what more there is to say of it, and what to do next."""
+    steps = [f"  - {text}\n      {line}" for text, line in lines_to_paste(verdict, front)]
+    head = ["What to do next:"] if steps else []
+    return "\n".join([sentences(verdict, details=details), *more, *head, *steps])
 
 
 def sentences(verdict: Verdict, *, details: bool = False) -> str:

@@ -14,6 +14,7 @@ from halftrek.notes.bounds import BOUNDS
 from halftrek.notes.data import DATA
 from halftrek.notes.fits import FITS
 from halftrek.notes.intervals import INTERVALS
+from halftrek.notes.varied import VARIED
 from halftrek.notes.words import ASKS, Front, Level, Words
 from halftrek.upward import Faces
 from halftrek.words import one_precision
@@ -30,6 +31,7 @@ _WORDS: dict[str, Words] = {
     **INTERVALS,
     **ADVICE,
     **BOUNDS,
+    **VARIED,
 }
 
 

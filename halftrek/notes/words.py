@@ -21,6 +21,7 @@ ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_expected": 'fit.modifications(information="expected")',
         "ask_plain_indices": "fit.modifications(robust=False)",
         "ask_path": 'fit.effect("x -> m -> y")',
+        "ask_assumptions": "fit.assumptions(...)",
     },
     "command line": {
         "ask_profile": "--interval profile",
@@ -32,6 +33,7 @@ ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_expected": 'fit.modifications(information="expected") in Python',
         "ask_plain_indices": "fit.modifications(robust=False) in Python",
         "ask_path": "halftrek effect GRAPH DATA 'x -> m -> y'",
+        "ask_assumptions": "halftrek robustness --assumptions",
     },
 }
 

@@ -22,6 +22,13 @@ from halftrek.reporting.fits import fit_document
 from halftrek.reporting.instruments import instruments_document
 from halftrek.reporting.papers.table import answer_table_document
 from halftrek.reporting.text import as_text
+from halftrek.reporting.varied import (
+    benchmark_document,
+    contours_document,
+    ranking_document,
+    robustness_document,
+    sensitivity_document,
+)
 from halftrek.reporting.verdicts import verdict_document
 from halftrek.results.adjustments import Adjustments
 from halftrek.results.instruments import Instruments
@@ -34,9 +41,11 @@ _DESCRIBED: dict[str, Callable[[Any], Described]] = {
     "Answer": answer_document,
     "AnswerTable": answer_table_document,
     "BatchFit": things.batch_document,
+    "Benchmark": benchmark_document,
     "Bounds": bounds_document,
     "CGLSCM": things.model_document,
     "Comparison": comparison_document,
+    "Contours": contours_document,
     "DataSet": things.data_set_document,
     "Decomposition": decomposition_document,
     "Entry": things.entry_document,
@@ -51,7 +60,9 @@ _DESCRIBED: dict[str, Callable[[Any], Described]] = {
     "Moments": things.moments_document,
     "Note": things.note_document,
     "Profile": things.profile_document,
-    "Sensitivity": things.sensitivity_document,
+    "Ranking": ranking_document,
+    "Robustness": robustness_document,
+    "Sensitivity": sensitivity_document,
     "Status": things.status_document,
     "Verdict": verdict_document,
 }
@@ -76,6 +87,10 @@ _RECORDS: dict[str, Callable[[Any], records.Record]] = {
     ),
     "Decomposition": partial(records.fields_record, keys=("cause", "effect", "paths", "level", "rows", "total")),
     "Note": records.note_record,
+    "Benchmark": records.without_library,
+    "Contours": records.without_library,
+    "Ranking": records.without_library,
+    "Robustness": records.without_library,
     "Sensitivity": records.sensitivity_record,
     "Status": records.status_record,
 }

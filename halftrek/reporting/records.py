@@ -91,8 +91,10 @@ def answer_record(answer: Answer) -> Record:
     record["form"] = answer.form
     if isinstance(answer.result, Bounds):
         record |= {"low": answer.result.low, "high": answer.result.high, "bounds": bounds_record(answer.result)}
-    elif isinstance(answer.result, Several | Refusal):
+    elif isinstance(answer.result, Several):
         record |= asdict(answer.result)
+    elif isinstance(answer.result, Refusal):
+        record["leaves"] = None if answer.result.leaves is None else bounds_record(answer.result.leaves)
     elif answer.distribution is None:
         record["value"] = answer.value
         if answer.outcome is not None:
@@ -168,6 +170,13 @@ def comparison_record(found: Comparison) -> Record:
     }
 
 
+def refusal_record(refused: Answer) -> Record:
+    """A refusal: the verdict, and what the data leave, null where that is not known."""
+    left = refused.result.leaves if isinstance(refused.result, Refusal) else None
+    verdict = {} if refused.verdict is None else refused.verdict.to_dict()
+    return {**verdict, "explanation": refused.explain(), "leaves": None if left is None else bounds_record(left)}
+
+
 def bounds_record(found: Bounds) -> Record:
     """Bounds: the set, its interval, what holds each end; infinite ends are null, and ``bounded`` says so."""
     test = found.refuted
@@ -197,9 +206,14 @@ def bounds_record(found: Bounds) -> Record:
     }
 
 
-def sensitivity_record(found: Sensitivity) -> Record:
-    """An answer along the covariances of two errors."""
+def without_library(found: Any) -> Record:
+    """All fields, but for whose frames the data were."""
     return {key: part for key, part in fields_record(found).items() if key != "library"}
+
+
+def sensitivity_record(found: Sensitivity) -> Record:
+    """An answer along the values of an edge; of an arc these are covariances."""
+    return {**without_library(found), "arc": list(found.arc), "covariance": found.covariance.tolist()}
 
 
 def entry_record(entry: Entry) -> Record:

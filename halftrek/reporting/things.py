@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from halftrek.inference import Profile
     from halftrek.models import CGLSCM, GLSCM, Gaussian
     from halftrek.notes import Note
-    from halftrek.partial import Sensitivity
 
 _MANY = 40  # rows of a table
 _NAMES = 12  # names in a sentence
@@ -103,21 +102,6 @@ def groups_document(fits: FittedGroups) -> Described:
     lines = [tuple(line[j] for j in used) for line in lines]
     table = Table([heads[j] for j in used], lines, digits=6, most=_MANY, more="fits.status")
     return head, table, Remark('fits["name of a group"] is the fit of one group; fits.query(...) asks all of them')
-
-
-def sensitivity_document(found: Sensitivity) -> Described:
-    """The answer at each covariance, and where it is zero."""
-    first, second = found.arc
-    head = Heading(f"{found.question}, if the errors of {first} and {second} were correlated")
-    columns = (found.correlation, found.covariance, found.estimates, found.intervals[:, 0], found.intervals[:, 1])
-    rows = [tuple(known(float(x)) for x in row) for row in zip(*columns, strict=True)]
-    ends = Remark(f"low and high are the ends of {100 * found.level:g}% intervals")
-    if found.zero is None or found.zero_correlation is None:
-        zero = "the answer is not zero anywhere in this range"
-    else:
-        at = number(found.zero_correlation, 3)
-        zero = f"the answer is zero at a correlation of {at} (covariance {number(found.zero, 3)})"
-    return head, Table(("correlation", "covariance", "estimate", "low", "high"), rows, most=_MANY), ends, Remark(zero)
 
 
 def profile_document(found: Profile) -> Described:

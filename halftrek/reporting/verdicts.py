@@ -10,10 +10,12 @@ from halftrek.identification.verdict import lines_to_paste, sentences
 from halftrek.reporting.document import Described, Facts, Heading, Listing, Paragraph, Span, Table
 from halftrek.reporting.tables import page_width
 from halftrek.reporting.text import as_text
+from halftrek.results.explanation import left_in_words
 
 if TYPE_CHECKING:
     from halftrek.identification import Verdict
     from halftrek.notes.words import Front
+    from halftrek.results.answers import Answer
 
 _ORDER = ("identified", "finite", "not identified", "undecided")
 _INDENT = 2
@@ -27,10 +29,21 @@ def describe_verdict(verdict: Verdict, *, details: bool = False, front: Front = 
 
 def verdict_document(verdict: Verdict, *, details: bool = False, front: Front = "python") -> Described:
     """The question, the verdict, the reasons."""
+    return _document(verdict, (), details, front)
+
+
+def describe_refusal(refused: Answer, *, details: bool = False, front: Front = "python") -> str:
+    """The same of a question that was asked of data: with what these leave of it."""
+    assert refused.verdict is not None  # there is no refusal without one
+    return as_text(_document(refused.verdict, left_in_words(refused), details, front))
+
+
+def _document(verdict: Verdict, more: Sequence[str], details: bool, front: Front) -> Described:
     pairs = [("question", [Span(str(verdict.query), "code")]), ("verdict", [verdict_span(verdict)])]
     steps = [piece for text, line in lines_to_paste(verdict, front) for piece in (Paragraph(text), Listing(line))]
     head = [Heading("What to do next")] if steps else []
-    return Facts(pairs), Paragraph(sentences(verdict, details=details)), *head, *steps
+    words = "\n".join([sentences(verdict, details=details), *more])
+    return Facts(pairs), Paragraph(words), *head, *steps
 
 
 def verdict_span(verdict: Verdict) -> Span:

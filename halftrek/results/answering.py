@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from halftrek import identification
+from halftrek import identification, upward
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
@@ -58,7 +58,8 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     query, verdict = asked_of(fitted.graph, question)
     refuse_few_valued(fitted, query)
     if not verdict.identified:
-        raise NotIdentifiedError(verdict.explain(), verdict, refusal(fitted, query, verdict))
+        refused = refusal(fitted, query, verdict)
+        raise NotIdentifiedError(refused.explain(), refused.verdict, refused)
     result = evaluate(query, fitted.model)
     judged = judge(fitted, query, result, verdict, how)
     higher = _from_higher_ground(fitted, query, result, judged.notes)
@@ -77,13 +78,20 @@ def better(new: Fitted, old: Fitted) -> bool:
 
 
 def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
-    """What there is instead of one number: the values that fit equally well where they are finitely many, else none."""
+    """What there is instead of one number: values that fit equally well, finitely many or the set of them.
+
+    Its verdict has two models with the fitted covariance, in place of two at random.
+    """
     result: Several | Refusal = Refusal()
     if verdict.status == "finite" and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
+    if verdict.status == "not identified":
+        left = upward.left(fitted, query)
+        result = Refusal(left.bounds)
+        verdict = verdict if left.witness is None else replace(verdict, witness=left.witness)
     return Answer(query, result, verdict, n=fitted.n, library=fitted.frame)
 
 

@@ -38,10 +38,16 @@ class Several:
 
 @dataclass(frozen=True)
 class Refusal:
-    """No number: models that fit the data equally well give any; the verdict has two of them."""
+    """No number: models that fit the data equally well disagree; the verdict has two of them.
+
+    ``leaves`` is what the graph and the data leave of it, where there are data and it is quickly had.
+    """
+
+    leaves: Bounds | None = None
 
     def __str__(self) -> str:
-        return "no number, see explain()"
+        known = "" if self.leaves is None else f"; the graph and the data leave {self.leaves.words}"
+        return f"no number, see explain(){known}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

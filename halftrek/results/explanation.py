@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.identification.verdict import in_lines
+from halftrek.identification.verdict import explained, in_lines
 from halftrek.models import Gaussian
 from halftrek.queries import (
     Arithmetic,
     DirectEffect,
+    Distribution,
     ErrorCovariance,
     PathEffect,
     Probability,
@@ -22,23 +23,25 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.terms import leaves
 from halftrek.results.answers import Refusal
-from halftrek.results.bounds import Bounds
+from halftrek.results.bounds import Bounds, set_in_words
 from halftrek.results.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 from halftrek.words import one_precision
 
 if TYPE_CHECKING:
+    from halftrek.notes.words import Front
     from halftrek.results.answers import Answer
 
 _NAMED = 8  # hidden causes that are named; the others are counted
 
 
-def explain(answer: Answer, *, details: bool = False) -> str:
+def explain(answer: Answer, *, details: bool = False, front: Front = "python") -> str:
     """One paragraph on each: question, knowability, estimate, formula, crude number, spread, assumptions, warnings."""
     if isinstance(answer.result, Bounds) and answer.result.question is not None:
         return answer.result.explain()
     if answer.form != "point" and answer.verdict is not None:
-        held = "" if isinstance(answer.result, Refusal) else f"\nWith these data it is {answer.result}."
-        return answer.verdict.explain(details=details) + held
+        if isinstance(answer.result, Refusal):
+            return explained(answer.verdict, *left_in_words(answer), details=details, front=front)
+        return answer.verdict.explain(details=details, front=front) + f"\nWith these data it is {answer.result}."
     parts = [
         f"The question: {answer.query}, that is, {in_words(answer.query)}.",
         _knowable(answer),
@@ -51,6 +54,18 @@ def explain(answer: Answer, *, details: bool = False) -> str:
         *(_details(answer) if details else ()),
     ]
     return "\n".join(parts)
+
+
+def left_in_words(refused: Answer) -> list[str]:
+    """What the graph and the data leave of a number that they do not determine; nothing where it is not known."""
+    left = refused.result.leaves if isinstance(refused.result, Refusal) else None
+    if left is None:
+        return []
+    of = " of the mean" if isinstance(refused.query, Distribution) else ""
+    held = f"What the graph and these data leave{of}, without further assumptions: {left.words}."
+    if left.interval is None or left.words == "any value":
+        return [held]
+    return [f"{held} {100 * left.level:g}% interval for the true value: {set_in_words(left.interval_pieces)}."]
 
 
 def _details(answer: Answer) -> list[str]:

@@ -22,6 +22,7 @@ from halftrek.queries import Query, TotalEffect
 from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
+from halftrek.results.assumed import Assumed
 from halftrek.results.bounded import bounded
 from halftrek.results.bounds import Bounds
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Fitted):
+class Fit(Assumed):
     """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted.
 
     With missing values ``patterns`` holds what was observed, and ``moments`` what complete rows are expected to have,

@@ -18,7 +18,10 @@ from halftrek.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from halftrek.cli.analysis import Analysis
     from halftrek.cli.options import Commands
+    from halftrek.graphs import Graph
+    from halftrek.identification import Verdict
     from halftrek.queries import Query
 
 _EXAMPLE_EFFECT = "halftrek effect mroz mroz educ lwage --interval profile"
@@ -74,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
     from halftrek.reporting.records import answer_record, fit_record
     from halftrek.reporting.text import describe_answer
+    from halftrek.results.answering import refusal
     from halftrek.results.reading import identify
 
     if getattr(args, "all", False):
@@ -85,12 +89,12 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
     if early and not (verdict := identify(graph, question)).identified:
-        return show_refusal(verdict, args.json, details=args.details)
+        return _refuse(verdict, args, analysis, graph)
     if args.by is not None:
         return run_groups(args, analysis, graph, question)
     with fitted(analysis, graph) as result:
         if not early and not (verdict := identify(result.graph, question)).identified:
-            return show_refusal(verdict, args.json, details=args.details)
+            return show_refusal(refusal(result, verdict.query, verdict), args.json, details=args.details)
         options = uncertainty_options(analysis.uncertainty)
         found = for_command_line(result.query(question, crude=analysis.output.crude, **options))
     if args.json:
@@ -100,6 +104,24 @@ def run(args: argparse.Namespace) -> int:
         show(describe_answer(found))
     keep_analysis(analysis, args.write_analysis, args.force)
     return ended(result)
+
+
+def _refuse(verdict: Verdict, args: argparse.Namespace, analysis: Analysis, graph: Graph) -> int:
+    """The refusal, with what the data leave; data that cannot be used do not take its place."""
+    from halftrek.cli.fitting import fitted, show_refusal
+    from halftrek.cli.process import say
+    from halftrek.errors import HalftrekError
+    from halftrek.results.answering import refusal
+    from halftrek.results.answers import Answer, Refusal
+
+    refused = Answer(verdict.query, Refusal(), verdict)
+    if args.by is None and verdict.status == "not identified":
+        try:
+            with fitted(analysis, graph) as result:
+                refused = refusal(result, verdict.query, verdict)
+        except HalftrekError as error:
+            say(f"note: nothing is said of these data: {error}")
+    return show_refusal(refused, args.json, details=args.details)
 
 
 def _run_all(args: argparse.Namespace) -> int:

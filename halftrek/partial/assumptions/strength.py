@@ -43,19 +43,22 @@ def limit_at(
     return float(_limit(np.asarray(sigma, dtype=complex), places, times).real)
 
 
-def like_shares(sigma: Floats, places: Sequence[int], times: float) -> tuple[Floats, Floats]:
+def like_shares(
+    sigma: Floats, places: Sequence[int], times: float, times_second: float | None = None
+) -> tuple[Floats, Floats]:
     """The two shares of a hidden cause ``times`` as strong as a covariate; places of x, y, the covariate, the others.
 
     With D for x, Y for y, Xj for the covariate and everything given the others: ``R2_D = k R2_DXj / (1 - R2_DXj)``,
     ``R2_Z = k R2_DXj² / ((1 - k R2_DXj) (1 - R2_DXj))``,
-    ``R2_Y = (sqrt(k) + sqrt(R2_Z))² / (1 - R2_Z) * R2_YXj / (1 - R2_YXj)``, the last given D too.
+    ``R2_Y = (sqrt(k) + sqrt(R2_Z))² / (1 - R2_Z) * R2_YXj / (1 - R2_YXj)``, the last given D too; its k is
+    ``times_second`` where that is another.
     """
     x, y, z, *others = places
     on_first = _partial_square(sigma, x, z, others)
     on_second = _partial_square(sigma, y, z, [x, *others])
     share = times * on_first / (1.0 - on_first)
     shared = times * on_first * on_first / ((1.0 - times * on_first) * (1.0 - on_first))
-    strength = (np.sqrt(times) + np.sqrt(shared)) ** 2 / (1.0 - shared)
+    strength = (np.sqrt(times if times_second is None else times_second) + np.sqrt(shared)) ** 2 / (1.0 - shared)
     return share, strength * on_second / (1.0 - on_second)
 
 

@@ -31,9 +31,11 @@ from halftrek.reporting.document import (
 )
 from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import by_instruments, densities, paths
+from halftrek.reporting.report.rests import left, rests_on
 from halftrek.reporting.tables import Cell, number
 from halftrek.reporting.verdicts import verdict_span
 from halftrek.results.answering import answer, crude_of
+from halftrek.results.answers import Refusal
 from halftrek.results.inputs import read_question
 from halftrek.results.reading import identify
 from halftrek.results.wording import in_words
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from halftrek.identification import Verdict
     from halftrek.identification.local.witness import Witness
     from halftrek.results.answers import Answer
+    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
 
 _MOST = 40  # edges of the two models of a witness that are listed
@@ -59,6 +62,7 @@ class Asked:
     verdict: Verdict
     answer: Answer | None = None
     obstacle: str = ""
+    left: Bounds | None = None  # of a refused number
 
 
 def read_questions(questions: str | Query | Iterable[str | Query], graph: Graph) -> tuple[Query, ...]:
@@ -75,7 +79,9 @@ def ask(fit: Fit, query: Query, how: How) -> Asked:
     try:
         found = answer(fit, query, **asdict(how))
     except NotIdentifiedError as refusal:
-        return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.")
+        instead = refusal.answer.result if refusal.answer is not None else None
+        known = instead.leaves if isinstance(instead, Refusal) else None
+        return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.", known)
     except QueryError as error:  # values that were left out: identification is all that was asked
         return Asked(query, identify(fit.graph, query), None, f"There is a verdict and no number: {error}.")
     assert found.verdict is not None  # of a fit there always is one
@@ -110,7 +116,7 @@ def question_chapter(fit: Fit, asked: Asked, k: int, how: How, common: Collectio
     elif asked.verdict.identified:
         parts += [Remark(asked.obstacle), *_formula(asked.verdict)]
     else:
-        parts += _refused(asked)
+        parts += _refused(asked, f"q{k}")
     return Chapter(f"question-{k}", f"Question {k}: {shown}", parts)
 
 
@@ -127,7 +133,7 @@ def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, commo
     parts += densities(fit, found, f"q{k}")
     if isinstance(found.query, TotalEffect):
         parts += paths(fit, found.query, f"q{k}", how)
-    return [*parts, *by_instruments(fit, found, how)]
+    return [*parts, *by_instruments(fit, found, how), *rests_on(fit, found.query)]
 
 
 def _headline(found: Answer) -> list[str | Span]:
@@ -180,10 +186,12 @@ def _explanation(found: Answer) -> str:
 # -- without one ---------------------------------------------------------------------------------
 
 
-def _refused(asked: Asked) -> Document:
+def _refused(asked: Asked, name: str) -> Document:
     verdict = asked.verdict
     parts: list[Piece] = [Notice([asked.obstacle], "No number is given.")]
     parts.append(Paragraph("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
+    if asked.left is not None:
+        parts += left(asked.left, name)
     if verdict.witness is not None:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:

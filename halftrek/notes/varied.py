@@ -1,0 +1,44 @@
+"""Findings about answers while an edge of the graph is varied."""
+
+from __future__ import annotations
+
+from halftrek.notes.words import Words
+
+VARIED: dict[str, Words] = {
+    "each value refitted": Words(
+        "data tell {edges}, so everything else was estimated again for each of its values; values far from the data's "
+        "own fit worse",
+        level="note",
+    ),
+    "covariance stays": Words(
+        "data leave {edges} free: each value has a model that fits the data as well as the others, so nothing was "
+        "estimated again",
+        level="note",
+    ),
+    "values without a model": Words("no model was found for {count} of {total} values of {edges}: they are left out"),
+    "a pole": Words("the answer runs off to infinity near {where} of {edges}: there the curve has a gap", level="note"),
+    "one of several": Words(
+        "with {edges} held the answer is known only up to several values: the one shown joins the fitted model's"
+    ),
+    "edges left out of robustness": Words(
+        "absent edges that data test, and those that do not move the answer, are not listed here: {ask_assumptions} "
+        "lists every one",
+        level="note",
+    ),
+    "held intercepts": Words(
+        "intercepts are held, so models of one covariance differ in their means: for edges that carry the answer ask "
+        "for them one by one"
+    ),
+    "shares beyond": Words(
+        "nothing can be {times:g} times as strong as {covariate}: it would have to explain more than there is",
+        level="note",
+    ),
+    "adjusted by clusters": Words(
+        "rows are in clusters or have weights of a survey: the standard errors here are those of least squares, which "
+        "take rows for independent; bounds of the estimate do not depend on them"
+    ),
+    "least squares of the model": Words(
+        "values are missing: the regression is that of the fitted model's covariance, and its standard errors are as "
+        "if the {rows:,.0f} rows were complete"
+    ),
+}

@@ -1,0 +1,79 @@
+"""What a fit leaves of an answer that the graph does not determine: its set, and two models that fit alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from halftrek.errors import HalftrekError
+from halftrek.estimation import Fitted
+from halftrek.identification import Witness
+from halftrek.models import CGLSCM, Gaussian
+from halftrek.partial.bounding import bounds_of
+from halftrek.partial.fibre import Fibre, fibre_of
+from halftrek.queries import Query, evaluate
+from halftrek.results.bounds import Bounds
+
+VARIABLES = 12  # up to so many ...
+FREE = 2  # ... and so many free weights the set takes no time that one would notice
+DRAWN = 40  # models with the fitted covariance, of which two are shown
+APART = 1e-6  # relative difference of two answers that can be seen
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """``bounds``: all values, where they are quickly had. ``witness``: two models with the fitted covariance."""
+
+    bounds: Bounds | None = None
+    witness: Witness | None = None
+
+
+def left_of(fit: Fitted, query: Query) -> Left:
+    """What can be said of a refused question with the data of a fit; parts that cannot be had are None."""
+    try:
+        fibre = fibre_of(fit.graph, fit.model.cov, fit.model.mean, fit.model.names)
+    except (HalftrekError, np.linalg.LinAlgError):
+        return Left()
+    return Left(_bounds(fit, query, fibre), _witness(query, fibre))
+
+
+def _bounds(fit: Fitted, query: Query, fibre: Fibre) -> Bounds | None:
+    if len(fit.graph) > VARIABLES or fibre.dimension > FREE:
+        return None
+    try:
+        return bounds_of(fit, query)
+    except (HalftrekError, np.linalg.LinAlgError):  # several outcomes, an outcome that is 0 or 1: no set of one number
+        return None
+
+
+def _witness(query: Query, fibre: Fibre) -> Witness | None:
+    """Two models in the middle of what is drawn; None if none differ, or if a draw does not stay on the fibre."""
+    if not fibre.dimension or fibre.left:
+        return None
+    drawn = np.random.default_rng(0).normal(size=(DRAWN, fibre.dimension)) * fibre.units
+    with np.errstate(all="ignore"):
+        models = fibre.at(drawn)
+        sound = np.isfinite(models.T).all(axis=(-2, -1)) & (models.noise > 0.0).all(axis=-1)
+    answers = [(answer, model) for k in np.flatnonzero(sound) if (answer := _one(query, model := models.one(int(k))))]
+    if len(answers) < 2:
+        return None
+    answers.sort(key=lambda pair: pair[0][1])
+    (first, low), (second, high) = answers[len(answers) // 4], answers[(3 * len(answers)) // 4]
+    if abs(second[1] - first[1]) <= APART * max(abs(first[1]), abs(second[1])):
+        return None
+    return Witness((low, high), first[0], (first[1], second[1]))
+
+
+def _one(query: Query, model: CGLSCM) -> tuple[str, float] | None:
+    """What the question comes to in a model, by name; None if it is not one number or not finite."""
+    try:
+        found = evaluate(query, model)
+    except (HalftrekError, np.linalg.LinAlgError):
+        return None
+    if isinstance(found, Gaussian):
+        if len(found.names) != 1:
+            return None
+        found = float(found.mean[0])
+        return (f"the mean in {query}", found) if np.isfinite(found) else None
+    return (str(query), float(found)) if np.isfinite(found) else None

@@ -1,0 +1,117 @@
+"""What users ask: an answer along one edge or two, from a fit, or from a graph and data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+
+from halftrek.errors import GraphError, InputError
+from halftrek.estimation import Fitted
+from halftrek.graphs import Edge, Graph
+from halftrek.partial.varied.contours import Contours, contours_of
+from halftrek.partial.varied.curve import Sensitivity, curve_of
+from halftrek.partial.varied.edges import EdgeLike, read_edges
+from halftrek.queries import Query
+from halftrek.results.inputs import read_graph, read_question
+from halftrek.results.workflow import fit
+
+Values = Sequence[float] | Sequence[Sequence[float]]
+
+
+def varied(
+    fitted: Fitted,
+    question: str | Query,
+    edge: EdgeLike | Sequence[EdgeLike],
+    *,
+    values: Values | None = None,
+    level: float = 0.95,
+    target: float = 0.0,
+    intervals: bool = False,
+) -> Sensitivity | Contours:
+    """The answer along one edge, or over two."""
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
+    if not np.isfinite(target):
+        raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
+    query, edges = read_question(question), read_edges(fitted.graph, edge)
+    if len(edges) == 1:
+        return curve_of(fitted, query, edges[0], values=_numbers(values), level=level, target=target)
+    return contours_of(
+        fitted, query, (edges[0], edges[1]), values=_lists(values), level=level, target=target, intervals=intervals
+    )
+
+
+def _numbers(values: Values | None) -> list[float] | None:
+    if values is None:
+        return None
+    found = [x for x in np.asarray(values).tolist() if isinstance(x, int | float)]
+    if len(found) != len(values):
+        raise InputError("sensitivity: for one edge values are numbers, in one list")
+    return found
+
+
+def _lists(values: Values | None) -> list[list[float]] | None:
+    if values is None:
+        return None
+    found = [list(one) for one in values if not isinstance(one, int | float)]
+    if len(found) != 2 or len(values) != 2:
+        raise InputError("sensitivity: for two edges values are two lists of numbers, one for each edge")
+    return found
+
+
+@overload
+def sensitivity(
+    graph: object,
+    data: object,
+    question: str | Query,
+    *,
+    arc: tuple[str, str],
+    values: Sequence[float] | None = None,
+    level: float = 0.95,
+    target: float = 0.0,
+) -> Sensitivity: ...
+@overload
+def sensitivity(
+    graph: object,
+    data: object,
+    question: str | Query,
+    *,
+    edge: EdgeLike | Sequence[EdgeLike],
+    values: Values | None = None,
+    level: float = 0.95,
+    target: float = 0.0,
+) -> Sensitivity | Contours: ...
+def sensitivity(
+    graph: object,
+    data: object,
+    question: str | Query,
+    *,
+    arc: tuple[str, str] | None = None,
+    edge: EdgeLike | Sequence[EdgeLike] | None = None,
+    values: Values | None = None,
+    level: float = 0.95,
+    target: float = 0.0,
+) -> Sensitivity | Contours:
+    """The answer for each value of an edge, which the graph may have or lack; see ``Fit.sensitivity``.
+
+    ``edge`` is written ``"x <-> y"`` or ``"x -> y"``, and may be a list of two; ``arc=("x", "y")`` is the first of
+    these. ``values`` are covariances of the two errors, or weights of the arrow; the default is a range around zero.
+    """
+    chosen = read_graph(graph)
+    if (arc is None) == (edge is None):
+        raise InputError('sensitivity takes the edge to vary, like edge="x <-> y", or arc=("x", "y")')
+    named = _arc(chosen, arc) if arc is not None else read_edges(chosen, edge)  # type: ignore[arg-type]
+    return varied(fit(chosen, data), question, list(named), values=values, level=level, target=target)
+
+
+def _arc(graph: Graph, arc: Sequence[str]) -> tuple[Edge, ...]:
+    if isinstance(arc, str) or len(tuple(arc)) != 2:
+        raise InputError(f'arc is a pair of variables, like arc=("x", "y"), not {arc!r}')
+    first, second = arc
+    for v in (first, second):
+        graph.parents(v)  # an unknown or hidden name is refused here, with a hint
+    if first == second:
+        raise GraphError(f"arc names {first!r} twice; it takes two variables")
+    return (Edge(first, "<->", second),)

@@ -1,0 +1,169 @@
+"""A fit with some edges varied: on the models of its covariance where data leave them free, else by refits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from halftrek import identification
+from halftrek.arrays import Floats
+from halftrek.errors import InputError, NotIdentifiedError, QueryError
+from halftrek.estimation import Fitted
+from halftrek.estimation.data_kind import refit
+from halftrek.estimation.space import Space, make_space
+from halftrek.graphs import Edge, Graph
+from halftrek.identification import Verdict
+from halftrek.inference import How
+from halftrek.partial.varied.edges import held, plain, relaxed
+from halftrek.partial.varied.equations import Equations, Scale, make_equations, start_of
+from halftrek.partial.varied.points import Points, points_of, stacked
+from halftrek.partial.varied.walk import free_given_covariance, orientation, settled, undetermined, walk
+from halftrek.queries import Query, check_query, evaluate
+from halftrek.queries.evaluate import values_of
+from halftrek.trust.judge import Judged, judge_line
+
+UNTRIED = 0.1234567  # a value of no meaning, at which it is decided whether holding the edge gives an answer
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The fit, the question, and the edges that take other values."""
+
+    fitted: Fitted
+    query: Query
+    edges: tuple[Edge, ...]
+
+    def __post_init__(self) -> None:
+        check_query(self.query, self.fitted.graph)
+        one_number(self.fitted, self.query)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph with the edges in it, and free."""
+        return relaxed(plain(self.fitted.graph), self.edges)
+
+    @cached_property
+    def _space(self) -> Space:
+        return make_space(self.graph, self.fitted.model.names, self.fitted.options)
+
+    @cached_property
+    def equations(self) -> Equations:
+        """What the models of the fitted covariance have to fulfil."""
+        return make_equations(self._space, self.fitted.model.cov, self.edges)
+
+    @cached_property
+    def start(self) -> Floats:
+        """The fitted model among them."""
+        return start_of(self.equations, self._space, self._space.vector(self.fitted.model))
+
+    @cached_property
+    def direct(self) -> bool:
+        """True if data leave the edges free: their values can be changed and the fitted covariance stays."""
+        return not self.fitted.options.intercepts and free_given_covariance(self.equations, self.start)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the question has an answer once the edges are held."""
+        found = self._verdict_at(np.full(len(self.edges), UNTRIED))
+        if found.status not in ("identified", "finite"):
+            raise NotIdentifiedError(found.explain(), found)
+        return found
+
+    def _verdict_at(self, values: Floats) -> Verdict:
+        return identification.identify(self._held(values), self.query, witness=False)
+
+    def _held(self, values: Floats) -> Graph:
+        return held(plain(self.fitted.graph), self.edges, values.tolist())
+
+    @property
+    def standing(self) -> Floats:
+        """What the edges are in the fitted model: weights and covariances."""
+        return np.asarray(points_of(self.equations, self.start[None], self.fitted, self.graph).values(self.edges)[0])
+
+    @property
+    def units(self) -> Floats:
+        """What one standard deviation is on the scale of each edge."""
+        sd = self.equations.sd
+        return np.array(
+            [sd[j] / sd[i] if scale == "weight" else sd[i] * sd[j] for scale, i, j in self.equations.varied]
+        )
+
+    def at(self, values: Floats) -> Points:
+        """The models with these weights and covariances, one line for each."""
+        if not self.direct:
+            return stacked([self._refit(line) for line in values], self.graph, self.fitted.model.names)
+        solutions = walk(self.equations, self.start, values / self.units)
+        points = points_of(self.equations, solutions, self.fitted, self.graph)
+        for edge, (_, i, j), column in zip(self.edges, self.equations.varied, values.T, strict=True):
+            matrix = points.matrix(edge)
+            there = np.isfinite(matrix[:, i, j])
+            matrix[there, i, j] = column[there]  # to the last digit: a zero is a zero
+            if edge.kind == "<->":
+                matrix[there, j, i] = column[there]
+        return points
+
+    @cached_property
+    def _in_shares(self) -> Equations:
+        scales: list[Scale] = ["weight" if e.kind == "->" else "correlation" for e in self.edges]
+        return self.equations.on(*scales)
+
+    def at_shares(self, shares: Floats) -> Points:
+        """The models with these correlations of errors, and weights in standard deviations; only where ``direct``."""
+        solutions = walk(self._in_shares, self.start, shares)
+        return points_of(self._in_shares, solutions, self.fitted, self.graph)
+
+    def near(self, shares: Floats, solutions: Floats) -> Points:
+        """The same, from solutions nearby; where these are not near enough, from the fitted model."""
+        found = settled(self._in_shares, solutions, shares, self._flat)
+        far = np.isnan(found).any(axis=1)
+        found[far] = walk(self._in_shares, self.start, shares[far])
+        return points_of(self._in_shares, found, self.fitted, self.graph)
+
+    @cached_property
+    def _flat(self) -> bool:
+        return undetermined(self.equations, self.start)
+
+    def turns(self, points: Points) -> Floats:
+        """A number for each model that changes its sign from one side of a pole to the other; nan where unknown."""
+        found = np.full(len(points), np.nan)
+        here = np.flatnonzero(points.there)
+        if points.solutions is not None and len(here):
+            found[here] = orientation(self.equations, self.start, points.solutions[here])
+        return found
+
+    def _refit(self, values: Floats) -> Fitted | None:
+        """None if no model of the data has these values, or none was reached."""
+        options = self.fitted.options
+        try:
+            with np.errstate(all="ignore"):  # far from what the data allow
+                found = refit(
+                    self.fitted, self._held(values), noise=dict(options.noise), intercepts=dict(options.intercepts)
+                )
+        except InputError:
+            return None
+        return found if found.converged else None
+
+    def deviance(self, value: float) -> float | None:
+        """How much twice the log-likelihood falls where one edge is held at a value; None if no model has it."""
+        found = self._refit(np.array([value]))
+        return None if found is None else max(0.0, 2.0 * (self.fitted.loglik - found.loglik))
+
+    def judged(self, points: Points, at: int, how: How) -> Judged:
+        """The answer of one of the models with its interval, which comes from ``trust`` like every other."""
+        values = points.values(self.edges)[at]
+        there = points.fits[at] if points.fits else None
+        if there is None:
+            graph = self._held(values)
+            there = replace(self.fitted, graph=graph, model=points.model(at, graph))
+        verdict = self.verdict if self.verdict.recipe is None else self._verdict_at(values)
+        return judge_line(there, self.query, evaluate(self.query, there.model), verdict, how)
+
+
+def one_number(fitted: Fitted, query: Query) -> float:
+    """The fitted model's answer, if it is one number."""
+    found = values_of(query, fitted.model)[0]
+    if found.shape[-1] != 1:
+        raise QueryError(f"{query} has several outcomes; ask for one")
+    return float(found[0])

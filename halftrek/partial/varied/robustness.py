@@ -1,0 +1,192 @@
+"""How strong must something be that the graph leaves out, for an answer to be zero, or no longer significant?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from halftrek.errors import InputError
+from halftrek.estimation import Fitted
+from halftrek.frames import as_frame
+from halftrek.graphs import Edge
+from halftrek.inference import How
+from halftrek.notes import Note, note
+from halftrek.partial.varied.common import common_limit
+from halftrek.partial.varied.crossings import Crossing, crossings
+from halftrek.partial.varied.edges import EdgeLike, has_edge, read_edge
+from halftrek.partial.varied.family import Family
+from halftrek.partial.varied.omitted import Regression, regression_behind, robustness_value
+from halftrek.partial.varied.ranking import ranking_of
+from halftrek.partial.varied.significance import where_lost
+from halftrek.progress import late_bar
+from halftrek.queries import Query
+from halftrek.results.answering import answer
+from halftrek.results.answers import Answer
+from halftrek.upward import Faces, Tabled
+
+SAME = 1e-8  # correlations that differ by less are one
+
+
+@dataclass(frozen=True)
+class EdgeRobustness(Faces):
+    """What one edge has to be for the answer to change.
+
+    - ``smallest``: the least correlation of the two errors (of an arrow: the least weight, in standard deviations) with
+      which the answer is the target; None if no value does it. ``value`` is the same with its sign, as a covariance or
+      weight in the units of the data; ``rv`` is the robustness value of an arc: a hidden cause that explains this share
+      of what is left of both ends does it;
+    - ``lost``, ``lost_value``, ``lost_rv``: the same for the first value at which the interval holds the target;
+    - ``held_by_data``: data tell the edge, so that everything was estimated again with it held; ``deviance`` is then
+      how much twice the log-likelihood falls at ``value``.
+    """
+
+    edge: str
+    smallest: float | None
+    value: float | None
+    rv: float | None = None
+    lost: float | None = None
+    lost_value: float | None = None
+    lost_rv: float | None = None
+    held_by_data: bool = False
+    deviance: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robustness(Tabled):
+    """The answer, and for each edge how strong it must be to change it, the least first.
+
+    ``common`` is one limit for all absent edges together (correlations of errors, and weights in standard deviations
+    of arrows along the graph's order): if all are smaller, no model was found in which the answer is the target.
+    ``common_arcs`` is the same for correlations of errors alone, ``common_rv`` its robustness value.
+    """
+
+    question: str
+    estimate: float
+    interval: tuple[float, float]
+    level: float
+    target: float
+    rows: tuple[EdgeRobustness, ...]
+    common: float | None = None
+    common_arcs: float | None = None
+    common_rv: float | None = None
+    notes: tuple[Note, ...] = ()
+    library: str = ""
+
+    def to_frame(self) -> Any:
+        """A tidy frame, one row for each edge: edge smallest value rv lost lost_value lost_rv held_by_data deviance."""
+        names = tuple(EdgeRobustness.__annotations__)
+        return as_frame({name: [getattr(row, name) for row in self.rows] for name in names}, self.library)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    __repr__ = __str__
+
+
+def robustness_of(
+    fitted: Fitted,
+    question: str | Query,
+    edge: EdgeLike | None = None,
+    *,
+    target: float = 0.0,
+    level: float = 0.95,
+) -> Robustness:
+    """For one edge, or for every absent edge that carries the answer and all absent edges together."""
+    if not np.isfinite(target):
+        raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
+    said = answer(fitted, question, level=level)
+    query = said.query
+    edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
+    plan = _Plan(fitted, query, said, target, level, regression_behind(fitted, query))
+    rows = []
+    with late_bar("robustness") as advance:
+        for done, one in enumerate(edges):
+            rows.append(plan.row(one))
+            advance(done + 1, len(edges))
+    limits: dict[str, float | None] = {}
+    if edge is None:
+        arcs = common_limit(fitted, query, target, arrows=False)
+        both = common_limit(fitted, query, target, arrows=True)
+        limits = {"common": both if arcs is None or both is None else min(both, arcs), "common_arcs": arcs,
+                  "common_rv": None if arcs is None else robustness_value(arcs)}  # fmt: skip
+    low, high = plan.interval
+    rows.sort(key=lambda row: float("inf") if row.smallest is None else row.smallest)
+    notes = [n for n in said.notes if n.level in ("doubt", "warning")]
+    if edge is None:
+        notes.append(note("edges left out of robustness", edges=len(edges)))
+    return Robustness(str(query), plan.estimate, (low, high), level, target, tuple(rows), notes=tuple(notes),
+                      library=fitted.frame, **limits)  # fmt: skip
+
+
+def _carrying(fitted: Fitted, query: Query, target: float) -> list[Edge]:
+    return [Edge.read(row.edge) for row in ranking_of(fitted, query, target=target).carrying]
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What all edges share."""
+
+    fitted: Fitted
+    query: Query
+    said: Answer
+    target: float
+    level: float
+    regression: Regression | None
+
+    @property
+    def estimate(self) -> float:
+        return float(self.said.value)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        ends = self.said.interval
+        return (float("nan"), float("nan")) if ends is None else (float(ends[0]), float(ends[1]))
+
+    @property
+    def _kind(self) -> str:
+        return "" if self.said.estimate is None else self.said.estimate.kind
+
+    def row(self, edge: Edge) -> EdgeRobustness:
+        """What one edge has to be."""
+        family = Family(self.fitted, self.query, (edge,))
+        _ = family.verdict  # refuses a question that has no answer once the edge is held
+        found = crossings(family, self.target)
+        nearest = found[0] if found else None
+        row = EdgeRobustness(str(edge), None, None, held_by_data=not family.direct)
+        if nearest is not None:
+            rv = robustness_value(nearest.share) if edge.kind == "<->" else None
+            row = replace(row, smallest=abs(nearest.share), value=nearest.value, rv=rv)
+            if not family.direct:
+                row = replace(row, deviance=family.deviance(nearest.value))
+        return self._lost(row, family, nearest)
+
+    def _lost(self, row: EdgeRobustness, family: Family, nearest: Crossing | None) -> EdgeRobustness:
+        low, high = self.interval
+        if low <= self.target <= high:
+            return replace(row, lost=0.0, lost_value=0.0, lost_rv=0.0 if row.rv is not None else None)
+        closed = self._closed_form(family, nearest)
+        if closed is not None:
+            share, rv = closed
+            value = float(family.at_shares(np.array([[share]])).values(family.edges)[0, 0])
+            return replace(row, lost=abs(share), lost_value=value, lost_rv=rv)
+        how = How(interval=None, level=self.level)
+        found = where_lost(family, self.target, self.estimate > self.target, how, nearest)
+        if found is None:
+            return row
+        shared = robustness_value(found.share) if family.edges[0].kind == "<->" else None
+        return replace(row, lost=abs(found.share), lost_value=found.value, lost_rv=shared)
+
+    def _closed_form(self, family: Family, nearest: Crossing | None) -> tuple[float, float] | None:
+        """That of a regression, where the edge joins its cause and effect and normal theory suits the rows."""
+        edge, known = family.edges[0], self.regression
+        if known is None or nearest is None or edge.kind != "<->" or has_edge(self.fitted.graph, edge):
+            return None
+        if {edge.first, edge.second} != {known.cause, known.effect} or self._kind not in ("delta", "t"):
+            return None
+        f = known.strength(self.target)
+        if abs(abs(nearest.share) - f / float(np.sqrt(1.0 + f * f))) > SAME:
+            return None
+        share, rv = known.lost(self.level, self.target)
+        return float(np.copysign(share, nearest.share)), rv
