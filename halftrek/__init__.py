@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.partial import sensitivity
     from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
@@ -89,6 +90,7 @@ __all__ = [
     "parse_question",
     "plot",
     "save",
+    "sensitivity",
     "solve",
     "table",
 ]
@@ -115,6 +117,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "identification": ("Verdict", "solve"),
     "models": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
     "data": ("Moments",),
+    "partial": ("sensitivity",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
     "reporting.papers.table": ("AnswerTable", "table"),
@@ -130,7 +133,7 @@ _ROOMS = (
     "partial", "plot", "queries", "reporting", "results", "simulation", "storage", "syntax",
 )  # fmt: skip
 # rooms of which the reference names functions beside those above
-_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "reporting", "simulation")
+_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "partial", "reporting", "simulation")
 _HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
 
 

@@ -5,7 +5,16 @@ from halftrek.partial.varied.benchmark import Benchmark
 from halftrek.partial.varied.contours import Contours
 from halftrek.partial.varied.curve import Sensitivity
 from halftrek.partial.varied.picture import plot_sensitivity
-from halftrek.partial.varied.ranking import Ranking
+from halftrek.partial.varied.ranking import AbsentEdge, Ranking
 from halftrek.partial.varied.robustness import Robustness
 
-__all__ = ["Benchmark", "Contours", "Ranking", "Robustness", "Sensitivity", "plot_sensitivity", "sensitivity"]
+__all__ = [
+    "AbsentEdge",
+    "Benchmark",
+    "Contours",
+    "Ranking",
+    "Robustness",
+    "Sensitivity",
+    "plot_sensitivity",
+    "sensitivity",
+]
