@@ -19,7 +19,7 @@ from tests.partial.varied.oracles import FRONT_DOOR, exact, refitted, with_held
 
 MODEL = ht.CGLSCM.from_parameters(
     names=["x", "m", "y"],
-    T=[[0, 1.6, 0], [0, 0, 0.5], [0, 0, 0]],
+    T=[[0.0, 1.6, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]],
     omega={("x", "y"): 0.4},
     graph=ht.graph(FRONT_DOOR),
 )
@@ -97,12 +97,13 @@ def test_rows_of_every_kind(kind: str) -> None:
     """Estimates are on the fitted covariance, intervals those of the same rows with the edge held."""
     data = sample()
     n = len(data["x"])
-    told: dict[str, Any] = {
+    options: dict[str, dict[str, Any]] = {
         "clusters": {"cluster": np.repeat(np.arange(n // 5), 5)},
         "counted": {"weights": 1.0 + np.arange(n) % 3},
         "sampling": {"sampling_weights": 1.0 + np.arange(n) % 3},
         "missing": {},
-    }[kind]
+    }
+    told = options[kind]
     if kind == "missing":
         data["m"] = np.where(data["x"] > 0.7, np.nan, data["m"])
     fit = ht.fit(FRONT_DOOR, data, **told)

@@ -128,7 +128,10 @@ def test_with_missing_values_the_ranking_is_the_same() -> None:
     """At the fitted covariance what data leave free does not depend on which values are missing."""
     graph = ht.graph("z -> x -> y; x <-> y")
     rows = ht.CGLSCM.from_parameters(
-        names=["z", "x", "y"], T=[[0, 1, 0], [0, 0, 0.5], [0, 0, 0]], omega={("x", "y"): 0.4}, graph=graph
+        names=["z", "x", "y"],
+        T=[[0.0, 1.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]],
+        omega={("x", "y"): 0.4},
+        graph=graph,
     ).sample(400, random_state=1)
     data = {name: rows[:, k].copy() for k, name in enumerate(("z", "x", "y"))}
     data["y"][data["z"] > 0.8] = np.nan
