@@ -81,6 +81,15 @@ def test_intervals_are_those_of_a_fit_with_the_edge_held(edge: str) -> None:
     assert found.intervals[1] == pytest.approx(middle, abs=1e-7)
 
 
+def test_instruments_are_no_stronger_with_an_edge_held() -> None:
+    """Where nothing is held away from zero the interval is that of the answer, from the likelihood here."""
+    study = ht.dataset("mroz")
+    fit = ht.fit(study.graph, study.data)
+    found = one(fit.sensitivity("educ -> lwage", "fatheduc <-> lwage", values=[0.0, 0.1]))
+    assert found.intervals[0] == pytest.approx(np.asarray(fit.query("educ -> lwage").interval), abs=1e-6)
+    assert "profile preferred" in {n.code for n in found.notes}
+
+
 def test_an_edge_that_data_tell_is_refitted() -> None:
     fit = ht.fit("x -> m -> y", sample())
     found = one(fit.sensitivity("x ~> y", "x <-> y", values=[-0.2, 0.0, 0.2]))
