@@ -1,4 +1,4 @@
-"""How long the ranking of all absent edges takes, and the numbers behind one edge: ``python -m benchmarks.assumptions``.
+"""How long the ranking of all absent edges takes, and the curve of one edge: ``python -m benchmarks.assumptions``.
 
 Processor time, the best of several, of fits that were asked before. The aim is 0.2 s for a graph of ten variables.
 """
