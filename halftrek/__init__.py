@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification import Verdict, solve
     from halftrek.models import CGLSCM, GLSCM, Gaussian, cgl_edge
+    from halftrek.partial import sensitivity
     from halftrek.partial.bounding import bounds
     from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
@@ -95,6 +96,7 @@ __all__ = [
     "parse_question",
     "plot",
     "save",
+    "sensitivity",
     "solve",
     "table",
 ]
@@ -122,6 +124,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "identification": ("Verdict", "solve"),
     "models": ("CGLSCM", "GLSCM", "Gaussian", "cgl_edge"),
     "data": ("Moments",),
+    "partial": ("sensitivity",),
     "storage": ("load", "save"),
     "syntax": ("format_graph", "parse_question"),
     "reporting.papers.table": ("AnswerTable", "table"),

@@ -63,7 +63,26 @@ def main() -> None:
     mroz = ht.dataset("mroz")
     ax = plot_sensitivity(mroz.graph, mroz.data, "educ -> lwage", arc=("fatheduc", "lwage"))
     save(ax.figure, FOLDER / "sensitivity.png", dpi=90, overwrite=True)
+    assumptions()
     gallery()
+
+
+def assumptions() -> None:
+    """What the pages on assumptions show."""
+    study = ht.dataset("tal_or")
+    fit = ht.fit("cond -> pmi -> reaction; cond -> reaction", study.data)
+    kept("mediator", ht.plot.sensitivity(fit.sensitivity("cond -> pmi -> reaction", "pmi <-> reaction")))
+    both = ["pmi <-> reaction", "cond <-> pmi"]
+    kept("contours", ht.plot.sensitivity(fit.sensitivity("cond -> pmi -> reaction", both)))
+    truth = ht.CGLSCM.from_parameters(
+        names=["age", "weight", "activity", "pressure"],
+        T=[[0, 0.2, -0.4, 3.0], [0, 0, -0.3, 2.0], [0, 0, 0, -2.0], [0, 0, 0, 0]],
+        omega={("activity", "pressure"): -1.5},
+        psi=[1.0, 1.0, 1.0, 30.0],
+    )
+    graph = "age -> {weight, activity, pressure}; weight -> {activity, pressure}; activity -> pressure"
+    rows = ht.fit(graph, truth.sample(800, random_state=4))
+    kept("confounder", ht.plot.sensitivity(rows.sensitivity("activity -> pressure", "activity <-> pressure")))
 
 
 def gallery() -> None:

@@ -46,7 +46,6 @@ VARIED: dict[str, Schema] = {  # by the name of the class
             "notes": NOTES,
         }
     ),
-    "BenchmarkBound": _BOUND,
     "Contours": object_of(
         {
             "question": TEXT,
@@ -59,7 +58,6 @@ VARIED: dict[str, Schema] = {  # by the name of the class
             "notes": NOTES,
         }
     ),
-    "EdgeRobustness": _EDGE,
     "Ranking": object_of(
         {
             "question": TEXT,

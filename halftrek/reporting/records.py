@@ -206,7 +206,7 @@ def bounds_record(found: Bounds) -> Record:
     }
 
 
-def without_library(found: Any) -> Record:
+def without_library(found: object) -> Record:
     """All fields, but for whose frames the data were."""
     return {key: part for key, part in fields_record(found).items() if key != "library"}
 

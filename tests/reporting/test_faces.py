@@ -92,7 +92,7 @@ def examples() -> dict[type, list[Any]]:
                 some.append(one)
     mediation = public_values.findings()["mediation"]
     found.setdefault(type(mediation.total), []).append(mediation.total)
-    found.setdefault(type(public_values.fits()["complete"]).__mro__[1], []).append(_as_fitted())
+    found.setdefault(type(_as_fitted()), []).append(_as_fitted())
     return found
 
 

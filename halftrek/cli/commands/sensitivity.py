@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
@@ -74,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     with fitted(analysis, graph) as result:
         try:
-            found = _asked(result, args)
+            asked = _asked(result, args)
+            found = replace(asked, notes=tuple(n.for_front("command line") for n in asked.notes))
         except NotIdentifiedError as error:
             if error.verdict is None:
                 raise

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs import did_you_mean
 from halftrek.notes import Note, note
 from halftrek.partial.assumptions.checks import correlation_limit
 from halftrek.partial.assumptions.strength import like_shares
+from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind
 from halftrek.queries import DirectEffect, TotalEffect, check_query
 from halftrek.results.reading import asked_of
 from halftrek.trust.omitted import adjusted_interval, least_squares_notes
-from halftrek.upward import Faces, Tabled
+from halftrek.upward import Faces
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,14 @@ class BenchmarkBound(Faces):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Benchmark(Tabled):
+class Benchmark(Listed):
     """Bounds of an effect by observed covariates, beside the regression that it comes from.
 
     ``rv`` is the share that a hidden cause has to explain of cause and effect to take the estimate to zero, ``rv_lost``
     to let the interval hold zero.
     """
+
+    row: ClassVar = BenchmarkBound
 
     cause: str
     effect: str
@@ -68,11 +70,6 @@ class Benchmark(Tabled):
     rows: tuple[BenchmarkBound, ...]
     notes: tuple[Note, ...] = ()
     library: str = ""
-
-    def to_frame(self) -> Any:
-        """A tidy frame, one row for each bound, with the fields of ``BenchmarkBound``."""
-        names = tuple(BenchmarkBound.__annotations__)
-        return as_frame({name: [getattr(row, name) for row in self.rows] for name in names}, self.library)
 
     def __str__(self) -> str:
         return self.summary()

@@ -22,7 +22,9 @@ from halftrek.partial.varied.points import Points, points_of, stacked
 from halftrek.partial.varied.walk import free_given_covariance, orientation, settled, undetermined, walk
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
-from halftrek.trust.judge import Judged, judge_line
+from halftrek.results.reading import asked_of
+from halftrek.trust.judge import SURE, Judged, judge_line, rests_of
+from halftrek.trust.strength import weakest_step
 
 UNTRIED = 0.1234567  # a value of no meaning, at which it is decided whether holding the edge gives an answer
 
@@ -70,6 +72,16 @@ class Family:
         if found.status not in ("identified", "finite"):
             raise NotIdentifiedError(found.explain(), found)
         return found
+
+    @cached_property
+    def _weak(self) -> Verdict | None:
+        """How the graph as it is answers, if by instruments that are not strong: holding edges makes none stronger."""
+        query, verdict = asked_of(self.fitted.graph, self.query)
+        if not verdict.identified or verdict.recipe is None:
+            return None
+        error = float(np.sqrt(rests_of(self.fitted, query).variance.sum(axis=1))[0])
+        weakest = weakest_step(self.fitted, query, verdict, error)
+        return verdict if weakest is not None and weakest.F < SURE else None
 
     def _verdict_at(self, values: Floats) -> Verdict:
         return identification.identify(self._held(values), self.query, witness=False)
@@ -157,7 +169,7 @@ class Family:
         if there is None:
             graph = self._held(values)
             there = replace(self.fitted, graph=graph, model=points.model(at, graph))
-        verdict = self.verdict if self.verdict.recipe is None else self._verdict_at(values)
+        verdict = self._weak or (self.verdict if self.verdict.recipe is None else self._verdict_at(values))
         return judge_line(there, self.query, evaluate(self.query, there.model), verdict, how)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from halftrek.queries import Query
 
+ROOM = 3.0  # values to each side that words in a hatched region need
 MARKS = 3  # observed variables that are drawn, the strongest
 FARTHEST = 2.5  # times the usual size of the answers: beyond, a curve that runs off leaves the picture
 
@@ -168,7 +169,10 @@ def _draw_hidden(ax: Axes, x: Floats, y: Floats, hidden: Flags) -> None:
 
     area = ax.contourf(x, y, hidden, levels=[0.5, 1.5], colors="none", hatches=["///"])
     area.set_edgecolor("#cccccc")
-    at = np.unravel_index(int(np.argmax(distance_transform_edt(hidden))), hidden.shape)
+    room = distance_transform_edt(hidden)
+    if room.max() < ROOM:
+        return
+    at = np.unravel_index(int(np.argmax(room)), hidden.shape)
     ax.annotate("no such model,\nor beyond a pole", (float(x[at]), float(y[at])), ha="center", va="center",
                 color=PURPLE, fontsize="small",
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # fmt: skip

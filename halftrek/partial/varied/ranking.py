@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from halftrek.arrays import Floats
 from halftrek.choices import Multiplicity
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs import Edge
 from halftrek.inference.checks.contradictions import Restrictions
 from halftrek.inference.checks.modification import absent_edges
@@ -31,12 +30,13 @@ from halftrek.inference.information.tangent import error_variances
 from halftrek.notes import Note, note
 from halftrek.partial.varied.crossings import crossings
 from halftrek.partial.varied.family import Family, one_number
+from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import robustness_value
 from halftrek.partial.varied.sweep import FEW, elsewhere, sweep
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
 from halftrek.results.reading import asked_of
-from halftrek.upward import Faces, Tabled
+from halftrek.upward import Faces
 
 Standing = Literal["carries the answer", "tested by the data", "harmless", "closes a cycle"]
 HANGS = 1e-5  # share by which a slope may differ between points that fit as well
@@ -72,8 +72,10 @@ class AbsentEdge(Faces):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Tabled):
+class Ranking(Listed):
     """Every absent edge: those that carry the answer first, the one that needs least to undo it before all."""
+
+    row: ClassVar = AbsentEdge
 
     question: str
     estimate: float
@@ -99,11 +101,6 @@ class Ranking(Tabled):
 
     def _of(self, standing: Standing) -> tuple[AbsentEdge, ...]:
         return tuple(row for row in self.rows if row.standing == standing)
-
-    def to_frame(self) -> Any:
-        """A tidy frame, one row for each edge: edge standing says slope smallest value rv p p_adjusted."""
-        names = tuple(AbsentEdge.__annotations__)
-        return as_frame({name: [getattr(row, name) for row in self.rows] for name in names}, self.library)
 
     def __str__(self) -> str:
         return self.summary()

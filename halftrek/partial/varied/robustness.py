@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
@@ -17,6 +16,7 @@ from halftrek.partial.varied.common import common_limit
 from halftrek.partial.varied.crossings import Crossing, crossings
 from halftrek.partial.varied.edges import EdgeLike, has_edge, read_edge
 from halftrek.partial.varied.family import Family
+from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind, robustness_value
 from halftrek.partial.varied.ranking import ranking_of
 from halftrek.partial.varied.significance import where_lost
@@ -24,7 +24,7 @@ from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
-from halftrek.upward import Faces, Tabled
+from halftrek.upward import Faces
 
 SAME = 1e-8  # correlations that differ by less are one
 
@@ -54,13 +54,15 @@ class EdgeRobustness(Faces):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robustness(Tabled):
+class Robustness(Listed):
     """The answer, and for each edge how strong it must be to change it, the least first.
 
     ``common`` is one limit for all absent edges together (correlations of errors, and weights in standard deviations
     of arrows along the graph's order): if all are smaller, no model was found in which the answer is the target.
     ``common_arcs`` is the same for correlations of errors alone, ``common_rv`` its robustness value.
     """
+
+    row: ClassVar = EdgeRobustness
 
     question: str
     estimate: float
@@ -73,11 +75,6 @@ class Robustness(Tabled):
     common_rv: float | None = None
     notes: tuple[Note, ...] = ()
     library: str = ""
-
-    def to_frame(self) -> Any:
-        """A tidy frame, one row for each edge: edge smallest value rv lost lost_value lost_rv held_by_data deviance."""
-        names = tuple(EdgeRobustness.__annotations__)
-        return as_frame({name: [getattr(row, name) for row in self.rows] for name in names}, self.library)
 
     def __str__(self) -> str:
         return self.summary()

@@ -65,7 +65,7 @@ def test_an_edge_that_changes_nothing() -> None:
     assert (row.smallest, row.value, row.rv, row.lost) == (None, None, None, None)
 
 
-def _largest(sigma: np.ndarray, T: np.ndarray, pairs: list[tuple[int, int]]) -> float:  # type: ignore[type-arg]
+def _largest(sigma: np.ndarray, T: np.ndarray, pairs: list[tuple[int, int]]) -> float:
     A = np.eye(len(sigma)) - T
     errors = A.T @ sigma @ A
     sizes = np.sqrt(np.diag(errors))
