@@ -116,7 +116,7 @@ def test_no_model_within_the_cut_lies_outside(name: str) -> None:
         if lost > cut:
             continue
         fibre = fibre_of(wide, other, names=tuple(names))
-        models = fibre.at(rng.standard_normal((400, fibre.dimension)) * fibre.units)
+        models = fibre.at(rng.standard_normal((4000, fibre.dimension)) * fibre.units)
         obeyed = (conditions.values(State(models.T, models.omega, models.sigma)) <= 0.0).all(axis=-1)
         seen += values_of(ht.parse_question(question), models)[0][obeyed, 0].tolist()
     assert len(seen) > 100
