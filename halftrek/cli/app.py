@@ -67,8 +67,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, instruments, sensitivity, bounds, counterfactual, predict, compare, report, run,
-    simulate, convert, completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, sensitivity, bounds, counterfactual, predict, compare, report,
+    run, simulate, convert, completion, schema,
 )  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from halftrek.errors import NotIdentifiedError
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
-    from halftrek.identification import Verdict
     from halftrek.inference import Parameter
     from halftrek.reporting.plots.columns import Entry
     from halftrek.results.answers import Answer

@@ -21,14 +21,12 @@ from halftrek.partial.exact.rational import Rational, exact, total
 from halftrek.partial.exact.tower import Tower
 from halftrek.partial.exact.worlds import Spread, spread_of
 from halftrek.queries.kinds.effects import ends_of
-from halftrek.queries.kinds.terms import Expression, as_distribution, case_of
+from halftrek.queries.kinds.terms import Expression, case_of
 from halftrek.queries.types import (
     Arithmetic,
-    Counterfactual,
     DirectEffect,
     Distribution,
     ErrorCovariance,
-    Interventional,
     PathEffect,
     Probability,
     Quantile,
@@ -67,9 +65,8 @@ class Form:
 
 def form_of(query: Query, tower: Tower) -> Form | None:
     """The question on the fibre; None if it has no such form. Of a distribution its mean is meant."""
-    if isinstance(query, Interventional | Counterfactual | Distribution):
-        whole = as_distribution(query)
-        return _statistic(Statistic("E", whole.of, whole.case), tower)
+    if isinstance(query, Distribution):
+        return _statistic(Statistic("E", query.of, query.case), tower)
     return _expression(query, tower)
 
 

@@ -23,8 +23,7 @@ from halftrek.partial.sets.line import Line, place_on_line, set_along
 from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
-from halftrek.queries import Counterfactual, Distribution, Interventional, Query, check_query
-from halftrek.queries.kinds.terms import as_distribution
+from halftrek.queries import Distribution, Query, check_query
 from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
@@ -59,8 +58,8 @@ def identified_set(
 
 
 def _refuse_several(query: Query) -> None:
-    if isinstance(query, Interventional | Counterfactual | Distribution):
-        several = as_distribution(query).of
+    if isinstance(query, Distribution):
+        several = query.of
         if len(several) > 1:
             raise QueryError(
                 f"{query} has several outcomes, {', '.join(map(str, several))}; a set of values is computed for one. "
