@@ -139,8 +139,9 @@ def test_bad_input_is_named() -> None:
         bow("E[y | do(x)]")
     with pytest.raises(DataError, match="a row and a column for each"):
         identified_set(ht.graph(BOW), np.eye(3), None, "x -> y")
-    with pytest.raises(InputError, match="two names for one option"):
-        bounds(BOW, None, "x -> y", ["x -> y <= 1"], constraints=["x -> y <= 1"])
+    data = {"x": [0.0, 1.0, 3.0, 2.0], "y": [1.0, 0.0, 2.0, 5.0]}
+    with pytest.raises(InputError, match="one and the same"):
+        bounds(BOW, data, "x -> y", assume=["x -> y <= 1"], constraints=["x -> y <= 1"])
 
 
 def test_bounds_of_data_and_an_identified_question_is_the_estimate() -> None:
@@ -153,11 +154,11 @@ def test_bounds_of_data_and_an_identified_question_is_the_estimate() -> None:
     text = "z -> x -> y; z -> w; x <-> y"  # over-identified: w and x are independent given z
     answer = ht.fit(text, rows).query("x -> y")
     found = bounds(text, rows, "x -> y")
-    assert found.kind == "point"
+    assert found.pieces == ((found.low, found.low),)
     assert found.low == pytest.approx(float(answer.value), abs=1e-8)
     leaky = bounds(text, rows, "x -> y", constraints="|z -> y| <= 0.1")
     assert leaky.low < found.low < leaky.high
-    assert any("fitted" in note for note in leaky.notes)
+    assert any("fitted" in remark for remark in leaky.remarks)
 
 
 def test_the_value_says_all_of_itself() -> None:

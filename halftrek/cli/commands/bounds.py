@@ -59,8 +59,11 @@ def run(args: argparse.Namespace) -> int:
         found = result.bounds(args.question, assume=args.assume, level=args.level, interval=args.interval)
     if args.picture:
         from halftrek.reporting import save
+        from halftrek.reporting.plots.figures import new_figure
 
-        save(found.plot().figure, args.picture, overwrite=args.overwrite)
+        figure = new_figure(7.2, 2.4)
+        found.plot(ax=figure.axes[0])
+        save(figure, args.picture, overwrite=args.overwrite)
     if args.json:
         show_json(found.to_dict())
     else:

@@ -11,7 +11,8 @@ from halftrek.arrays import Floats
 from halftrek.partial.exact.rational import Rational, solved, total
 from halftrek.partial.exact.tower import Tower
 from halftrek.queries.affine import ChangedWorld, WorldMaker
-from halftrek.queries.kinds.terms import Distribution, Probability, Quantile, Statistic, case_of, sums_of
+from halftrek.queries.kinds.distributions import Distribution
+from halftrek.queries.kinds.terms import Probability, Quantile, Statistic, case_of, sums_of
 from halftrek.queries.kinds.variants import Sum, single
 from halftrek.queries.normal.conditional import numbers_seen
 

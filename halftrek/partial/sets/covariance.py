@@ -10,7 +10,7 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.data import Moments
 from halftrek.errors import DataError, InputError
-from halftrek.estimation import fit
+from halftrek.estimation.fit import fit
 from halftrek.graphs import Edge, Graph
 from halftrek.identification.local.jacobian import model_dimension
 from halftrek.models import CGLSCM

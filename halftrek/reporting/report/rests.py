@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.reporting.bounds import bounds_facts
-from halftrek.reporting.document import Document, Facts, Heading, Paragraph, Printed, Remark
+from halftrek.reporting.document import Described, Document, Facts, Heading, Paragraph, Remark
 from halftrek.reporting.plots.bounds import plot_bounds
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.varied import ranking_document
@@ -37,8 +37,9 @@ def rests_on(fit: Fit, query: Query) -> Document:
     return [title, Paragraph(words), *_without_title(ranking_document(found))]
 
 
-def _without_title(parts: tuple[Printed, ...] | list[Printed]) -> Document:
-    return [part for part in parts[1:] if isinstance(parts[0], Heading)]  # the first is the title itself
+def _without_title(parts: Described) -> Document:
+    """All but the first, which is the title."""
+    return list(parts[1:])
 
 
 def left(found: Bounds, name: str) -> Document:
