@@ -23,6 +23,7 @@ from halftrek.cli.commands import (
     reproduce,
     run,
     schema,
+    serve,
     simulate,
 )
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
@@ -65,8 +66,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, instruments, counterfactual, predict, compare, report, run, simulate,
-    convert, completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, counterfactual, predict, compare, report, run, serve,
+    simulate, convert, completion, schema,
 )  # fmt: skip
 
 
