@@ -18,7 +18,7 @@ from starlette.routing import Route
 from halftrek.web import limits, shapes
 from halftrek.web.bodies import json_body, upload
 from halftrek.web.guard import Guard
-from halftrek.web.lanes import Full, Gone, Job, Reply
+from halftrek.web.lanes import Full, Gone, Job, Reply, first_of
 from halftrek.web.openapi import description
 from halftrek.web.refusal import Refused
 from halftrek.web.sessions import Datum, Session, Sessions
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 _PLAIN = {"cache-control": "no-store"}
 _ENDED = "the process that worked on this has ended, perhaps for lack of memory; ask again, or use fewer rows"
-_STOPPED = {"superseded": "a newer request has taken the place of this one", "stopped": "this was stopped",
-            "took too long": "this takes longer than a page should wait; ask it in Python or on the command line"}  # fmt: skip
+_STOPPED = {
+    "superseded": "a newer request has taken the place of this one",
+    "stopped": "this was stopped",
+    "took too long": "this takes longer than a page should wait; ask it in Python or on the command line",
+}
 
 
 class Server:
@@ -122,7 +125,7 @@ class Server:
 
     async def _kept(self, session: Session, source: Source, size: int, folder: Path | None) -> Response:
         try:
-            columns = await self._sessions.columns(session, source)
+            columns = await self._sessions.columns(source)
         except Gone:
             raise Refused(503, "ended", _ENDED) from None
         datum = session.keep(source, columns, size, folder)
@@ -150,8 +153,6 @@ class Server:
         job = session.admit(kind, number)
         try:
             return _response(await self._replied(request, session, job, body, datum))
-        except Refused as refused:
-            raise refused if refused.status == 409 else refused from None
         finally:
             session.jobs.discard(job)
 
@@ -163,7 +164,7 @@ class Server:
         gone = asyncio.ensure_future(_disconnected(request))
         limit = limits.QUICK_SECONDS if datum is None or job.kind == "match" else None
         try:
-            await asyncio.wait({work, gone, job.ended}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(work, gone, job.ended, seconds=limit)
             if not work.done():
                 job.end("stopped" if gone.done() else "took too long")
                 work.add_done_callback(_heard)

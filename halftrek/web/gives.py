@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 from halftrek.cli.schemas import RESULTS, SCHEMAS
 from halftrek.web.checking import Schema
 from halftrek.web.shapes import by_name, record
@@ -11,6 +14,7 @@ _TEXTS: Schema = {"type": "array", "items": _TEXT}
 _NUMBER: Schema = {"type": ["number", "null"]}
 _NUMBERS: Schema = {"type": "array", "items": _NUMBER}
 _TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+_WHOLE: Schema = {"type": "integer"}
 _FLAG: Schema = {"type": "boolean"}
 _COUNT: Schema = {"type": ["integer", "null"]}
 _EDGE: Schema = {"type": "array", "items": _TEXT, "minItems": 3, "maxItems": 3}
@@ -92,12 +96,21 @@ ERROR = record(
             {
                 "code": _TEXT,
                 "sentence": _TEXT,
-                "place": _or_null(record(dict.fromkeys(("start", "end", "line", "column"), {"type": "integer"}))),
+                "place": _or_null(record(dict.fromkeys(("start", "end", "line", "column"), _WHOLE))),
                 "verdict": _or_null(RESULTS["Verdict"]),
             }
         ),
     }
 )
+_PROBLEM = cast(Mapping[str, Mapping[str, Schema]], ERROR)["properties"]["error"]
+_VERDICT: dict[str, Schema] = {
+    "verdict": RESULTS["Verdict"],
+    "question": _QUESTION,
+    "headline": _TEXT,
+    "paths": _or_null(record({"cause": _TEXT, "outcome": _TEXT, "complete": _FLAG, "paths": _list(_PATH)})),
+    "adjustment_sets": _or_null(RESULTS["AdjustmentSets"]),
+    "more": _FLAG,
+}
 GIVES: dict[str, Schema] = {
     "graph": _answer(
         {
@@ -109,18 +122,10 @@ GIVES: dict[str, Schema] = {
             "layout": _or_null(_PLACES),
             "roles": by_name(_TEXTS),
             "notes": _NOTES,
+            "asked": _or_null(record({"error": _or_null(_PROBLEM)}, _VERDICT)),
         }
     ),
-    "verdict": _answer(
-        {
-            "verdict": RESULTS["Verdict"],
-            "question": _QUESTION,
-            "headline": _TEXT,
-            "paths": _or_null(record({"cause": _TEXT, "outcome": _TEXT, "complete": _FLAG, "paths": _list(_PATH)})),
-            "adjustment_sets": _or_null(RESULTS["AdjustmentSets"]),
-            "more": _FLAG,
-        }
-    ),
+    "verdict": _answer(_VERDICT),
     "help": _answer({"verdict": RESULTS["Verdict"], "changes": _list(_CHANGE)}),
     "implied": _answer({"implied": _list(_PAIR_AND_GIVEN)}),
     "match": _answer(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import halftrek
 from halftrek.web import limits
@@ -151,6 +151,15 @@ class Spares:
         await asyncio.gather(*(worker.ended() for worker in self._alive))
 
 
+async def first_of(
+    *awaited: asyncio.Future[Reply] | asyncio.Future[Reply | None] | asyncio.Future[str] | asyncio.Future[None],
+    seconds: float | None = None,
+) -> None:
+    """Waits until one of them is done, and no longer than that."""
+    futures: list[asyncio.Future[Any]] = list(awaited)
+    await asyncio.wait(futures, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+
 class Lane:
     """A queue with a process of its own, which is started when something comes."""
 
@@ -179,7 +188,7 @@ class Lane:
         worker = self._worker
         reply = asyncio.ensure_future(worker.ask(request))
         try:
-            await asyncio.wait({reply, job.ended}, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(reply, job.ended)
             if not reply.done():
                 await asyncio.wait({reply}, timeout=_GRACE)
             if reply.done():

@@ -168,7 +168,8 @@ def serve(start: Start, folder: Path, files: ExitStack, *, port: int | None = No
 def _listen(port: int | None) -> socket.socket:
     """A socket of this machine alone: at the port that was named, else at ours, else at any."""
     for wanted in (PORT, 0) if port is None else (port,):
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # named as TCP, or asyncio does not turn Nagle's algorithm off, and every answer waits 40 ms
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if sys.platform != "win32":  # there it would let two programs have one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

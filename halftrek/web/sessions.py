@@ -186,7 +186,7 @@ class Sessions:
         self._make_room(session)
         return await session.lane.run(job, request)
 
-    async def columns(self, session: Session, source: Source) -> list[str]:
+    async def columns(self, source: Source) -> list[str]:
         """The columns of data that have arrived; what cannot be read is refused."""
         job = Job("columns")
         request = {"kind": "columns", "body": {}, "source": source}

@@ -96,7 +96,15 @@ FORMATS = (
 )  # fmt: skip
 
 TAKES: dict[str, Schema] = {
-    "graph": record({}, {**GRAPH, "layout": {"type": "boolean"}}),
+    "graph": record(
+        {},
+        {
+            **GRAPH,
+            "layout": {"type": "boolean"},
+            "question": {**QUESTION, "type": ["string", "null"]},
+            "adjusted": NAMES,
+        },
+    ),
     "verdict": record({"question": QUESTION}, {**GRAPH, "adjusted": NAMES}),
     "help": record({"question": QUESTION}, {**GRAPH, "adjusted": NAMES}),
     "implied": record({}, GRAPH),

@@ -40,20 +40,16 @@ def fit(asked: Request, bench: Bench) -> Record:
 
 def answer(asked: Request, bench: Bench) -> Record:
     """The answer with its interval and notes; a refusal is an answer too."""
+    from halftrek.results.answer_lines import lines_of
+
     found = _answered(bench.fit(asked), asked.text("question"), asked, crude=asked.flag("crude"))
-    lines = [asdict(line) for line in _lines(found)]
+    lines = [asdict(line) for line in lines_of(found)]
     return {
         "verdict": None if found.verdict is None else found.verdict.to_dict(),
         "answer": answer_record(found),
         "shown": str(found).splitlines(),
         "rows": lines,
     }
-
-
-def _lines(found: Answer) -> tuple[object, ...]:
-    from halftrek.results.answer_lines import lines_of
-
-    return lines_of(found)
 
 
 def _answered(found: Fit, question: str, asked: Request, *, crude: bool = False) -> Answer:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from halftrek.choices import AnySyntax, Divisor
+from halftrek.choices import AnySyntax, Divisor, Ends, Interval, Missing
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Graph
 from halftrek.graphs.sketch import Role, Sketch
@@ -18,9 +18,9 @@ from halftrek.syntax import parse_graph
 from halftrek.web import limits
 
 if TYPE_CHECKING:
-    from halftrek.inference.how import Uncertainty
+    from numpy.typing import ArrayLike
+
     from halftrek.results.fit import Fit
-    from halftrek.results.workflow import Fitting
 
 _FITS = 4  # that are remembered
 
@@ -38,6 +38,26 @@ class Source(TypedDict, total=False):
     divisor: Divisor
     names: Sequence[str] | None
     columns: Sequence[str]  # once they are known
+
+
+class Sure(TypedDict, total=False):
+    """What a request may say of uncertainty."""
+
+    interval: Interval | None
+    level: float
+    replicates: int
+    ends: Ends
+    random_state: int
+
+
+class Rows(TypedDict, total=False):
+    """What a request may say of how rows are taken."""
+
+    missing: Missing
+    weights: str
+    sampling_weights: str
+    cluster: str
+    categories: Mapping[str, str]
 
 
 class Request:
@@ -88,15 +108,15 @@ class Request:
         return None if given is None else [float(x) for x in given]
 
     @property
-    def fitting(self) -> Fitting:
+    def fitting(self) -> Rows:
         """The options of ``ht.fit``."""
-        given = cast("Fitting", self.body.get("fitting") or {})
-        return {key: value for key, value in given.items() if value is not None}  # type: ignore[return-value]
+        given = cast(Mapping[str, object], self.body.get("fitting") or {})
+        return cast(Rows, {key: value for key, value in given.items() if value is not None})
 
     @property
-    def uncertainty(self) -> Uncertainty:
+    def uncertainty(self) -> Sure:
         """The options of ``fit.query``."""
-        return cast("Uncertainty", dict(cast(Mapping[str, object], self.body.get("uncertainty") or {})))
+        return cast(Sure, dict(cast(Mapping[str, object], self.body.get("uncertainty") or {})))
 
     @property
     def level(self) -> float:
@@ -174,7 +194,7 @@ class Bench:
             raise InputError("weights, clusters, categories and missing values belong to rows; a covariance has none")
         names, matrix = covariance_in(source)
         return workflow.fit(
-            graph, cov=matrix, n=source["n"], mean=source.get("means"), names=names,
+            graph, cov=matrix, n=source["n"], mean=cast("ArrayLike | None", source.get("means")), names=names,
             divisor=source.get("divisor", "n"),
         )  # fmt: skip
 

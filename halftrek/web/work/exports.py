@@ -169,8 +169,8 @@ def _analysis(asked: Request, _bench: Bench) -> str:
     if source["kind"] == "covariance":
         data = Data(cov="covariance.csv", n=source["n"], means=source.get("means"), divisor=source.get("divisor", "n"))
     else:
-        data = Data(file="data.csv" if source["kind"] == "object" else source["name"], **asked.fitting)  # type: ignore[arg-type]
-    sure = Uncertainty(**asked.uncertainty)  # type: ignore[arg-type]
+        data = Data(file="data.csv" if source["kind"] == "object" else source["name"], **asked.fitting)
+    sure = Uncertainty(**asked.uncertainty)
     return analysis_text(Analysis(graph, data, tuple(asked.texts("questions")), uncertainty=sure))
 
 
@@ -198,7 +198,7 @@ def _data_arguments(asked: Request) -> Sequence[str]:
     if source["kind"] == "file":
         return [repr(source["name"])]
     names, matrix = covariance_in(source)
-    lower = [[x for x in row[: k + 1]] for k, row in enumerate(matrix)]
+    lower = [row[: k + 1] for k, row in enumerate(matrix)]
     given = {"names": names, "mean": source.get("means"), "divisor": source.get("divisor", "n")}
     more = [f"{key}={value!r}" for key, value in given.items() if value not in (None, "n")]
     return [f"cov={lower!r}", f"n={source['n']!r}", *more]

@@ -18,8 +18,8 @@ _NEAR = 3  # columns that are offered for a variable
 _ALIKE = 0.5
 
 
-def graph(asked: Request, _bench: Bench) -> Record:
-    """The graph in all notations, with places."""
+def graph(asked: Request, bench: Bench) -> Record:
+    """The graph in all notations, with places; and the verdict on a question, if it comes with one."""
     made = asked.graph()
     texts: dict[str, str | None] = {}
     unwritten: dict[str, str] = {}
@@ -41,7 +41,19 @@ def graph(asked: Request, _bench: Bench) -> Record:
         "layout": places(made) if asked.flag("layout") or not placed else None,
         "roles": made.roles,
         "notes": [note.to_dict() for note in made.notes],
+        "asked": None if asked.name("question") is None else _asked(asked, bench),
     }
+
+
+def _asked(asked: Request, bench: Bench) -> Record:
+    """The verdict; what is wrong with the question does not stop the graph."""
+    from halftrek.web.work.refusals import refused
+    from halftrek.web.work.verdicts import verdict
+
+    try:
+        return {**verdict(asked, bench), "error": None}
+    except HalftrekError as error:
+        return {"error": refused(error, None)[1]}
 
 
 def places(made: Graph) -> dict[str, Point]:
