@@ -196,7 +196,8 @@ async def _disconnected(request: Request) -> None:
 
 
 def _refuse_many(session: Session) -> None:
-    if len(session.data) + session.arriving >= limits.UPLOADS + 1:
+    own = sum(name != "d0" for name in session.data)  # what the page began with does not count
+    if own + session.arriving >= limits.UPLOADS:
         raise Refused(429, "too many", f"this session has {limits.UPLOADS} data sets already; delete one first")
 
 
