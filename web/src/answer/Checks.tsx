@@ -13,7 +13,7 @@ export function Checks(): JSX.Element {
     <div class={checks.busy ? "stale" : ""}>
       <Waiting of={checks} />
       <Verdict reply={reply} />
-      <Measures measures={reply.checks.measures} />
+      {reply.checks.measures["df"] !== 0 && <Measures measures={reply.checks.measures} />}
       {reply.contradicted.length > 0 && (
         <div class="scroll" tabIndex={0} role="group" aria-label="What the data contradict">
           <table class="grid-table">

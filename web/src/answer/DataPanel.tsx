@@ -41,7 +41,7 @@ export function DataPanel(): JSX.Element {
           <span class="data-name" title={chosen.name}>{chosen.name}</span>
           <span class="soft">
             {chosen.columns.length} columns{rows(chosen.n ?? fit.value?.fit.n ?? null)}
-            {chosen.kind === "rows" ? `, ${bytes(chosen.bytes)}` : ", a covariance"}
+            {chosen.kind === "covariance" ? ", a covariance" : chosen.bytes > 0 ? `, ${bytes(chosen.bytes)}` : ""}
           </span>
           <button type="button" class="tool" aria-label={`Remove the data ${chosen.name}`} title="Remove these data" onClick={forget}><Icon name="close" /></button>
         </div>

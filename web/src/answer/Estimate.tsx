@@ -3,7 +3,6 @@
 import type { JSX } from "preact";
 import type { AnswerReply, Note } from "../api/types";
 import { answer, distribution, isKnown, question, verdict } from "../state/work";
-import { number } from "../ui/numbers";
 import { Waiting } from "../ui/Waiting";
 import { SeenAndDone } from "./SeenAndDone";
 
@@ -28,8 +27,6 @@ export function split(line: string): { head: string; big: string; rest: string }
 }
 
 function Result({ reply, stale }: { reply: AnswerReply; stale: boolean }): JSX.Element {
-  const crude = reply.answer.crude;
-  const plain = crude?.value ?? crude?.distribution?.mean[0];
   return (
     <div class={`result ${stale ? "stale" : ""}`} data-form={reply.answer.form}>
       {reply.shown.slice(0, 1).map((line) => {
@@ -42,10 +39,7 @@ function Result({ reply, stale }: { reply: AnswerReply; stale: boolean }): JSX.E
           </p>
         );
       })}
-      {reply.shown.slice(1).map((line) => <p key={line} class="shown">{line.trim()}</p>)}
-      {plain !== undefined && plain !== null && reply.answer.form === "point" && (
-        <p class="soft">The rows alone, without the graph, say {number(plain)}.</p>
-      )}
+      {reply.shown.slice(1).map((line) => <p key={line} class="shown soft">{line.trim()}</p>)}
       <Notes notes={reply.answer.notes} />
       {reply.answer.explanation !== "" && (
         <details>

@@ -16,7 +16,8 @@ import { focus, scene } from "./scene";
 import { NameField, type Naming } from "./NameField";
 import { Rubber, Handles, type Link } from "./Handles";
 
-export const drawing: { canvas: Canvas | null } = { canvas: null };
+/** For what stands beside the drawing: its tools, and the list in words. */
+export const drawing: { canvas: Canvas | null; rename: (name: string) => void } = { canvas: null, rename: () => undefined };
 
 export function Drawing(): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
@@ -64,6 +65,7 @@ export function Drawing(): JSX.Element {
     });
     canvas.current = made;
     drawing.canvas = made;
+    drawing.rename = renameAt;
     const sized = new ResizeObserver(() => made.cy.resize());
     sized.observe(host.current);
     void document.fonts.load('500 14px "Inter Variable"').then(() => {

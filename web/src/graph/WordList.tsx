@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { doc } from "../state/document";
 import { MenuButton } from "../ui/Menu";
 import { say } from "../ui/say";
-import { rename } from "./actions";
+import { drawing } from "./Drawing";
 import { describe } from "./keys";
 import { menuOf } from "./menu";
 import { edgeKey, edges, edgeText, nodes } from "./model";
@@ -12,11 +12,7 @@ import { focus } from "./scene";
 
 export function WordList(): JSX.Element {
   const { graph } = doc.value;
-  const ask = (name: string): void => {
-    const given = window.prompt(`New name of ${name}`, name);
-    if (given !== null) rename(name, given);
-  };
-  const make = { rename: ask, create: () => say("Double-click in the drawing, or press N in it.") };
+  const make = { rename: (name: string) => drawing.rename(name), create: () => say("Double-click in the drawing, or press N in it.") };
   if (nodes(graph).length === 0) return <p class="soft pad">Nothing is drawn yet.</p>;
   return (
     <div class="word-list">

@@ -47,7 +47,6 @@ export class Canvas {
       maxZoom: 3,
       boxSelectionEnabled: true,
       selectionType: "single",
-      wheelSensitivity: 0.3,
     });
     const { cy } = this;
     const pointer = (e: EventObject): MouseEvent => e.originalEvent as unknown as MouseEvent;

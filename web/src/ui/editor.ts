@@ -23,7 +23,7 @@ const style = EditorView.theme({
   ".cm-arc": { color: "var(--green-text)", fontWeight: "600" },
   ".cm-word": { color: "var(--purple-text)" },
   ".cm-note": { color: "var(--soft)", fontStyle: "italic" },
-  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--vermilion)", textUnderlineOffset: "3px" },
+  ".cm-lintRange-error": { backgroundImage: "none", boxShadow: "inset 0 -2px 0 var(--vermilion)", backgroundColor: "var(--bad-bg)" },
   ".cm-lintPoint-error:after": { borderBottomColor: "var(--vermilion)" },
   ".cm-tooltip": { border: "1px solid var(--line)", backgroundColor: "var(--card)", color: "var(--ink)", borderRadius: "8px", boxShadow: "var(--shadow)", overflow: "hidden" },
   ".cm-tooltip.cm-tooltip-lint": { padding: "4px 8px", fontFamily: "var(--sans)", fontSize: "13px" },
