@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -15,9 +16,11 @@ from typing import Any, cast
 
 import halftrek
 from halftrek.web import limits
+from halftrek.web.worker import TAKEN
 
 _GRACE = 0.3  # seconds in which work that nobody waits for may still end by itself, which saves its process
 _START = "from halftrek.web.worker import main; main()"
+_DEAD = 4  # processes that may have died while they waited
 _REPLY = 1 << 20  # bytes of a reply's head
 
 
@@ -39,6 +42,10 @@ class Reply:
 
 class Gone(Exception):
     """A process ended in the middle of its work."""
+
+
+class Unheard(Gone):
+    """A process ended before it took a request up: another may be asked the same."""
 
 
 class Full(Exception):
@@ -94,6 +101,10 @@ class Worker:
         try:
             out.write(request + b"\n")
             await out.drain()
+            await back.readuntil(TAKEN)
+        except (ConnectionError, asyncio.IncompleteReadError) as error:
+            raise Unheard from error
+        try:
             head = json.loads(await back.readuntil(b"\n"))
             content = await back.readexactly(head["length"])
         except (ConnectionError, asyncio.IncompleteReadError) as error:
@@ -102,8 +113,13 @@ class Worker:
 
     def kill(self) -> None:
         """Ends the process at once."""
+        if self._process.returncode is not None:
+            return
         with suppress(ProcessLookupError):
-            self._process.kill()
+            if sys.platform == "win32":
+                self._process.kill()
+            else:  # asyncio's own way looks first whether it has ended, and takes its end from the one who waits for it
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def ended(self) -> None:
         """Kills the process and waits until the system has forgotten it."""
@@ -183,17 +199,22 @@ class Lane:
             self.used = time.monotonic()
 
     async def _worked(self, job: Job, request: bytes) -> Reply | None:
-        if self._worker is None:
-            self._worker = await self._spares.take()
-        worker = self._worker
+        for _ in range(_DEAD):
+            if self._worker is None:
+                self._worker = await self._spares.take()
+            try:
+                return await self._asked(self._worker, job, request)
+            except Unheard:  # it died of something while nobody asked
+                continue
+        raise Gone
+
+    async def _asked(self, worker: Worker, job: Job, request: bytes) -> Reply | None:
         reply = asyncio.ensure_future(worker.ask(request))
         try:
             await first_of(reply, job.ended)
             if not reply.done():
                 await asyncio.wait({reply}, timeout=_GRACE)
-            if reply.done():
-                return reply.result()
-            return None
+            return reply.result() if reply.done() else None
         finally:
             if not reply.done() or reply.cancelled() or reply.exception() is not None:
                 reply.cancel()

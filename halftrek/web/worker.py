@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from halftrek.web.work.bench import Bench, Request, Source
     from halftrek.web.work.exports import File
 
+TAKEN = b"*"  # what a process says when it takes a request up
 _HOMES = {
     "graph": "graphs.graph",
     "implied": "graphs.implied",
@@ -54,7 +55,10 @@ def main() -> None:
 
     bench = Bench()
     while True:
-        head, content = replied(json.loads(lines.get()), bench)
+        request = lines.get()
+        replies.write(TAKEN)
+        replies.flush()
+        head, content = replied(json.loads(request), bench)
         replies.write(json.dumps({**head, "length": len(content)}).encode() + b"\n" + content)
         replies.flush()
 

@@ -29,17 +29,17 @@ class Client:
     def address(self, kind: str, session: str | None = None) -> str:
         return f"/api/v1/sessions/{session or self.session}/{kind}"
 
-    def post(self, kind: str, body: Mapping[str, object] | None = None, **more: object) -> httpx.Response:
+    def post(self, kind: str, body: Mapping[str, object] | None = None, /, **more: object) -> httpx.Response:
         return self.http.post(self.address(kind), json={**(body or {}), **more})
 
-    def ask(self, kind: str, **body: object) -> dict[str, Any]:
+    def ask(self, kind: str, /, **body: object) -> dict[str, Any]:
         """The answer to a request that has one."""
         answer = self.post(kind, body)
         assert answer.status_code == 200, f"{kind}: {answer.status_code} {answer.text[:500]}"
         found: dict[str, Any] = answer.json()
         return found
 
-    def error(self, kind: str, status: int, **body: object) -> dict[str, Any]:
+    def error(self, kind: str, status: int, /, **body: object) -> dict[str, Any]:
         """The error of a request that has none."""
         answer = self.post(kind, body)
         assert answer.status_code == status, f"{kind}: {answer.status_code} {answer.text[:500]}"

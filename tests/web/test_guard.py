@@ -43,8 +43,8 @@ def test_the_page_itself_may_ask(client: Client, page: Page) -> None:
     assert raw(page, "POST", "/api/v1/sessions", good(client, page), b"{}")[0] == 201
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "127.0.0.1", "",
-                                  "[::1]:{port}", "127.0.0.1:1", "localhost.:{port}"])  # fmt: skip
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "127.0.0.1",
+                                  "", "[::1]:{port}", "127.0.0.1:1", "localhost.:{port}"])  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_host_is_refused(host: str, method: str, client: Client, page: Page) -> None:
     named = host.format(port=page.port)
@@ -176,8 +176,8 @@ def test_data_are_named_never_found(secret: Path, client: Client) -> None:
 
 
 def test_a_file_name_is_for_showing(client: Client, tmp_path: Path) -> None:
-    for name in ("../../../evil.csv", "/etc/cron.d/evil", "..\\..\\evil.csv", "<script>alert(1)</script>.csv", "\x00.csv",
-                 "a" * 5000, "'; DROP TABLE x; --.csv", "*.csv", "[a].csv", "-"):  # fmt: skip
+    for name in ("../../../evil.csv", "/etc/cron.d/evil", "..\\..\\evil.csv", "<script>alert(1)</script>.csv",
+                 "\x00.csv", "a" * 5000, "'; DROP TABLE x; --.csv", "*.csv", "[a].csv", "-"):  # fmt: skip
         datum = client.upload(b"x,y\n1,2\n2,3\n3,5\n4,4\n", name)
         assert datum["columns"] == ["x", "y"]
         assert "/" not in datum["name"]
@@ -200,8 +200,8 @@ def test_sql_in_names_stays_a_name(client: Client) -> None:
         assert said.status_code == 422, said.text
 
 
-@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7*7}}", "</title><script>",
-                                  "javascript:alert(1)"])  # fmt: skip
+@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7*7}}",
+                                  "</title><script>", "javascript:alert(1)"])  # fmt: skip
 def test_names_are_text_in_everything_that_is_taken_away(evil: str, client: Client) -> None:
     header = ",".join('"' + name.replace('"', '""') + '"' for name in (evil, "y"))
     lines = [f"{k},{2 * k + (k * 7) % 5}" for k in range(30)]
@@ -256,7 +256,8 @@ def test_a_session_has_so_many_files_and_no_more(client: Client) -> None:
     assert "delete one" in answer.json()["error"]["sentence"]
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"text": NaN}', b'{"number": 1e999, "text": "x"}', b"\xff\xfe",
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"text": NaN}', b'{"number": 1e999, "text": "x"}',
+                                  b"\xff\xfe",
                                   b"[" * 100_000, b'{"number": ' + b"9" * 6000 + b"}", b'{"text": "x", "more": 1}',
                                   b'{"text": "x", "number": true}', b'{"text": "x", "number": -1}'])  # fmt: skip
 def test_what_is_not_json_of_the_right_shape_is_refused_in_a_sentence(body: bytes, client: Client) -> None:

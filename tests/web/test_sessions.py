@@ -162,9 +162,10 @@ def test_a_process_that_dies_is_replaced(client: Client) -> None:
     thread.join(60)
     assert came[0].status_code == 503
     assert came[0].json()["error"]["code"] == "ended"
-    # a process that was waiting has died too: the first request that meets it is told so, the next finds a new one
-    until(lambda: client.post("verdict", text=FRONT_DOOR, question="x ~> y").status_code == 200)
-    until(lambda: client.post("fit", text=FRONT_DOOR, data=data).status_code == 200)
+    # those that were waiting have died too, and are not waited for
+    assert client.ask("verdict", text=FRONT_DOOR, question="x ~> y")["verdict"]["identified"]
+    assert client.ask("help", text=FRONT_DOOR, question="x ~> y")["verdict"]["identified"]
+    assert client.ask("fit", text=FRONT_DOOR, data=data)["fit"]["converged"]
 
 
 def test_sessions_make_room_for_others(page: Page, monkeypatch: Any) -> None:

@@ -204,6 +204,7 @@ class Bench:
 
     def columns(self, source: Source) -> list[str]:
         """The names of the columns of data."""
+        from halftrek.data import Moments, Patterns
         from halftrek.data.read import opened_source
 
         if "columns" in source:
@@ -211,7 +212,10 @@ class Bench:
         if source["kind"] == "covariance":
             names, matrix = covariance_in(source)
             return [f"x{k + 1}" for k in range(len(matrix))] if names is None else list(names)
-        with opened_source(self.data(source), None) as opened:
+        data = self.data(source)
+        if isinstance(data, Moments | Patterns):
+            return list(data.names)
+        with opened_source(data, None) as opened:
             return list(opened.columns)
 
 
