@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import networkx as nx
 import pytest
@@ -37,7 +37,7 @@ def every_path(graph: ht.Graph, start: str, end: str) -> set[tuple[tuple[str, st
         for between in permutations(others, size):
             ways: list[tuple[tuple[str, str, str], ...]] = [()]
             stations = (start, *between, end)
-            for u, v in zip(stations, stations[1:], strict=False):
+            for u, v in pairwise(stations):
                 ways = [(*way, edge) for way in ways for edge in joined.get(frozenset((u, v)), [])]
             found.update(ways)
     return found
