@@ -60,7 +60,11 @@ def main() -> None:
     args = parser.parse_args()
     size = sum(len(gzip.compress(path.read_bytes())) for path in (static.FOLDER / "assets").glob("*.js")) / 1e6
     print(f"script, compressed: {size:.2f} MB (aim: at most {AIMS['script']:.0f})")
-    with sync_playwright() as playwright, ht.open_page(port=0, browser=False) as page, tempfile.TemporaryDirectory() as folder:
+    with (
+        sync_playwright() as playwright,
+        ht.open_page(port=0, browser=False) as page,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         browser = playwright.chromium.launch(executable_path=browser_path(), headless=True, args=list(FLAGS))
         expect.set_options(timeout=60_000)
         driver = Driver(browser.new_context(viewport={"width": 1360, "height": 900}).new_page(), Path(folder))
@@ -68,7 +72,9 @@ def main() -> None:
         edits(driver, args.edits)
         frames, work = slide(driver.page, driver)
         print(f"slider: {frames:.0f} frames a second (aim: {AIMS['frames']:.0f}), {work:.2f} ms of work in each")
-        print(f"{args.rows:,} rows x 10 columns, from drop to answer: {file(driver, args.rows):.1f} s (aim: under {AIMS['file']:.0f})")
+        print(
+            f"{args.rows:,} rows x 10 columns, from drop to answer: {file(driver, args.rows):.1f} s (aim: under {AIMS['file']:.0f})"
+        )
         browser.close()
 
 

@@ -1,7 +1,7 @@
 """Takes the pictures of docs/tour.md and of the README in a browser, from the page as it is built.
 
-    python -m docs.images.make_page            all of them, into docs/images
-    python -m docs.images.make_page DIRECTORY  and screens to look at: thirty variables, long names, dark, narrow
+python -m docs.images.make_page            all of them, into docs/images
+python -m docs.images.make_page DIRECTORY  and screens to look at: thirty variables, long names, dark, narrow
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
     expect.set_options(timeout=60_000)
     with sync_playwright() as playwright, ht.open_page(port=0, browser=False) as page:
         browser = playwright.chromium.launch(executable_path=browser_path(), headless=True, args=list(FLAGS))
-        for name, take in TOUR.items():
+        for name, take in TOUR.items() if "--only" not in sys.argv else ():
             picture(browser, page.address, HERE / f"page-{name}.png", take)
         if len(sys.argv) > 1:
             for name, take in SCREENS.items():

@@ -26,7 +26,7 @@ export function SeenAndDone({ reply }: { reply: DistributionReply }): JSX.Elemen
   const middle = useRef<SVGLineElement>(null);
   const output = useRef<HTMLOutputElement>(null);
   const slider = useRef<HTMLInputElement>(null);
-  const { low, high, start, values } = reply.slider;
+  const { low, high, start, step } = steps(reply.slider);
   const shape = useMemo(() => shapes(reply), [reply]);
   const first = Math.min(Math.max(doValue.peek() ?? start, low), high);
 
@@ -81,7 +81,7 @@ export function SeenAndDone({ reply }: { reply: DistributionReply }): JSX.Elemen
           type="range"
           min={low}
           max={high}
-          step={values === null ? (high - low) / 400 : high - low}
+          step={step}
           defaultValue={String(first)}
           onInput={moved}
           onChange={release}
@@ -93,6 +93,14 @@ export function SeenAndDone({ reply }: { reply: DistributionReply }): JSX.Elemen
       <Notes notes={[...reply.notes, ...(told?.answer.notes ?? []).filter((n) => !reply.notes.some((m) => m.code === n.code))]} />
     </figure>
   );
+}
+
+/** The slider in steps that read well: about a hundred or more, each a power of ten. */
+function steps({ low, high, start, values }: DistributionReply["slider"]): { low: number; high: number; start: number; step: number } {
+  if (values !== null) return { low: values[0], high: values[1], start: values[0], step: values[1] - values[0] };
+  const step = 10 ** Math.floor(Math.log10((high - low) / 100 || 1));
+  const whole = (x: number, round: (x: number) => number): number => Number((round(x / step) * step).toPrecision(12));
+  return { low: whole(low, Math.ceil), high: whole(high, Math.floor), start: whole(start, Math.round), step };
 }
 
 function shapes(reply: DistributionReply) {

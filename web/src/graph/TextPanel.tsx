@@ -3,9 +3,9 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { generation } from "../api/client";
 import type { Notation } from "../api/types";
-import { chooseNotation, notation } from "../state/document";
-import { doc } from "../state/document";
+import { chooseNotation, doc, notation, redrawn } from "../state/document";
 import { graphBody, readText, textError, written } from "../state/work";
 import { Editor } from "../ui/editor";
 import { Tabs } from "../ui/Tabs";
@@ -19,6 +19,21 @@ const HINTS: Record<Notation, string> = {
   dot: "digraph { smoking -> tar -> cancer }",
 };
 
+const DRAFT = "halftrek draft";
+
+/** Text that was written and has not become a graph: an error is in it, or the server was gone. */
+function draft(): { notation: Notation; text: string } | null {
+  const kept = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null") as { notation: Notation; text: string } | null;
+  return kept?.notation === notation.peek() ? kept : null;
+}
+
+const keepDraft = (text: string): void => sessionStorage.setItem(DRAFT, JSON.stringify({ notation: notation.peek(), text }));
+
+async function read(text: string): Promise<void> {
+  await readText(text, notation.peek());
+  if (textError.peek() === null && draft()?.text === text) sessionStorage.removeItem(DRAFT);
+}
+
 export function TextPanel(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
@@ -31,15 +46,18 @@ export function TextPanel(): JSX.Element {
     const made = new Editor({
       host: host.current,
       label: `The graph as text, in the notation ${NAMES[notation.value]}`,
-      text: written.value?.texts[notation.value] ?? "",
+      text: draft()?.text ?? written.value?.texts[notation.value] ?? "",
       hint: HINTS[notation.value],
       onText: (text) => {
         own.current = text;
+        keepDraft(text);
         clearTimeout(pause.current);
-        pause.current = window.setTimeout(() => void readText(text, notation.peek()), 40);
+        pause.current = window.setTimeout(() => void read(text), 40);
       },
     });
     editor.current = made;
+    const before = draft();
+    if (before !== null) void read(before.text);
     return () => {
       editor.current = null;
       own.current = null;
@@ -48,13 +66,23 @@ export function TextPanel(): JSX.Element {
   }, [notation.value, asWords.value]);
 
   useSignalEffect(() => {
+    if (redrawn.value === 0) return;
+    sessionStorage.removeItem(DRAFT);
+    own.current = null;
+    textError.value = null;
+  });
+  useSignalEffect(() => {
     const reply = written.value;
     const empty = doc.value.graph.observed.length + Object.keys(doc.value.graph.latents).length === 0;
     const made = editor.current;
-    if (made === null || textError.peek() !== null && made.isFocused) return;
+    if (made === null || textError.peek() !== null || draft() !== null) return; // the text is ahead of the graph
     if (made.isFocused && own.current !== null) return; // somebody is writing: the text is theirs
     if (empty) return made.replace("");
     if (reply !== null) made.replace(reply.texts[notation.value] ?? "");
+  });
+  useSignalEffect(() => {
+    const before = draft();
+    if (generation.value > 0 && before !== null) void read(before.text);
   });
   useSignalEffect(() => {
     const error = textError.value;
@@ -67,6 +95,7 @@ export function TextPanel(): JSX.Element {
   };
   const choose = (next: Notation | "words"): void => {
     textError.value = null;
+    sessionStorage.removeItem(DRAFT);
     asWords.value = next === "words";
     if (next === "words") return;
     chooseNotation(next);

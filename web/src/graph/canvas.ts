@@ -230,7 +230,7 @@ export class Canvas {
   fit(): void {
     const { cy } = this;
     if (cy.nodes().empty()) return;
-    cy.fit(cy.elements(), 56);
+    cy.fit(cy.elements(), cy.nodes().length > 12 ? 34 : 56);
     if (cy.zoom() > 1.15) {
       cy.zoom(1.15);
       cy.center(cy.elements());

@@ -32,7 +32,7 @@ export function look(): StylesheetJson {
         label: "data(label)",
         "text-wrap": "wrap",
         "text-max-width": "172px",
-        "text-overflow-wrap": "anywhere",
+        "text-overflow-wrap": "data(wrap)",
         "text-valign": "center",
         "text-halign": "center",
         "font-family": FONT,
@@ -100,19 +100,29 @@ export function look(): StylesheetJson {
 
 let ruler: CanvasRenderingContext2D | null = null;
 
-/** Width and height that a name needs, folded at 172 px. */
-export function sizeOf(name: string): { width: number; height: number } {
+export interface Size {
+  width: number;
+  height: number;
+  /** Where a long name is folded: between words, or anywhere if a word is too long for a line. */
+  wrap: "whitespace" | "anywhere";
+}
+
+const LINE = 172;
+
+/** What a name needs, folded where it is too long for a line. */
+export function sizeOf(name: string): Size {
   ruler ??= document.createElement("canvas").getContext("2d");
-  if (ruler === null) return { width: 80, height: 34 };
+  if (ruler === null) return { width: 80, height: 34, wrap: "anywhere" };
   ruler.font = `600 14px ${FONT}`;
   const wide = ruler.measureText(name).width;
-  if (wide <= 172) return { width: Math.max(44, wide + 28), height: 34 };
-  let [lines, here] = [1, 0];
+  if (wide <= LINE) return { width: Math.max(44, wide + 28), height: 34, wrap: "whitespace" };
+  let [lines, here, wrap]: [number, number, Size["wrap"]] = [1, 0, "whitespace"];
   for (const word of name.split(/(?<=\s)/)) {
     let long = ruler.measureText(word).width;
-    if (here + long > 172 && here > 0) [lines, here] = [lines + 1, 0];
-    while (long > 172) [lines, long] = [lines + 1, long - 172];
+    if (long > LINE) wrap = "anywhere";
+    if (here + long > LINE && here > 0) [lines, here] = [lines + 1, 0];
+    for (; long > LINE; long -= LINE) lines += 1;
     here += long;
   }
-  return { width: 200, height: 16 + 18 * lines };
+  return { width: LINE + 28, height: 16 + 18 * lines, wrap };
 }

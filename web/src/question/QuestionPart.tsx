@@ -78,8 +78,8 @@ export function QuestionPart(): JSX.Element {
         <Pick label="Cause" value={d.cause} other={d.outcome} onPick={(v) => ask(v, d.outcome)} />
         <Icon name="arrow" />
         <Pick label="Outcome" value={d.outcome} other={d.cause} onPick={(v) => ask(d.cause, v)} />
-        <button type="button" class="button quiet" disabled={isEmpty.value} aria-pressed={tool.value === "ask"} onClick={() => (tool.value = tool.value === "ask" ? "move" : "ask")}>
-          Pick in the drawing
+        <button type="button" class="button quiet" disabled={isEmpty.value} title="Click the cause, then the outcome, in the drawing" aria-pressed={tool.value === "ask"} onClick={() => (tool.value = tool.value === "ask" ? "move" : "ask")}>
+          Pick<span class="unseen"> in the drawing</span>
         </button>
       </div>
       <div class="ask-row">

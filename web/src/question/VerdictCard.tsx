@@ -50,7 +50,7 @@ const words = ({ verdict: v }: VerdictReply): string => `${v.method}, ${v.scope 
 
 function Sets({ reply }: { reply: VerdictReply }): JSX.Element | null {
   const found = reply.adjustment_sets;
-  if (found === null || found.sets.length === 0) return null;
+  if (found === null || found.sets.every((set) => set.length === 0)) return null;
   const now = JSON.stringify([...doc.value.adjusted].sort());
   return (
     <div class="sets">

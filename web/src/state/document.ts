@@ -47,6 +47,8 @@ const future = signal<Document[]>([]);
 export const canUndo = computed(() => past.value.length > 0);
 export const canRedo = computed(() => future.value.length > 0);
 export const isEmpty = computed(() => nodes(doc.value.graph).length === 0);
+/** Rises when the graph changes by anything but its text: a text with an error then gives way. */
+export const redrawn = signal(0);
 /** Rises when the whole drawing should be shown anew, as after opening another graph. */
 export const fitted = signal(0);
 
@@ -66,6 +68,7 @@ export function change(next: Partial<Document>, tag = ""): void {
     }
     future.value = [];
     doc.value = after;
+    if (tag !== "text" && before.graph !== after.graph) redrawn.value += 1;
   });
   keep();
 }
@@ -86,6 +89,7 @@ export function undo(): void {
     future.value = [...future.peek(), doc.peek()];
     past.value = steps.slice(0, -1);
     doc.value = last.document;
+    redrawn.value += 1;
   });
   keep();
 }
@@ -97,6 +101,7 @@ export function redo(): void {
     past.value = [...past.peek(), { document: doc.peek(), tag: "", at: 0 }];
     future.value = future.peek().slice(0, -1);
     doc.value = next;
+    redrawn.value += 1;
   });
   keep();
 }

@@ -24,6 +24,28 @@ export function unitOf(positions: Positions): number {
 
 const distance = ([a, b]: Point, [c, d]: Point): number => Math.hypot(a - c, b - d);
 
+const SIDE = 66; // pixels between the edges of neighbouring columns
+const CLOSE = 36; // ... where there are many
+const WIDE = 1.45; // how much wider than high a drawing may be before its rows move apart
+
+/** The server's layout, with columns as far apart as their names need, and rows apart where the drawing is flat. */
+export function arranged(layout: Positions, width: (name: string) => number): Positions {
+  const columns = new Map<number, number>();
+  for (const [name, [x]] of Object.entries(layout)) columns.set(tidy(x), Math.max(columns.get(tidy(x)) ?? 0, width(name) / 2));
+  const places = new Map<number, number>();
+  const side = columns.size > 8 ? CLOSE : SIDE;
+  let [before, right] = [0, 0];
+  for (const [x, half] of [...columns].sort(([a], [b]) => a - b)) {
+    right += places.size === 0 ? 0 : before + half + side;
+    places.set(x, right / UNIT);
+    before = half;
+  }
+  const ys = Object.values(layout).map(([, y]) => y);
+  const height = Math.max(...ys) - Math.min(...ys);
+  const stretch = height === 0 ? 1 : Math.min(2.2, Math.max(1, right / UNIT / WIDE / height));
+  return Object.fromEntries(Object.entries(layout).map(([name, [x, y]]) => [name, point(places.get(tidy(x)) ?? x, y * stretch)]));
+}
+
 /** Places for all: those that stand stay; newcomers go where the layout has them beside their neighbours, if it is free. */
 export function withNewcomers(graph: Graph, standing: Positions, layout: Positions | null, unit: number): Positions {
   const placed = new Map<string, Point>();

@@ -7,9 +7,10 @@ import type {
   About, AnswerReply, ChecksReply, DataInfo, DecompositionReply, DistributionReply, DoseReply, EffectsReply, FitReply,
   GraphReply, HelpReply, MatchReply, Notation, SensitivityReply, VerdictReply,
 } from "../api/types";
+import { sizeOf } from "../graph/look";
 import { nodes } from "../graph/model";
 import { BLANK, change, doc, effectText, fitted, isEmpty, settle, UNIT, type Document } from "./document";
-import { unitOf, withNewcomers } from "./places";
+import { arranged, unitOf, withNewcomers } from "./places";
 
 export const about = signal<About | null>(null);
 export const written = new Remote<GraphReply>("graph", "Writing the graph");
@@ -81,7 +82,7 @@ function adopt(reply: GraphReply, fresh: boolean): void {
   const given = Object.keys(reply.positions).length > 0;
   const auto = !given && (fresh || before.auto);
   const unit = given ? (sameKeys(reply.positions, before.positions) ? before.unit : unitOf(reply.positions)) : auto ? UNIT : before.unit;
-  const standing = given ? reply.positions : auto ? (reply.layout ?? {}) : before.positions;
+  const standing = given ? reply.positions : auto ? arranged(reply.layout ?? {}, widthOf) : before.positions;
   const positions = withNewcomers(reply.graph, standing, reply.layout, unit);
   const role = (name: string): string[] => Object.entries(reply.roles).filter(([, r]) => r.includes(name)).map(([v]) => v);
   const [cause, outcome] = [role("exposure")[0] ?? null, role("outcome")[0] ?? null];
@@ -91,13 +92,14 @@ function adopt(reply: GraphReply, fresh: boolean): void {
   if (fresh || (auto && nodes(before.graph).length === 0)) fitted.value += 1;
 }
 
+const widthOf = (name: string): number => sizeOf(name).width;
 const sameKeys = (a: object, b: object): boolean => Object.keys(a).sort().join("\n") === Object.keys(b).sort().join("\n");
 
 /** Places chosen by the server for everything. */
 export async function layOut(): Promise<void> {
   const reply = await within<GraphReply>("/graph", { graph: doc.peek().graph, layout: true });
   if (reply.layout === null) return;
-  change({ positions: reply.layout, unit: UNIT, auto: true });
+  change({ positions: arranged(reply.layout, widthOf), unit: UNIT, auto: true });
   fitted.value += 1;
 }
 

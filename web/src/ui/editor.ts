@@ -34,6 +34,17 @@ const style = EditorView.theme({
   ".cm-completionDetail": { fontFamily: "var(--sans)", fontStyle: "normal", opacity: "0.85", marginLeft: "14px" },
 });
 
+/** Text over a selection, put in by the editor: the browser itself would copy the colours of what it replaces. */
+const overSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { main } = view.state.selection;
+    if (event.inputType !== "insertText" || event.data === null || main.empty || view.composing) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 const single = EditorView.theme({ ".cm-content": { padding: "9px 0" }, ".cm-scroller": { overflow: "auto hidden", scrollbarWidth: "none" } });
 
 const marks = new MatchDecorator({
@@ -86,11 +97,12 @@ export class Editor {
           style,
           history(),
           colouring,
+          overSelection,
           placeholder(hint),
           complete === undefined ? [] : autocompletion({ override: [complete], icons: false, activateOnTyping: true }),
           lines,
           keymap.of([{ key: "Escape", run: closeCompletion }, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => {
             const own = update.transactions.every((t) => t.annotation(External) !== true);
             if (update.docChanged && own) onText(update.state.doc.toString());
