@@ -133,7 +133,7 @@ _ROOMS = (
     "partial", "plot", "queries", "reporting", "results", "simulation", "storage", "syntax", "web",
 )  # fmt: skip
 # rooms of which the reference names functions beside those above
-_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "reporting", "simulation")
+_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "reporting", "simulation", "web")
 _HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
 
 

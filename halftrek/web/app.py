@@ -164,7 +164,9 @@ class Server:
         gone = asyncio.ensure_future(_disconnected(request))
         limit = limits.QUICK_SECONDS if datum is None or job.kind == "match" else None
         try:
-            await first_of(work, gone, job.ended, seconds=limit)
+            await first_of(work, gone, job.ended, job.taken)
+            if not (work.done() or gone.done() or job.ended.done()):  # waiting for its turn does not count
+                await first_of(work, gone, job.ended, seconds=limit)
             if not work.done():
                 job.end("stopped" if gone.done() else "took too long")
                 work.add_done_callback(_heard)

@@ -60,6 +60,7 @@ class Job:
     number: int | None = None
     begun: float = field(default_factory=time.monotonic)
     ended: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    taken: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def end(self, why: str) -> None:
         """Stops it, wherever it is."""
@@ -93,8 +94,8 @@ class Worker:
         )  # fmt: skip
         return cls(process)
 
-    async def ask(self, request: bytes) -> Reply:
-        """What the process makes of a request."""
+    async def ask(self, request: bytes, job: Job) -> Reply:
+        """What the process makes of a request; the job is told when it is taken up."""
         out, back = self._process.stdin, self._process.stdout
         assert out is not None
         assert back is not None
@@ -104,6 +105,8 @@ class Worker:
             await back.readuntil(TAKEN)
         except (ConnectionError, asyncio.IncompleteReadError) as error:
             raise Unheard from error
+        if not job.taken.done():
+            job.taken.set_result(None)
         try:
             head = json.loads(await back.readuntil(b"\n"))
             content = await back.readexactly(head["length"])
@@ -209,7 +212,7 @@ class Lane:
         raise Gone
 
     async def _asked(self, worker: Worker, job: Job, request: bytes) -> Reply | None:
-        reply = asyncio.ensure_future(worker.ask(request))
+        reply = asyncio.ensure_future(worker.ask(request, job))
         try:
             await first_of(reply, job.ended)
             if not reply.done():

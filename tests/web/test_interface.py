@@ -25,7 +25,7 @@ from tests.web.client import Client
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 DOCS = (Path(__file__).parents[2] / "docs" / "page.md").read_text(encoding="utf-8")
-schema = schemathesis.openapi.from_dict(description())  # type: ignore[arg-type]
+schema = schemathesis.openapi.from_dict(description())
 
 
 @pytest.fixture(scope="module")

@@ -176,3 +176,15 @@ def test_sessions_make_room_for_others(page: Page, monkeypatch: Any) -> None:
         names = [client.new_session() for _ in range(4)]
         assert client.http.get(f"/api/v1/sessions/{names[0]}").status_code == 404
         assert client.http.get(f"/api/v1/sessions/{names[3]}").status_code == 200
+
+
+def test_a_verdict_that_takes_too_long_is_given_up(client: Client, monkeypatch: Any) -> None:
+    from halftrek.web import limits
+
+    client.ask("help", text=FRONT_DOOR, question="x ~> y")  # the process is there
+    monkeypatch.setattr(limits, "QUICK_SECONDS", 0.01)
+    pairs = "; ".join(f"v{i} -> v{j}; v{i} <-> v{j}" for i in range(9) for j in range(i + 1, 9))
+    error = client.error("help", 503, text=pairs, question="v0 ~> v8")
+    assert error["code"] == "took too long"
+    monkeypatch.undo()
+    assert client.ask("help", text=FRONT_DOOR, question="x ~> y")["verdict"]["identified"]
