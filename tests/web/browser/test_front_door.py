@@ -17,7 +17,7 @@ def rows(n: int = 800) -> pd.DataFrame:
     """Rows of a world with that graph."""
     world = ht.CGLSCM.from_parameters(
         names=["smoking", "tar", "cancer"],
-        T=[[0, 0.8, 0], [0, 0, 0.5], [0, 0, 0]],
+        T=[[0.0, 0.8, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]],
         omega={("smoking", "cancer"): 0.6},
     )
     return pd.DataFrame(world.sample(n, random_state=1), columns=["smoking", "tar", "cancer"])

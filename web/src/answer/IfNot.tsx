@@ -5,10 +5,11 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { arc } from "../state/answers";
 import { doc } from "../state/document";
-import { question, sensitivity } from "../state/work";
+import { about, question, sensitivity } from "../state/work";
 import { interval, number } from "../ui/numbers";
 import { across, Plot, upwards } from "../ui/plot";
 import { Waiting } from "../ui/Waiting";
+import { Bounds } from "./Bounds";
 
 interface P {
   at: number;
@@ -39,6 +40,7 @@ export function IfNot(): JSX.Element {
       <Waiting of={sensitivity} />
       {sensitivity.error !== null && <p class="fault" role="status">{sensitivity.error.message}</p>}
       {sensitivity.value !== null && <Curve />}
+      {about.value?.abilities["bounds"] === true && <Bounds />}
     </div>
   );
 }

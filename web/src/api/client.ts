@@ -10,8 +10,11 @@ export type Reach = "here" | "gone" | "foreign";
 /** Whether the server answers; "foreign": it is another run of it, which does not know this tab. */
 export const reach = signal<Reach>("here");
 
-/** Counts the times that this tab got a new session: what was uploaded before is not in it. */
+/** Rises when everything should be asked again: the server was gone and is back. */
 export const generation = signal(0);
+
+/** Counts the times that this tab got a new session: what was uploaded before is not in it. */
+export const renewed = signal(0);
 
 export class PageError extends Error {
   constructor(
@@ -146,6 +149,7 @@ export async function sendWithin(path: string, body?: unknown, options: Options 
     current = null;
     sessionStorage.removeItem(KEPT);
     const after = await session();
+    renewed.value += 1;
     generation.value += 1;
     return send(`/sessions/${after.session}${path}`, body, options);
   }

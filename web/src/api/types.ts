@@ -245,6 +245,16 @@ export interface SensitivityReply {
   };
 }
 
+export interface BoundsReply {
+  bounds: {
+    /** All values, as intervals in order; an end without limit is null. */
+    pieces: [number | null, number | null][];
+    interval?: [number, number] | null;
+    level?: number;
+    notes?: (string | Note)[];
+  };
+}
+
 export interface SessionReply {
   session: string;
   start: { text: string; notation: Notation; data: string | null; question: string | null } | null;

@@ -81,8 +81,22 @@ effect(() => {
   });
 });
 
-/** Asks for the interval at the slider's value. */
+const wanted = signal(false);
+
+/** Asks for the interval at the slider's value; after the answer itself, which a newer request of its kind would end. */
 export function release(): void {
+  wanted.value = true;
+}
+
+effect(() => {
+  if (!wanted.value || answer.busy) return;
+  untracked(() => {
+    wanted.value = false;
+    askAtValue();
+  });
+});
+
+function askAtValue(): void {
   const [pair, value] = [ends.peek(), doValue.peek()];
   if (pair === null || value === null) return;
   void atValue.ask({ ...body(), question: `P(${quoted(pair.outcome)} | do(${quoted(pair.cause)}=${plainNumber(value)}))` });

@@ -1,10 +1,10 @@
 // What the server says of the document: one Remote for each kind of request, and when it is asked.
 
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { call, generation, PageError, reach, session, upload, within } from "../api/client";
+import { call, generation, PageError, reach, renewed, session, upload, within } from "../api/client";
 import { Remote } from "../api/remote";
 import type {
-  About, AnswerReply, ChecksReply, DataInfo, DecompositionReply, DistributionReply, DoseReply, EffectsReply, FitReply,
+  About, AnswerReply, BoundsReply, ChecksReply, DataInfo, DecompositionReply, DistributionReply, DoseReply, EffectsReply, FitReply,
   GraphReply, HelpReply, MatchReply, Notation, SensitivityReply, VerdictReply,
 } from "../api/types";
 import { sizeOf } from "../graph/look";
@@ -25,8 +25,8 @@ export const routes = new Remote<DecompositionReply>("decomposition", "Path by p
 export const effects = new Remote<EffectsReply>("effects", "Every effect");
 export const checks = new Remote<ChecksReply>("checks", "Checking the graph");
 export const sensitivity = new Remote<SensitivityReply>("sensitivity", "Varying what is hidden");
-export const withData = [fit, answer, distribution, dose, routes, effects, checks, sensitivity];
-export const longWork = [verdict, help, match, ...withData];
+export const bounds = new Remote<BoundsReply>("bounds", "Looking for bounds");
+export const withData = [fit, answer, distribution, dose, routes, effects, checks, sensitivity, bounds];
 
 export const data = signal<DataInfo | null>(null);
 export const uploading = signal<{ name: string; since: number; stop: () => void } | null>(null);
@@ -188,8 +188,9 @@ function follow(): void {
     });
   });
   effect(() => {
-    if (generation.value === 0) return;
+    if (renewed.value === 0) return;
     const file = lastFile;
+    data.value = null;
     if (file !== null) void ("blob" in file ? takeFile(file.blob, file.name) : takeJson(file.path, file.body));
   });
 }
