@@ -21,7 +21,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE = 20_000  # milliseconds; a machine that runs all tests at once is slow
+PATIENCE = 45_000  # milliseconds; a machine that runs all tests at once is slow
 Opened = Callable[..., Driver]
 expect.set_options(timeout=PATIENCE)
 

@@ -124,14 +124,21 @@ async function open(): Promise<SessionReply> {
   return made;
 }
 
-/** Holds the session's name for as long as the tab is open; false if a copy of this tab holds it already. */
+/**
+ * Holds the session's name for as long as the tab is open; false if a copy of this tab holds it already.
+ * After a reload the page before this one may hold it for a moment more: that is waited for.
+ */
 function held(name: string): Promise<boolean> {
   if (!("locks" in navigator)) return Promise.resolve(true);
+  const [came] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  const patient = came?.type === "reload" || came?.type === "back_forward";
+  const options: LockOptions = patient ? { signal: AbortSignal.timeout(3000) } : { ifAvailable: true };
   return new Promise((resolve) => {
-    void navigator.locks.request(`halftrek ${name}`, { ifAvailable: true }, (lock) => {
+    const forGood = (lock: Lock | null): Promise<void> | undefined => {
       resolve(lock !== null);
       return lock === null ? undefined : new Promise<void>(() => undefined);
-    });
+    };
+    navigator.locks.request(`halftrek ${name}`, options, forGood).catch(() => resolve(false));
   });
 }
 
