@@ -45,7 +45,6 @@ class Server:
         self._sessions = sessions
         self._page = page
         self._complain = complain
-        self._about: bytes | None = None
 
     # -- what is there ---------------------------------------------------------------------------
 
@@ -53,14 +52,12 @@ class Server:
         """The built page and its files."""
         return self._page.response(request.url.path)
 
-    async def about(self, request: Request) -> Response:
-        """What there is to choose from; worked out once."""
-        if self._about is None:
-            reply = await self._replied(request, None, Job("about"), {}, None)
-            if reply.status != 200:
-                return _response(reply)
-            self._about = reply.content
-        return Response(self._about, media_type="application/json", headers=_PLAIN)
+    async def about(self, _request: Request) -> Response:
+        """What there is to choose from."""
+        try:
+            return _response(await self._sessions.about())
+        except Gone:
+            raise Refused(503, "ended", _ENDED) from None
 
     async def openapi(self, _request: Request) -> Response:
         """All of this, for machines."""
@@ -157,7 +154,7 @@ class Server:
             session.jobs.discard(job)
 
     async def _replied(
-        self, request: Request, session: Session | None, job: Job, body: dict[str, object], datum: Datum | None
+        self, request: Request, session: Session, job: Job, body: dict[str, object], datum: Datum | None
     ) -> Reply:
         """The reply, unless the job is stopped, its browser has gone, or a quick one is not quick."""
         work = asyncio.ensure_future(self._sessions.work(session, job, body, datum))

@@ -20,6 +20,7 @@ from halftrek.web.worker import TAKEN
 
 _GRACE = 0.3  # seconds in which work that nobody waits for may still end by itself, which saves its process
 _START = "from halftrek.web.worker import main; main()"
+_LATER = 1.5  # seconds
 _DEAD = 4  # processes that may have died while they waited
 _REPLY = 1 << 20  # bytes of a reply's head
 
@@ -137,20 +138,20 @@ class Spares:
         self._debug = debug
         self._next: asyncio.Task[Worker] | None = None
         self._alive: set[Worker] = set()
+        self._closed = False
 
     def prepare(self) -> None:
         """Starts one more, unless one is waiting."""
-        if self._next is None:
+        if self._next is None and not self._closed:
             self._next = asyncio.create_task(self._started())
 
     async def take(self) -> Worker:
-        """One to work with; the next is started right away."""
+        """One to work with; the next is started when this one has had time to load."""
         self.prepare()
         assert self._next is not None
         mine, self._next = self._next, None
-        worker = await asyncio.shield(mine)
-        self.prepare()
-        return worker
+        asyncio.get_running_loop().call_later(_LATER, self.prepare)
+        return await asyncio.shield(mine)
 
     def drop(self, worker: Worker) -> None:
         """Ends one."""
@@ -164,6 +165,7 @@ class Spares:
 
     async def close(self) -> None:
         """Ends them all."""
+        self._closed = True
         if self._next is not None:
             with suppress(Exception):
                 await self._next

@@ -8,17 +8,18 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from halftrek.web import limits
-from halftrek.web.lanes import Job, Lane, Reply, Spares
+from halftrek.web.lanes import Gone, Job, Lane, Reply, Spares
 from halftrek.web.refusal import Refused
 from halftrek.web.work.bench import Source
 
 _ENDINGS = {b"PAR1": ".parquet", b"ARRO": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"\x1f\x8b": ".csv.gz"}
-_QUICK = ("graph", "verdict", "implied", "match", "help", "columns", "about")
-_SLOW = ("help", "columns")  # of these: what may take a second
+_QUICK = ("graph", "verdict", "implied", "match", "help")
+_SLOW = ("help",)  # of these: what may take a second
 
 
 @dataclass(frozen=True)
@@ -141,10 +142,27 @@ class Sessions:
         self._spares = Spares(debug=debug)
         self._quick = [Lane(self._spares) for _ in range(2)]
         self._all: dict[str, Session] = {}
+        self._about: asyncio.Task[Reply | None] | None = None
+        self._warming: asyncio.Task[None] | None = None
 
     def prepare(self) -> None:
-        """Processes are started before somebody needs them."""
+        """Processes are started before somebody needs them, one after another: the first is asked first."""
+        self._warming = asyncio.create_task(self._warm())
+
+    async def _warm(self) -> None:
+        with suppress(Gone):
+            await self.about()
+            await self._quick[1].run(Job("implied"), {"kind": "implied", "body": {"text": "x"}, "source": None})
         self._spares.prepare()
+
+    async def about(self) -> Reply:
+        """What there is to choose from; worked out once."""
+        if self._about is None or (self._about.done() and self._about.exception() is not None):
+            request: dict[str, object] = {"kind": "about", "body": {}, "source": None}
+            self._about = asyncio.create_task(self._quick[0].run(Job("about"), request))
+        reply = await asyncio.shield(self._about)
+        assert reply is not None  # nobody stops it
+        return reply
 
     def new(self) -> Session:
         """A session of its own; where there are too many, the one that was used longest ago makes room."""
@@ -173,13 +191,11 @@ class Sessions:
         self._all.pop(session.name, None)
         shutil.rmtree(session.folder, ignore_errors=True)
 
-    async def work(
-        self, session: Session | None, job: Job, body: Mapping[str, object], datum: Datum | None
-    ) -> Reply | None:
+    async def work(self, session: Session, job: Job, body: Mapping[str, object], datum: Datum | None) -> Reply | None:
         """The reply of the process that is responsible; None if the job was stopped."""
         source = None if datum is None else {**datum.source, "columns": datum.columns}
         request = {"kind": job.kind, "body": body, "source": source}
-        if session is None or job.kind in _QUICK or datum is None:
+        if job.kind in _QUICK or datum is None:
             first, second = self._quick
             lane = second if job.kind in _SLOW or second.waiting < first.waiting else first
             return await lane.run(job, request)
@@ -210,6 +226,8 @@ class Sessions:
         """Ends all work and all processes."""
         for session in list(self._all.values()):
             session.stop()
+        if self._warming is not None:
+            self._warming.cancel()
         await asyncio.sleep(0)
         await self._spares.close()
 
