@@ -27,12 +27,13 @@ from tests.web.browser.driver import Driver
 from tests.web.browser_path import browser_path
 
 AIMS = {"script": 1.0, "first": 1.0, "edit": 150.0, "frames": 60.0, "file": 4.0}
-_EDIT = """async ([text, wanted]) => {
+_EDIT = """async text => {
     const editor = document.querySelector('[data-editor=graph]').shadowRoot.querySelector('.cm-content');
-    const status = () => document.querySelector('.verdict-head')?.dataset.status;
+    const turn = () => document.querySelector('.verdict-head')?.dataset.turn;
+    const old = turn();
     const before = performance.now();
     editor.cmTile.view.dispatch({changes: {from: 0, to: editor.cmTile.view.state.doc.length, insert: text}});
-    while (status() !== wanted && performance.now() - before < 20000) await new Promise(requestAnimationFrame);
+    while ((turn() === undefined || turn() === old) && performance.now() - before < 20000) await new Promise(requestAnimationFrame);
     return performance.now() - before;
 }"""
 _SLIDE = """async seconds => {
@@ -88,29 +89,25 @@ def first_picture(driver: Driver, address: str) -> float:
 
 
 def edits(driver: Driver, count: int) -> None:
-    """Edits of graphs with ten variables that turn the verdict round; how long until the page says so."""
-    texts = list(alternating(count + 4))
-    driver.write("graph", texts[0][0])
+    """Other graphs with ten variables, one after the other; how long until the verdict of each is on the page."""
+    driver.write("graph", ten_variables(random.Random(0)))
     driver.write("question", "v0 ~> v9")
-    driver.expect_verdict(texts[0][1])
-    took = [driver.page.evaluate(_EDIT, [text, status]) for text, status in texts[1:]][3:]
-    parts = ", ".join(f"{q} % {np.percentile(took, q):.0f} ms" for q in (50, 75, 90, 95, 99, 100))
-    under = 100 * np.mean(np.array(took) < AIMS["edit"])
-    print(f"edit to verdict, {len(took)} edits: {parts}; under {AIMS['edit']:.0f} ms: {under:.0f} % (aim: 95 %)")
+    driver.page.locator(".verdict-head").wait_for()
+    rng = random.Random(1)
+    took = []
+    for _ in range(count + 3):
+        driver.page.wait_for_timeout(300)
+        took.append(driver.page.evaluate(_EDIT, ten_variables(rng)))
+    parts = ", ".join(f"{q} % {np.percentile(took[3:], q):.0f} ms" for q in (50, 75, 90, 95, 99, 100))
+    under = 100 * np.mean(np.array(took[3:]) < AIMS["edit"])
+    print(f"edit to verdict, {count} edits: {parts}; under {AIMS['edit']:.0f} ms: {under:.0f} % (aim: 95 %)")
 
 
-def alternating(count: int) -> list[tuple[str, str]]:
-    """Graphs of ten variables, by turns with an effect of v0 on v9 that can be known and that cannot."""
-    rng, found = random.Random(1), []
-    while len(found) < count:
-        wanted = "identified" if len(found) % 2 else "not identified"
-        pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)]
-        arrows = [f"v{i} -> v{j}" for i, j in pairs if rng.random() < 0.25 or j == i + 1]
-        arcs = [f"v{i} <-> v{j}" for i, j in rng.sample(pairs, 3 if wanted == "identified" else 6)]
-        text = "\n".join([*arrows, *arcs])
-        if ht.identify(text, "v0 ~> v9").status == wanted:
-            found.append((text, wanted))
-    return found
+def ten_variables(rng: random.Random) -> str:
+    """A random graph: a chain, every fourth of the other arrows, four hidden common causes."""
+    pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)]
+    arrows = [f"v{i} -> v{j}" for i, j in pairs if j == i + 1 or rng.random() < 0.25]
+    return "\n".join([*arrows, *(f"v{i} <-> v{j}" for i, j in rng.sample(pairs, 4))])
 
 
 def slide(page: Page, driver: Driver) -> tuple[float, float]:

@@ -10,6 +10,8 @@ export interface State<T> {
   since: number | null;
   /** What the value belongs to: the body that was sent. */
   asked: object | null;
+  /** How many requests have been answered, well or badly. */
+  turn: number;
 }
 
 let last = 0;
@@ -21,7 +23,7 @@ function next(): number {
 }
 
 export class Remote<T> {
-  readonly state: Signal<State<T>> = signal({ value: null, error: null, since: null, asked: null });
+  readonly state: Signal<State<T>> = signal({ value: null, error: null, since: null, asked: null, turn: 0 });
   private running: AbortController | null = null;
 
   constructor(
@@ -51,7 +53,7 @@ export class Remote<T> {
       const value = await within<T>(`/${this.kind}`, { ...body, number: next() }, { signal: mine.signal });
       if (this.running !== mine) return null;
       this.running = null;
-      this.state.value = { value, error: null, since: null, asked: body };
+      this.state.value = { value, error: null, since: null, asked: body, turn: this.state.peek().turn + 1 };
       return value;
     } catch (error) {
       if (this.running !== mine) return null;
@@ -60,7 +62,7 @@ export class Remote<T> {
       const before = this.state.peek();
       this.state.value = shown.silent
         ? { ...before, since: null }
-        : { value: shown.code === "gone" ? before.value : null, error: shown, since: null, asked: body };
+        : { value: shown.code === "gone" ? before.value : null, error: shown, since: null, asked: body, turn: before.turn + 1 };
       return null;
     }
   }
@@ -75,9 +77,9 @@ export class Remote<T> {
   clear(): void {
     this.running?.abort();
     this.running = null;
-    const { value, error, since } = this.state.peek();
+    const { value, error, since, turn } = this.state.peek();
     if (value !== null || error !== null || since !== null) {
-      this.state.value = { value: null, error: null, since: null, asked: null };
+      this.state.value = { value: null, error: null, since: null, asked: null, turn };
     }
   }
 }

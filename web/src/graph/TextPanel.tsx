@@ -52,7 +52,7 @@ export function TextPanel(): JSX.Element {
         own.current = text;
         keepDraft(text);
         clearTimeout(pause.current);
-        pause.current = window.setTimeout(() => void read(text), 40);
+        pause.current = window.setTimeout(() => void read(text), 20);
       },
     });
     editor.current = made;

@@ -31,7 +31,7 @@ export function VerdictCard(): JSX.Element {
   const { status } = reply.verdict;
   return (
     <div class={`verdict ${verdict.busy ? "stale" : ""}`}>
-      <div class="verdict-head" role="status" data-status={status} data-question={reply.question.text}>
+      <div class="verdict-head" role="status" data-status={status} data-question={reply.question.text} data-turn={verdict.state.value.turn}>
         <span class={`badge ${status === "identified" ? "good" : status === "undecided" ? "dull" : "bad"}`}>{WORDS[status]}</span>
         {reply.verdict.method !== "" && status === "identified" && <span class="by">by {words(reply)}</span>}
       </div>

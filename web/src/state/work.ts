@@ -195,6 +195,8 @@ function follow(): void {
   });
 }
 
+const PAUSE = 150; // milliseconds; what would help takes long to find, and is not looked for while somebody draws
+
 async function decide(asked: string, graph: string, adjusted: string): Promise<void> {
   if (asked === "") {
     verdict.clear();
@@ -207,8 +209,11 @@ async function decide(asked: string, graph: string, adjusted: string): Promise<v
   const { cause, outcome } = reply.question;
   const d = doc.peek();
   if (cause !== d.cause || outcome !== d.outcome) settle({ cause, outcome });
-  if (reply.more) await help.ask(body);
-  else help.clear();
+  help.clear();
+  const { turn } = verdict.state.peek();
+  if (!reply.more) return;
+  await new Promise((done) => setTimeout(done, PAUSE));
+  if (verdict.state.peek().turn === turn && !verdict.busy) await help.ask(body);
 }
 
 follow();
