@@ -15,14 +15,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from halftrek.web import limits, shapes
+from halftrek.web import limits
 from halftrek.web.bodies import json_body, upload
+from halftrek.web.built import Built, built_page
 from halftrek.web.guard import Guard
+from halftrek.web.interface import shapes
+from halftrek.web.interface.openapi import description
 from halftrek.web.lanes import Full, Gone, Job, Reply, first_of
-from halftrek.web.openapi import description
 from halftrek.web.refusal import Refused
 from halftrek.web.sessions import Datum, Session, Sessions
-from halftrek.web.static import Built, built_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

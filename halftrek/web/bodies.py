@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from halftrek.web import limits
-from halftrek.web.checking import Schema, faults
+from halftrek.web.interface.checking import Schema, faults
 from halftrek.web.refusal import Refused
 from halftrek.web.sessions import Session, Sessions, safe_name
 

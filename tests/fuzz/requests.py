@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 
 import halftrek as ht
-from halftrek.web.shapes import FORMATS
+from halftrek.web.interface.shapes import FORMATS
 from tests.fuzz.texts import mutants
 from tests.web.client import Client
 

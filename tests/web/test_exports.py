@@ -16,7 +16,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.web import Page
-from halftrek.web.shapes import FORMATS
+from halftrek.web.interface.shapes import FORMATS
 from tests.web.client import Client
 
 QUESTION = "smoking ~> cancer_risk"

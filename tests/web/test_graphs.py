@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import halftrek as ht
-from halftrek.web.checking import faults
-from halftrek.web.gives import GIVES
+from halftrek.web.interface.checking import faults
+from halftrek.web.interface.gives import GIVES
 from tests.web.client import Client
 
 BOW = "x -> y; x <-> y"
@@ -133,7 +133,7 @@ def test_what_the_data_contradict_is_lit(client: Client) -> None:
 
 
 def test_what_there_is_to_choose_from(client: Client) -> None:
-    from halftrek.web.gives import ABOUT
+    from halftrek.web.interface.gives import ABOUT
 
     about = client.http.get("/api/v1/about").json()
     assert not list(faults(about, ABOUT))

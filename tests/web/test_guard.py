@@ -13,7 +13,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.web import Page, limits
-from halftrek.web.static import Built
+from halftrek.web.built import Built
 from tests.web.client import Client
 
 GRAPH = "smoking -> tar -> cancer_risk; smoking <-> cancer_risk"

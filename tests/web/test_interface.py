@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from halftrek.web import Page
-from halftrek.web.openapi import description
-from halftrek.web.shapes import TAKES
+from halftrek.web.interface.openapi import description
+from halftrek.web.interface.shapes import TAKES
 from halftrek.web.worker import _HOMES
 from tests.web.client import Client
 

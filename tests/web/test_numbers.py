@@ -15,8 +15,8 @@ import pytest
 import halftrek as ht
 from halftrek.reporting.records import plain
 from halftrek.web import Page
-from halftrek.web.checking import faults
-from halftrek.web.gives import GIVES
+from halftrek.web.interface.checking import faults
+from halftrek.web.interface.gives import GIVES
 from tests.web.client import Client
 
 ROWS = 400

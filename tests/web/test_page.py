@@ -149,7 +149,7 @@ def test_workers_end_when_their_server_is_killed(tmp_path: Path) -> None:
 
 def test_what_the_command_prints_for_programs(tmp_path: Path) -> None:
     from halftrek.cli.schemas import SCHEMAS
-    from halftrek.web.checking import faults
+    from halftrek.web.interface.checking import faults
 
     program = subprocess.Popen(
         [sys.executable, "-m", "halftrek", "serve", "x -> y", "--no-browser", "--json"],

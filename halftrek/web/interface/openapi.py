@@ -6,8 +6,8 @@ from functools import cache
 from typing import cast
 
 from halftrek import __version__
-from halftrek.web import gives, shapes
-from halftrek.web.checking import Schema
+from halftrek.web.interface import gives, shapes
+from halftrek.web.interface.checking import Schema
 
 Described = dict[str, object]
 _ONE = "/api/v1/sessions/{session}"

@@ -6,7 +6,7 @@ from typing import get_args
 
 from halftrek.choices import Ends, Interval, Missing
 from halftrek.web import limits
-from halftrek.web.checking import Schema
+from halftrek.web.interface.checking import Schema
 
 NAME: Schema = {"type": "string", "maxLength": limits.NAME_LETTERS}
 NAMES: Schema = {"type": "array", "items": NAME, "maxItems": limits.VARIABLES}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from halftrek.cli.schemas import RESULTS, SCHEMAS
-from halftrek.web.checking import Schema
-from halftrek.web.shapes import by_name, record
+from halftrek.web.interface.checking import Schema
+from halftrek.web.interface.shapes import by_name, record
 
 _TEXT: Schema = {"type": "string"}
 _TEXTS: Schema = {"type": "array", "items": _TEXT}
