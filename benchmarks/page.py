@@ -21,7 +21,7 @@ import numpy as np
 from playwright.sync_api import Page, expect, sync_playwright
 
 import halftrek as ht
-from halftrek.web import static
+from halftrek.web import built
 from tests.web.browser.conftest import FLAGS
 from tests.web.browser.driver import Driver
 from tests.web.browser_path import browser_path
@@ -33,7 +33,8 @@ _EDIT = """async text => {
     const old = turn();
     const before = performance.now();
     editor.cmTile.view.dispatch({changes: {from: 0, to: editor.cmTile.view.state.doc.length, insert: text}});
-    while ((turn() === undefined || turn() === old) && performance.now() - before < 20000) await new Promise(requestAnimationFrame);
+    const waits = () => (turn() === undefined || turn() === old) && performance.now() - before < 20000;
+    while (waits()) await new Promise(requestAnimationFrame);
     return performance.now() - before;
 }"""
 _SLIDE = """async seconds => {
@@ -59,7 +60,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--edits", type=int, default=60)
     args = parser.parse_args()
-    size = sum(len(gzip.compress(path.read_bytes())) for path in (static.FOLDER / "assets").glob("*.js")) / 1e6
+    size = sum(len(gzip.compress(path.read_bytes())) for path in (built.FOLDER / "assets").glob("*.js")) / 1e6
     print(f"script, compressed: {size:.2f} MB (aim: at most {AIMS['script']:.0f})")
     with (
         sync_playwright() as playwright,

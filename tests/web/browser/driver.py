@@ -99,25 +99,26 @@ class Driver:
 
     # What is read
 
-    def expect_graph(self, arrows: str) -> None:
+    def expect_graph(self, arrows: str) -> ht.Graph:
         """Waits until the text, in arrows, is this graph."""
         wanted = ht.graph(arrows)
         for _ in range(200):
             written = self.text()
             try:
                 if ht.graph(written) == wanted:
-                    return
+                    return wanted
             except ht.InputError:
                 pass
             self.page.wait_for_timeout(50)
         raise AssertionError(f"the text is {self.text()!r}")
 
-    def expect_verdict(self, status: str, question: str | None = None) -> None:
-        """Waits for the verdict."""
+    def expect_verdict(self, status: str, question: str | None = None) -> str:
+        """Waits for the verdict, and gives what is said of it."""
         head = self.page.locator(".verdict-head")
         if question is not None:
             expect(head).to_have_attribute("data-question", question)
         expect(head).to_have_attribute("data-status", status)
+        return head.inner_text()
 
     def shown(self) -> str:
         """The line of the answer, as the library prints it, once it is there."""

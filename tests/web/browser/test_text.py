@@ -37,7 +37,7 @@ def test_lavaan_is_the_same_graph(tab: Driver) -> None:
     tab.write("question", "x ~> y")
     tab.expect_verdict("identified", "x ~> y")
     tab.notation("Arrows")
-    tab.expect_graph("x -> m -> y; x <-> y")
+    assert tab.expect_graph("x -> m -> y; x <-> y").bidirected == (("x", "y"),)
 
 
 def test_an_error_stands_under_its_place_and_the_last_good_graph_stays(tab: Driver) -> None:
@@ -86,4 +86,4 @@ def test_names_are_completed(tab: Driver) -> None:
     tab.page.wait_for_timeout(150)
     tab.page.keyboard.press("Enter")
     tab.page.keyboard.type(" ~> cancer")
-    tab.expect_verdict("identified", "smoking ~> cancer")
+    assert "It can be known" in tab.expect_verdict("identified", "smoking ~> cancer")

@@ -24,7 +24,7 @@ export function unitOf(positions: Positions): number {
 
 const distance = ([a, b]: Point, [c, d]: Point): number => Math.hypot(a - c, b - d);
 
-const SIDE = 66; // pixels between the edges of neighbouring columns
+const SIDE = 84; // pixels between the edges of neighbouring columns
 const CLOSE = 36; // ... where there are many
 const WIDE = 1.45; // how much wider than high a drawing may be before its rows move apart
 
@@ -42,7 +42,7 @@ export function arranged(layout: Positions, width: (name: string) => number): Po
   }
   const ys = Object.values(layout).map(([, y]) => y);
   const height = Math.max(...ys) - Math.min(...ys);
-  const stretch = height === 0 ? 1 : Math.min(2.2, Math.max(1, right / UNIT / WIDE / height));
+  const stretch = height === 0 || columns.size < 7 ? 1 : Math.min(2.2, Math.max(1, right / UNIT / WIDE / height));
   return Object.fromEntries(Object.entries(layout).map(([name, [x, y]]) => [name, point(places.get(tidy(x)) ?? x, y * stretch)]));
 }
 
