@@ -49,8 +49,14 @@ class Page:
         return self._thread.is_alive()
 
     def show(self) -> bool:
-        """Opens it in the browser; False if there is none."""
-        return webbrowser.open(self.address)
+        """Opens it in the browser; False if there is none but one that would take the terminal."""
+        try:
+            browser = webbrowser.get()
+        except webbrowser.Error:
+            return False
+        if isinstance(browser, webbrowser.GenericBrowser) and not isinstance(browser, webbrowser.BackgroundBrowser):
+            return False
+        return browser.open(self.address)
 
     def wait(self) -> None:
         """Returns when the page has been closed, by another thread or by an interrupt."""

@@ -58,6 +58,15 @@ def test_a_picture_has_the_places_of_the_page(client: Client) -> None:
     assert heights["smoking"] < heights["tar"] < heights["cancer_risk"]
 
 
+def test_a_picture_with_weights_has_the_places_of_now(client: Client, data: str) -> None:
+    for places in ({"smoking": [0, 0], "tar": [5, 0], "cancer_risk": [9, 0]},
+                   {"smoking": [9, 0], "tar": [5, 0], "cancer_risk": [0, 0]}):  # fmt: skip
+        svg = taken(client, "svg", data=data, positions=places).text
+        across = {name: float(x) for x, name in re.findall(r'<text x="([\d.]+)"[^>]*>([a-z_]+)</text>', svg)}
+        assert (across["smoking"] < across["cancer_risk"]) == (places["smoking"] < places["cancer_risk"])
+        assert ">0.82<" in svg
+
+
 @pytest.mark.parametrize("form", ["arrows", "lavaan", "dagitty", "dot"])
 def test_texts(form: str, client: Client) -> None:
     assert taken(client, form).text == ht.format_graph(STUDY.graph, form)  # type: ignore[arg-type]

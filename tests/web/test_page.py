@@ -17,6 +17,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.cli import main
+from halftrek.web import Page
 from tests.web.client import Client
 from tests.web.test_sessions import until, workers_of
 
@@ -161,3 +162,21 @@ def test_what_the_command_prints_for_programs(tmp_path: Path) -> None:
     program.terminate()
     program.communicate(timeout=60)
     assert not list(faults(json.loads(text), SCHEMAS["serve"]))
+
+
+def test_a_browser_of_the_terminal_is_not_opened(page: Page, monkeypatch: Any) -> None:
+    import webbrowser
+
+    opened: list[str] = []
+
+    def remember(_browser: object, address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr(webbrowser.GenericBrowser, "open", remember)
+    monkeypatch.setattr(webbrowser.BackgroundBrowser, "open", remember)
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("lynx"))
+    assert not page.show()
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.BackgroundBrowser("xdg-open"))
+    assert page.show()
+    assert opened == [page.address]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
 
@@ -177,12 +176,11 @@ class Bench:
         self._objects: dict[Hashable, object] = {}
 
     def fit(self, asked: Request) -> Fit:
-        """The fit that a request is about, made if it is not remembered; its graph has the request's positions."""
+        """The fit that a request is about, made if it is not remembered; it remembers its answers in turn."""
         graph, source = asked.graph(), asked.source
         options = json.dumps(asked.fitting, sort_keys=True, default=str)
         key = (graph, graph.observed, source["id"], options)
-        found = remembered(self._fits, key, lambda: self._fitted(graph, asked), _FITS)
-        return replace(found, graph=graph) if found.graph == graph else found  # categories have changed the graph
+        return remembered(self._fits, key, lambda: self._fitted(graph, asked), _FITS)
 
     def _fitted(self, graph: Graph, asked: Request) -> Fit:
         from halftrek.results import workflow

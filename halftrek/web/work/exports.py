@@ -6,7 +6,7 @@ import csv
 import io
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -62,7 +62,12 @@ def export(asked: Request, bench: Bench) -> File:
 
 
 def _drawn(asked: Request, bench: Bench) -> Graph | Fit:
-    return bench.fit(asked) if asked.has_data else asked.graph()
+    """What to draw, with the places that the request has now; those of the fit may be older."""
+    graph = asked.graph()
+    if not asked.has_data:
+        return graph
+    fit = bench.fit(asked)
+    return replace(fit, graph=graph) if fit.graph == graph else fit  # categories have made it another graph
 
 
 def _svg(asked: Request, bench: Bench) -> str:
