@@ -126,9 +126,12 @@ class Worker:
                 os.kill(self._process.pid, signal.SIGKILL)
 
     async def ended(self) -> None:
-        """Kills the process and waits until the system has forgotten it."""
+        """Kills the process and waits until the system has forgotten it, and its pipes are closed."""
         self.kill()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         await self._process.wait()
+        await asyncio.sleep(0)
 
 
 class Spares:
@@ -138,6 +141,7 @@ class Spares:
         self._debug = debug
         self._next: asyncio.Task[Worker] | None = None
         self._alive: set[Worker] = set()
+        self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
 
     def prepare(self) -> None:
@@ -156,6 +160,8 @@ class Spares:
     def drop(self, worker: Worker) -> None:
         """Ends one."""
         worker.kill()
+        self._ending.add(ending := asyncio.create_task(worker.ended()))
+        ending.add_done_callback(self._ending.discard)
         self._alive.discard(worker)
 
     async def _started(self) -> Worker:
@@ -169,7 +175,7 @@ class Spares:
         if self._next is not None:
             with suppress(Exception):
                 await self._next
-        await asyncio.gather(*(worker.ended() for worker in self._alive))
+        await asyncio.gather(*(worker.ended() for worker in self._alive), *self._ending, return_exceptions=True)
 
 
 async def first_of(

@@ -226,9 +226,10 @@ class Sessions:
         """Ends all work and all processes."""
         for session in list(self._all.values()):
             session.stop()
-        if self._warming is not None:
-            self._warming.cancel()
-        await asyncio.sleep(0)
+        begun = [task for task in (self._warming, self._about) if task is not None]
+        for task in begun:
+            task.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
         await self._spares.close()
 
 
