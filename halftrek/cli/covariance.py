@@ -13,7 +13,18 @@ _HOLES = ("", "NA", "NaN", "nan", ".")
 
 def read_covariance(path: str) -> tuple[list[str] | None, list[list[float]]]:
     """Names (None: the file has none, so the graph's order counts) and rows; entries that are not there are nan."""
-    lines = _lines(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"there is no covariance file {path!r}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"the covariance file {path!r} is not text in UTF-8; write it as CSV") from None
+    return covariance_of(text, path)
+
+
+def covariance_of(text: str, path: str) -> tuple[list[str] | None, list[list[float]]]:
+    """The same of a text; ``path`` is what messages call it."""
+    lines = _lines(text, path)
     names: list[str] | None = None
     if not any(_is_number(cell) for cell in lines[0]):
         names, lines = [cell for cell in lines[0] if cell], lines[1:]
@@ -38,13 +49,7 @@ def read_covariance(path: str) -> tuple[list[str] | None, list[list[float]]]:
     return names, [square[labels.index(v)] for v in names]
 
 
-def _lines(path: str) -> list[list[str]]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"there is no covariance file {path!r}") from None
-    except UnicodeDecodeError:
-        raise DataError(f"the covariance file {path!r} is not text in UTF-8; write it as CSV") from None
+def _lines(text: str, path: str) -> list[list[str]]:
     kept = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not kept:
         raise DataError(f"the covariance file {path!r} is empty")

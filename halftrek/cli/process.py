@@ -48,6 +48,11 @@ def was_told_to_stop() -> bool:
     return bool(_stopped_by)
 
 
+def forget_signal() -> None:
+    """The signal was the usual way to end what was done, and all of it is put away."""
+    _stopped_by.clear()
+
+
 def exit_code() -> int:
     """What a shell says of a program that the signal ended."""
     return 128 + _stopped_by[0] if _stopped_by else INTERRUPTED

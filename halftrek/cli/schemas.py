@@ -231,6 +231,7 @@ SCHEMAS: dict[str, Schema] = {
         },
         {"effects": _EFFECTS, "checks": _CHECKS},
     ),
+    "serve": _object({"address": _TEXT, "port": _WHOLE}),
     "completion": _object({"shell": _TEXT, "script": _TEXT}),
     "schema": {"type": "object"},
 }

@@ -60,10 +60,8 @@ def helpful_changes(graph: Graph, query: Query, decide: Decide, *, seconds: floa
     for first, second in combinations(list(_ruled_out(graph, query)), 2):
         if monotonic() > deadline or len(found) == most:
             break
-        removed = set(graph.bidirected) - (set(first.graph.bidirected) & set(second.graph.bidirected))
-        arcs = [e for e in graph.bidirected if e not in removed]
         facts = {**first.note.facts, **{f"other_{name}": v for name, v in second.note.facts.items()}}
-        both = Change("rule out", Note("rule out two arcs", facts), graph.with_(bidirected=arcs), query)
+        both = _change("rule out", Note("rule out two arcs", facts), graph, query)
         if _works(both, decide):
             found.append(both)
     return found
@@ -73,6 +71,43 @@ def is_identified_with(graph: Graph, query: Query, edge: Edge, decide: Decide) -
     """True if the query is identified once the coefficient or covariance of an edge is known from elsewhere."""
     known = graph.with_(coefficients={**graph.coefficients, str(edge): _KNOWN})
     return _works(Change("know", note("know coefficient", edge=str(edge)), known, query), decide)
+
+
+def graph_after(graph: Graph, advice: Note) -> Graph:
+    """The graph once an advice is followed; knowing a coefficient changes nothing until its number is there."""
+    facts = advice.facts
+    match advice.code:
+        case "rule out arc":
+            return _without(graph, (facts["first"], facts["second"]))
+        case "rule out two arcs":
+            both = (facts["first"], facts["second"]), (facts["other_first"], facts["other_second"])
+            return _without(graph, *both)
+        case "measure common cause":
+            u, v = facts["first"], facts["second"]
+            name = _fresh(graph, "confounder")
+            return _without(graph, (u, v)).with_(directed=[*graph.directed, (name, u), (name, v)])
+        case "measure hidden cause":
+            u = facts["variable"]
+            hidden = {h: kids for h, kids in graph.latents.items() if h != u}
+            return graph.with_(directed=[*graph.directed, *((u, c) for c in graph.latents[u])], latents=hidden)
+        case "measure instrument":
+            return graph.with_(directed=[(_fresh(graph, "instrument"), facts["cause"]), *graph.directed])
+        case "measure mediator":
+            u, v = facts["cause"], facts["effect"]
+            name = _fresh(graph, "mediator")
+            return graph.with_(directed=[e for e in graph.directed if e != (u, v)] + [(u, name), (name, v)])
+    return graph
+
+
+def question_after(query: Query, advice: Note) -> Query:
+    """What to ask once an advice is followed: an arrow that a mediator takes the place of is an effect from then on."""
+    if advice.code == "measure mediator" and isinstance(query, DirectEffect):
+        return TotalEffect(query.cause, query.effect)
+    return query
+
+
+def _without(graph: Graph, *arcs: tuple[str, str]) -> Graph:
+    return graph.with_(bidirected=[e for e in graph.bidirected if e not in arcs])
 
 
 def _works(change: Change, decide: Decide) -> bool:
@@ -89,20 +124,18 @@ def _single_changes(graph: Graph, query: Query) -> Iterator[Change]:
 
 def _ruled_out(graph: Graph, query: Query) -> Iterator[Change]:
     for u, v in graph.bidirected:
-        changed = graph.with_(bidirected=[e for e in graph.bidirected if e != (u, v)])
-        yield Change("rule out", note("rule out arc", first=u, second=v), changed, query)
+        yield _change("rule out", note("rule out arc", first=u, second=v), graph, query)
 
 
 def _measured_confounder(graph: Graph, query: Query) -> Iterator[Change]:
     for u, v in graph.bidirected:
-        arcs = [e for e in graph.bidirected if e != (u, v)]
-        name = _fresh(graph, "confounder")
-        changed = graph.with_(directed=[*graph.directed, (name, u), (name, v)], bidirected=arcs)
-        yield Change("measure", note("measure common cause", first=u, second=v), changed, query)
-    for u, kids in graph.latents.items():
-        hidden = {h: c for h, c in graph.latents.items() if h != u}
-        changed = graph.with_(directed=[*graph.directed, *((u, c) for c in kids)], latents=hidden)
-        yield Change("measure", note("measure hidden cause", variable=u), changed, query)
+        yield _change("measure", note("measure common cause", first=u, second=v), graph, query)
+    for u in graph.latents:
+        yield _change("measure", note("measure hidden cause", variable=u), graph, query)
+
+
+def _change(kind: str, advice: Note, graph: Graph, query: Query) -> Change:
+    return Change(kind, advice, graph_after(graph, advice), question_after(query, advice))
 
 
 def causes_of(query: Query) -> tuple[str, ...]:
@@ -122,18 +155,14 @@ def causes_of(query: Query) -> tuple[str, ...]:
 
 def _new_instrument(graph: Graph, query: Query) -> Iterator[Change]:
     for x in causes_of(query):
-        changed = graph.with_(directed=[(_fresh(graph, "instrument"), x), *graph.directed])
-        yield Change("instrument", note("measure instrument", cause=x), changed, query)
+        yield _change("instrument", note("measure instrument", cause=x), graph, query)
 
 
 def _new_mediator(graph: Graph, query: Query) -> Iterator[Change]:
     named = variables_of(query)
     for u, v in graph.directed:
         if u in causes_of(query) and v in named:
-            name = _fresh(graph, "mediator")
-            arrows = [e for e in graph.directed if e != (u, v)] + [(u, name), (name, v)]
-            asked: Query = TotalEffect(u, v) if isinstance(query, DirectEffect) else query
-            yield Change("mediator", note("measure mediator", cause=u, effect=v), graph.with_(directed=arrows), asked)
+            yield _change("mediator", note("measure mediator", cause=u, effect=v), graph, query)
 
 
 def _known_coefficient(graph: Graph, query: Query) -> Iterator[Change]:

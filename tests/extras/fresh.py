@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SMOKE = Path(__file__).with_name("smoke.py")
-EXTRAS = ("core", "plot", "sql", "databases", "report", "all")
+EXTRAS = ("core", "plot", "sql", "databases", "report", "web", "all")
 COMMAND = "halftrek_command.py"
 PACKED = ("pyproject.toml", "README.md", "LICENSE", COMMAND)
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import pty
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,8 @@ BRINGS = {
     "sql": {"files"},
     "databases": {"files", "databases"},
     "report": {"pictures", "colours", "reports"},
-    "all": {"files", "databases", "pictures", "colours", "reports"},
+    "web": {"files", "pictures", "colours", "reports", "page"},
+    "all": {"files", "databases", "pictures", "colours", "reports", "page"},
 }
 
 
@@ -116,6 +119,36 @@ def colours(there: bool) -> None:
     assert ("\x1b[" in shown) == there, repr(shown[:200])
 
 
+def page(there: bool) -> None:
+    """The page, built, with an answer from its processes; without this part, the words that say which it is."""
+    import halftrek as ht
+
+    if not there:
+        _says("the page", "web", lambda: ht.open_page(browser=False))
+        code, _, error = _program("serve", "--no-browser")
+        assert code == 2, error
+        assert "pip install 'halftrek[web]'" in error, error
+        return
+    with ht.open_page(GRAPH, {f"X{k + 1}": _rows()[:, k].tolist() for k in range(3)}, browser=False, port=0) as opened:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        root = f"http://127.0.0.1:{opened.port}"
+        browser.open(opened.address).close()
+        with browser.open(f"{root}/") as shown:
+            assert b"<script" in shown.read(), "the built page"
+        session = _asked(browser, root, "sessions", {})["session"]
+        answer = _asked(
+            browser, root, f"sessions/{session}/answer", {"text": GRAPH, "data": "d0", "question": QUESTION}
+        )
+        assert answer["answer"]["form"] == "point", answer
+
+
+def _asked(browser: urllib.request.OpenerDirector, root: str, address: str, body: dict[str, object]) -> Any:
+    headers = {"origin": root, "content-type": "application/json"}
+    request = urllib.request.Request(f"{root}/api/v1/{address}", json.dumps(body).encode(), headers)
+    with browser.open(request, timeout=120) as answer:
+        return json.loads(answer.read())
+
+
 def _draw(graph: Any) -> None:
     from halftrek.reporting import draw_graph, save
 
@@ -180,6 +213,7 @@ def main(extra: str) -> int:
         ("pictures", lambda: pictures("pictures" in there)),
         ("colours", lambda: colours("colours" in there)),
         ("reports", lambda: reports("reports" in there)),
+        ("page", lambda: page("page" in there)),
     ]
     broken = 0
     os.chdir(tempfile.mkdtemp())

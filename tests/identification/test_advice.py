@@ -4,7 +4,7 @@ import pytest
 
 from halftrek.graphs import Graph
 from halftrek.identification import identify, implications, what_would_help
-from halftrek.identification.advice import helpful_changes
+from halftrek.identification.advice import graph_after, helpful_changes, question_after
 from halftrek.notes import note
 from halftrek.queries import Query
 from halftrek.queries.types import DirectEffect, Distribution, ErrorCovariance, TotalEffect
@@ -117,3 +117,24 @@ def test_explanations_name_the_idea(graph: Graph, query: Query, method: str, wor
     assert verdict.method == method
     assert words in verdict.explain()
     assert verdict.latex
+
+
+def test_the_graph_after_each_advice() -> None:
+    hidden = Graph([("x", "y")], (), {"U": ("x", "y")})
+    three = Graph([("x", "y")], [("x", "y"), ("x", "z"), ("z", "y")])
+    pairs = {"first": "x", "second": "y", "other_first": "x", "other_second": "z"}
+    expected = [
+        (BOW, note("rule out arc", first="x", second="y"), Graph([("x", "y")])),
+        (three, note("rule out two arcs", **pairs), Graph([("x", "y")], [("z", "y")])),
+        (BOW, note("measure common cause", first="x", second="y"),
+         Graph([("x", "y"), ("confounder", "x"), ("confounder", "y")])),
+        (hidden, note("measure hidden cause", variable="U"), Graph([("x", "y"), ("U", "x"), ("U", "y")])),
+        (BOW, note("measure instrument", cause="x"), Graph([("instrument", "x"), ("x", "y")], [("x", "y")])),
+        (BOW, note("measure mediator", cause="x", effect="y"),
+         Graph([("x", "mediator"), ("mediator", "y")], [("x", "y")])),
+        (BOW, note("know coefficient", edge="x -> y"), BOW),
+    ]  # fmt: skip
+    for graph, advice, wanted in expected:
+        assert graph_after(graph, advice) == wanted, advice
+    assert question_after(DirectEffect("x", "y"), expected[5][1]) == TotalEffect("x", "y")
+    assert question_after(DirectEffect("x", "y"), expected[0][1]) == DirectEffect("x", "y")

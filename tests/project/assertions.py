@@ -86,6 +86,8 @@ class Module:
                     return True
                 if ".testing.assert_" in called or self.asserting(called, above):
                     return True
+                if called.startswith("expect(") and ".to_" in called:  # of a browser: waits, and fails if it never is
+                    return True
         return False
 
     def reached(self, body: Iterable[ast.stmt], above: frozenset[str] = frozenset()) -> bool:

@@ -28,6 +28,7 @@ SURE = {
     "raises": "with pytest.raises(ValueError):\n    read(text)",
     "arrays": "np.testing.assert_allclose(x, y)",
     "helper": "check(1)",
+    "browser": "expect(page.locator('h1')).to_have_text('halftrek')",
     "loop": "for k, x in enumerate((1, 2)):\n    assert x > 0",
     "some": "for x in some(rows):\n    check(x)",
 }

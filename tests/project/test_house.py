@@ -58,7 +58,7 @@ def test_constraints_are_plain_pins_that_cover_every_requirement() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = settings["project"]["optional-dependencies"]
     wanted = [*settings["build-system"]["requires"], *settings["project"]["dependencies"]]
-    for extra in ("dev", "plot", "sql", "report"):
+    for extra in ("dev", "plot", "sql", "report", "web"):
         wanted += extras[extra]
     names = {_canonical(re.split(r"[<>=\[ ]", requirement)[0]) for requirement in wanted} - {"halftrek"}
     assert names <= pinned
@@ -70,7 +70,8 @@ def test_the_lowest_versions_are_the_ones_that_are_tested() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = settings["optional-dependencies"]
     used = [r for r in extras["dev"] if r.startswith(("pandas", "polars"))]
-    wanted = [*settings["dependencies"], *used, *extras["plot"], *extras["sql"], *extras["report"]]
+    own = [r for r in extras["web"] if not r.startswith("halftrek")]
+    wanted = [*settings["dependencies"], *used, *extras["plot"], *extras["sql"], *extras["report"], *own]
     assert len(wanted) >= 10
     for requirement in wanted:
         name, _, version = requirement.partition(">=")

@@ -131,7 +131,7 @@ def plot_dose_response(
     were seen. ``seen`` draws what the rows say without the graph: dashed their regression of the outcome on the cause
     (and on what is given), and, where the rows are at hand and nothing is given, means of groups of them.
     """
-    doses = _doses(fit, cause, values)
+    doses = doses_of(fit, cause, values)
     known = dict(given or {})
     answers = [fit.query(Distribution.after((outcome,), {cause: float(x)}, known), level=level) for x in doses]
     means = np.array([float(a.mean) for a in answers])
@@ -203,7 +203,8 @@ def _draw_seen(
         )
 
 
-def _doses(fit: Fit, cause: str, values: Sequence[float] | None) -> Floats:
+def doses_of(fit: Fit, cause: str, values: Sequence[float] | None) -> Floats:
+    """The values at which a response is shown: those given, or the two of a cause that has two, or a range."""
     if values is not None:
         doses = np.sort(np.asarray(values, dtype=float))
         if doses.ndim != 1 or len(doses) < 2:

@@ -53,6 +53,13 @@ def seen_line(fit: Fit, cause: str, outcome: str, given: Mapping[str, float]) ->
     return at_zero, at_one - at_zero
 
 
+def seen_sd(fit: Fit, cause: str, outcome: str, given: Mapping[str, float]) -> float:
+    """How far rows lie from that regression, whatever the value of the cause: a standard deviation."""
+    moments = seen_moments(fit, (outcome, cause, *given))
+    joint = Gaussian(moments.names, moments.mean, moments.cov)
+    return float(joint.given({cause: 0.0, **given}).marginal(outcome).sd[0])
+
+
 def seen_means(fit: Fit, cause: str, outcome: str) -> Means | None:
     """Means of the outcome in groups of rows along the cause; None where no rows are at hand."""
     moments = seen_moments(fit, (cause, outcome))

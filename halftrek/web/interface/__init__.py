@@ -1,0 +1,1 @@
+"""The interface described: what every address takes and gives, as JSON Schema and as OpenAPI."""

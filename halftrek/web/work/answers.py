@@ -1,0 +1,166 @@
+"""Requests with data: the fit, answers, effects, paths, checks, and what holds where the graph does not decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, cast
+
+from halftrek.choices import EffectKind
+from halftrek.errors import HalftrekError, InputError, MissingExtraError, NotIdentifiedError
+from halftrek.reporting import faces
+from halftrek.reporting.records import Record, answer_record, fit_record
+from halftrek.web.work.bench import Bench, Request
+from halftrek.web.work.graphs import independences
+
+if TYPE_CHECKING:
+    from halftrek.results.answers import Answer
+    from halftrek.results.fit import Fit
+
+REJECTED = 0.05  # p-value, adjusted, below which the data contradict a constraint
+
+
+def fit(asked: Request, bench: Bench) -> Record:
+    """The fit, and the weights to write on the graph."""
+    from halftrek.cli.analysis import Uncertainty
+    from halftrek.cli.fitting import parameters
+
+    found = bench.fit(asked)
+    rows = parameters(found, Uncertainty(**asked.uncertainty)) if asked.uncertainty else found.params(as_frame=False)
+    edges = [
+        {
+            "edge": list(row.edge),
+            **{key: value for key, value in asdict(row).items() if key not in ("lhs", "op", "rhs")},
+        }
+        for row in rows
+        if row.op != "~1" and row.lhs != row.rhs
+    ]
+    return {"fit": fit_record(found, rows), "edges": edges}
+
+
+def answer(asked: Request, bench: Bench) -> Record:
+    """The answer with its interval and notes; a refusal is an answer too."""
+    from halftrek.results.answer_lines import lines_of
+
+    found = _answered(bench.fit(asked), asked.text("question"), asked, crude=asked.flag("crude"))
+    lines = [asdict(line) for line in lines_of(found)]
+    return {
+        "verdict": None if found.verdict is None else found.verdict.to_dict(),
+        "answer": answer_record(found),
+        "shown": str(found).splitlines(),
+        "rows": lines,
+    }
+
+
+def _answered(found: Fit, question: str, asked: Request, *, crude: bool = False) -> Answer:
+    try:
+        return found.query(question, crude=crude, **asked.uncertainty)
+    except NotIdentifiedError as error:
+        if error.answer is None:
+            raise
+        return cast("Answer", error.answer)
+
+
+def answers(found: Fit, asked: Request) -> list[Answer]:
+    """The answers to all questions of a request."""
+    return [_answered(found, question, asked) for question in asked.texts("questions")]
+
+
+def effects(asked: Request, bench: Bench) -> Record:
+    """Every effect that the graph has."""
+    from halftrek.results.answering import how_of
+    from halftrek.results.listings import effect_rows_of
+
+    kind = cast(EffectKind, asked.text("kind") or "all")
+    rows = effect_rows_of(bench.fit(asked), how_of(**asked.uncertainty), kind=kind)
+    return {"level": asked.level, "effects": [asdict(row) for row in rows]}
+
+
+def decomposition(asked: Request, bench: Bench) -> Record:
+    """A total effect path by path."""
+    found = bench.fit(asked).decompose(
+        asked.text("cause"), asked.text("effect"), most=asked.whole("most", 20), **asked.uncertainty
+    )
+    return {"decomposition": found.to_dict()}
+
+
+def checks(asked: Request, bench: Bench) -> Record:
+    """How well the graph fits, and what in it the data contradict."""
+    found = bench.fit(asked)
+    implied = independences(found.graph)
+    notes: list[str] = []
+    tests = _rows(found.tests, notes)
+    record = {
+        "measures": found.measures(),
+        "r2": _rows(found.r2, notes),
+        "tests": tests,
+        "residuals": _rows(found.residuals, notes),
+        "modifications": _rows(found.modifications, notes),
+        "note": " ".join(dict.fromkeys(notes)),
+    }
+    return {"checks": record, "contradicted": _contradicted(tests or [], implied), "implied": implied}
+
+
+def _rows(make: Callable[[], object], notes: list[str]) -> list[Record] | None:
+    """A table as records; where these data do not allow it, none, and why."""
+    from halftrek.cli.fitting import rows_of
+
+    try:
+        return [dict(row) for row in rows_of(make())]
+    except InputError as error:
+        notes.append(str(error))
+        return None
+
+
+def _contradicted(tests: list[Record], implied: list[Record]) -> list[Record]:
+    """Tests come in the order of the independences, and after these what is none."""
+    found: list[Record] = []
+    pairs = iter(implied)
+    for test in tests:
+        pair = next(pairs, None) if test["kind"] == "independence" else None
+        p = test["p_adjusted"]
+        if isinstance(p, float) and p < REJECTED:
+            found.append(
+                {
+                    "constraint": test["constraint"],
+                    "between": None if pair is None else pair["between"],
+                    "given": None if pair is None else pair["given"],
+                    "p_adjusted": p,
+                    "estimate": test["estimate"],
+                }
+            )
+    return found
+
+
+def sensitivity(asked: Request, bench: Bench) -> Record:
+    """The answer along the correlation of two errors."""
+    from halftrek.partial import sensitivity as along
+
+    found = bench.fit(asked)
+    first, second = asked.texts("arc")
+    data = found.moments if asked.source["kind"] == "covariance" else bench.data(asked.source)
+    curve = along(found.graph, data, asked.text("question"), arc=(first, second), level=asked.level)
+    return {"sensitivity": curve.to_dict()}
+
+
+def has_bounds() -> bool:
+    """Whether this halftrek can bound what it cannot identify."""
+    from halftrek.results.fit import Fit
+
+    return hasattr(Fit, "bounds")
+
+
+def bounds(asked: Request, bench: Bench) -> Record:
+    """What the data leave open under assumptions: the seam for ``fit.bounds``."""
+    found = bench.fit(asked)
+    bound = getattr(found, "bounds", None)
+    if bound is None:
+        raise NoBounds("this halftrek gives no bounds yet; see how an assumption moves the answer by sensitivity")
+    return {"bounds": faces.record(bound(asked.text("question"), assume=asked.texts("assume")))}
+
+
+class NoBounds(HalftrekError):
+    """Asked for what this version does not have."""
+
+
+NOT_HERE = (NoBounds, MissingExtraError)

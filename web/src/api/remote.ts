@@ -1,0 +1,85 @@
+// One kind of request: the newest alone counts, the last value stays until there is another, and it can be stopped.
+
+import { signal, type Signal } from "@preact/signals";
+import { PageError, within } from "./client";
+
+export interface State<T> {
+  value: T | null;
+  error: PageError | null;
+  /** When the request under way was sent; null if there is none. */
+  since: number | null;
+  /** What the value belongs to: the body that was sent. */
+  asked: object | null;
+  /** How many requests have been answered, well or badly. */
+  turn: number;
+}
+
+let last = 0;
+
+/** Numbers grow over the whole life of a tab, reloads included. */
+function next(): number {
+  last = Math.max(last + 1, Date.now());
+  return last;
+}
+
+export class Remote<T> {
+  readonly state: Signal<State<T>> = signal({ value: null, error: null, since: null, asked: null, turn: 0 });
+  private running: AbortController | null = null;
+
+  constructor(
+    readonly kind: string,
+    /** What is being done, for people: "Fitting the model". */
+    readonly words: string,
+  ) {}
+
+  get value(): T | null {
+    return this.state.value.value;
+  }
+
+  get error(): PageError | null {
+    return this.state.value.error;
+  }
+
+  get busy(): boolean {
+    return this.state.value.since !== null;
+  }
+
+  async ask(body: object): Promise<T | null> {
+    this.running?.abort();
+    const mine = new AbortController();
+    this.running = mine;
+    this.state.value = { ...this.state.peek(), since: performance.now() };
+    try {
+      const value = await within<T>(`/${this.kind}`, { ...body, number: next() }, { signal: mine.signal });
+      if (this.running !== mine) return null;
+      this.running = null;
+      this.state.value = { value, error: null, since: null, asked: body, turn: this.state.peek().turn + 1 };
+      return value;
+    } catch (error) {
+      if (this.running !== mine) return null;
+      this.running = null;
+      const shown = error instanceof PageError ? error : new PageError("internal", String(error));
+      const before = this.state.peek();
+      this.state.value = shown.silent
+        ? { ...before, since: null }
+        : { value: shown.code === "gone" ? before.value : null, error: shown, since: null, asked: body, turn: before.turn + 1 };
+      return null;
+    }
+  }
+
+  /** Stops what is under way; the last value stays. */
+  stop(): void {
+    this.running?.abort();
+    this.running = null;
+    this.state.value = { ...this.state.peek(), since: null };
+  }
+
+  clear(): void {
+    this.running?.abort();
+    this.running = null;
+    const { value, error, since, turn } = this.state.peek();
+    if (value !== null || error !== null || since !== null) {
+      this.state.value = { value: null, error: null, since: null, asked: null, turn };
+    }
+  }
+}
