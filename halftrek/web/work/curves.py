@@ -11,7 +11,7 @@ import numpy as np
 from halftrek.data import Histogram
 from halftrek.errors import DataError
 from halftrek.models import Gaussian
-from halftrek.queries import Interventional
+from halftrek.queries import Distribution
 from halftrek.reporting.plots.effects import doses_of
 from halftrek.reporting.plots.seen import seen_density, seen_line, seen_means, seen_sd
 from halftrek.reporting.records import Record
@@ -51,7 +51,7 @@ def distribution(asked: Request, bench: Bench) -> Record:
 
 
 def _done(fit: Fit, cause: str, outcome: str, value: float, given: Mapping[str, float], asked: Request) -> Answer:
-    return fit.query(Interventional((outcome,), {cause: value}, dict(given)), **asked.uncertainty)
+    return fit.query(Distribution.after((outcome,), {cause: value}, dict(given)), **asked.uncertainty)
 
 
 def _mean(answer: Answer) -> float:
