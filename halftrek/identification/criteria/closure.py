@@ -207,8 +207,9 @@ class Closure:
         edges = frozenset((u, w) for u in useful & forward for w in self._graph.children(u) if w in useful & forward)
         key = (cause, effect, edges)
         if key not in self._names:
+            # also those that are met where no path goes on: without them two sets of paths could have one name
             near = sorted(
-                {w for u in useful for w in self._graph.children(u) if w in avoided and effect in self._down[w]}
+                {w for u in forward for w in self._graph.children(u) if w in avoided and effect in self._down[w]}
             )
             text = direct(cause, effect) if edges == {(cause, effect)} else f"{cause} ~> {effect}"
             if near and edges != {(cause, effect)}:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from halftrek.graphs import Graph
-from halftrek.identification import identify_all
+from halftrek.identification import identify, identify_all, solve
 from halftrek.identification.criteria import certificate
 from halftrek.identification.criteria.closure import Closure, Cut
+from halftrek.identification.study import Study
 from halftrek.identification.verdict import Verdict
-from halftrek.simulation import random_graph
+from halftrek.queries import TotalEffect
+from halftrek.results.reading import graph as read_graph
+from halftrek.simulation import random_graph, random_model
+from tests.narrow import there
 
 
 def told(verdicts: list[Verdict]) -> list[tuple[object, ...]]:
@@ -50,3 +54,20 @@ def test_the_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certificate, "_by_first_round", lambda *_: None)
     identify_all(graph, budget=0.0)
     assert 0 < shared < 0.6 * (len(tried) - shared)
+
+
+def test_effects_around_a_variable_have_a_name_of_their_own() -> None:
+    """A variable may be avoided though no parent of it is on a path that goes on."""
+    text = (
+        "v0 -> {v1, v5}; v1 -> v2; v2 -> {v3, v4}; v3 -> {v4, v5, v7, v9}; v4 -> {v5, v7, v9}; v5 -> {v6, v8}; "
+        "v6 -> {v7, v8}; v7 -> v8; v8 -> v9; v1 <-> v2; v0 <-> v3; v5 <-> v9; v3 <-> v5; v6 <-> v8"
+    )
+    graph = read_graph(text)
+    closure = Closure(Study(graph).bench)
+    assert closure.name("v0", "v9", {"v8"}) != closure.name("v0", "v9")
+    verdict = identify(graph, TotalEffect("v0", "v9"))
+    model = random_model(graph, random_state=1)
+    assert verdict.identified
+    assert solve(there(verdict.recipe), model.cov, model.names) == pytest.approx(
+        float(model.B[model.names.index("v0"), model.names.index("v9")])
+    )
