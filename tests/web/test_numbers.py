@@ -172,6 +172,9 @@ def test_doses_paths_and_sensitivity(client: Client) -> None:
     curve = asked(client, "sensitivity", **here, question="smoking ~> cancer_risk", arc=["smoking", "tar"])
     expected = ht.partial.sensitivity(study.graph, study.path, "smoking ~> cancer_risk", arc=("smoking", "tar"))
     assert same(expected.to_dict(), curve["sensitivity"])
+    assumed = ["abs(smoking -> cancer_risk) <= 0.1"]
+    limits = asked(client, "bounds", **here, question="smoking ~> cancer_risk", assume=assumed)
+    assert same(fit.bounds("smoking ~> cancer_risk", assume=assumed).to_dict(), limits["bounds"])
 
 
 def test_a_pasted_covariance(client: Client) -> None:

@@ -197,5 +197,5 @@ GIVES: dict[str, Schema] = {
         }
     ),
     "sensitivity": _answer({"sensitivity": RESULTS["Sensitivity"]}),
-    "bounds": _answer({"bounds": {"type": "object"}}),
+    "bounds": _answer({"bounds": RESULTS["Bounds"]}),
 }  # fmt: skip

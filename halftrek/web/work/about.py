@@ -9,7 +9,6 @@ from halftrek.examples import catalog, dataset
 from halftrek.reporting.records import Record
 from halftrek.syntax import format_graph
 from halftrek.web import limits
-from halftrek.web.work.answers import has_bounds
 from halftrek.web.work.bench import Bench, Request
 from halftrek.web.work.graphs import NOTATIONS
 
@@ -29,7 +28,7 @@ def about(_asked: Request, _bench: Bench) -> Record:
             "variables": limits.VARIABLES,
         },
         "extras": {name: all(map(find_spec, modules)) for name, modules in _PARTS.items()},
-        "abilities": {"sensitivity": True, "bounds": has_bounds()},
+        "abilities": {"sensitivity": True, "bounds": True},
         "catalog": [_entry(name) for name in catalog()],
         "datasets": [_study(name) for name in dataset()],
     }

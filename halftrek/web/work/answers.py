@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 from halftrek.choices import EffectKind
-from halftrek.errors import HalftrekError, InputError, MissingExtraError, NotIdentifiedError
-from halftrek.reporting import faces
+from halftrek.errors import InputError, MissingExtraError, NotIdentifiedError
 from halftrek.reporting.records import Record, answer_record, fit_record
 from halftrek.web.work.bench import Bench, Request
 from halftrek.web.work.graphs import independences
@@ -143,24 +142,10 @@ def sensitivity(asked: Request, bench: Bench) -> Record:
     return {"sensitivity": curve.to_dict()}
 
 
-def has_bounds() -> bool:
-    """Whether this halftrek can bound what it cannot identify."""
-    from halftrek.results.fit import Fit
-
-    return hasattr(Fit, "bounds")
-
-
 def bounds(asked: Request, bench: Bench) -> Record:
-    """What the data leave open under assumptions: the seam for ``fit.bounds``."""
-    found = bench.fit(asked)
-    bound = getattr(found, "bounds", None)
-    if bound is None:
-        raise NoBounds("this halftrek gives no bounds yet; see how an assumption moves the answer by sensitivity")
-    return {"bounds": faces.record(bound(asked.text("question"), assume=asked.texts("assume")))}
+    """What the data leave open under assumptions."""
+    found = bench.fit(asked).bounds(asked.text("question"), assume=asked.texts("assume"), level=asked.level)
+    return {"bounds": found.to_dict()}
 
 
-class NoBounds(HalftrekError):
-    """Asked for what this version does not have."""
-
-
-NOT_HERE = (NoBounds, MissingExtraError)
+NOT_HERE = (MissingExtraError,)

@@ -52,3 +52,14 @@ def test_no_number_is_shown_with_data(refused: Driver) -> None:
     refused.page.locator(".result, #answer-body .fault").first.wait_for()
     expect(refused.page.locator(".big")).to_have_count(0)
     expect(refused.page.locator(".seen-done")).to_have_count(0)
+
+
+def test_bounds_under_what_one_assumes_are_the_librarys(refused: Driver) -> None:
+    rows = {"x": [0.1, 0.5, -0.3, 1.2, 0.9, -1.1, 0.4, -0.7], "y": [0.3, 0.1, -0.2, 1.0, 1.4, -0.6, -0.2, 0.1]}
+    refused.drop(refused.file("rows.csv", rows))
+    refused.page.get_by_role("tab", name="If not").click()
+    refused.page.locator("label:has-text('Two variables') select").select_option(index=1)
+    refused.page.get_by_role("button", name="Bounds under these").click()
+    found = ht.bounds("x -> y; x <-> y", rows, "x ~> y", assume="corr(x <-> y) in [-0.3, 0.3]")
+    expect(refused.page.locator(".big")).to_have_text(f"{found.low:.4f} to {found.high:.4f}")
+    expect(refused.page.locator("#answer-body")).to_contain_text("The lower end is held by")

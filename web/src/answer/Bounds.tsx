@@ -6,7 +6,7 @@ import type { BoundsReply } from "../api/types";
 import { arc, body } from "../state/answers";
 import { quoted } from "../graph/model";
 import { bounds, question } from "../state/work";
-import { interval, number } from "../ui/numbers";
+import { number } from "../ui/numbers";
 import { Waiting } from "../ui/Waiting";
 
 export function Bounds(): JSX.Element {
@@ -40,17 +40,32 @@ export function Bounds(): JSX.Element {
   );
 }
 
+const KNOWN: Record<string, string> = {
+  "closed form": "Known by a formula, exactly.",
+  "proved to 1e-7": "Proved to seven digits: nothing lies outside, and models attain the ends.",
+  searched: "Searched for from many points, not proved.",
+};
+
 function Found({ reply }: { reply: BoundsReply }): JSX.Element {
-  const { pieces, interval: sure, level, notes } = reply.bounds;
-  const end = (x: number | null, none: string): string => (x === null ? none : number(x));
-  if (pieces.length === 0) return <p>No model with this graph obeys these assumptions.</p>;
+  const { pieces, interval: sure, level, certificate, binding, refuted, notes } = reply.bounds;
+  const warnings = notes.map((n) => <p key={n.text} class="soft">{n.text}</p>);
+  if (pieces.length === 0) {
+    const test = refuted === null ? "" : ` Likelihood ratio ${number(refuted.statistic)}, p ${refuted.p < 1e-3 ? "< 0.001" : `= ${number(refuted.p, 3)}`}.`;
+    return <><p>No model with these covariances obeys these assumptions.{test}</p>{warnings}</>;
+  }
   return (
     <>
-      <p class="number">
-        <span class="big">{pieces.map(([low, high]) => `${end(low, "no lower limit")} to ${end(high, "no upper limit")}`).join(", or ")}</span>
-      </p>
-      {sure && <p class="soft">{level ? `${(100 * level).toFixed(0)}% interval for the true value: ` : ""}{interval(sure[0], sure[1])}</p>}
-      {notes?.map((n) => <p key={String(n)} class="soft">{typeof n === "string" ? n : n.text}</p>)}
+      <p class="number"><span class="big">{pieces.map(([low, high]) => between(low, high)).join(", or ")}</span></p>
+      {binding.low.length > 0 && <p class="soft">The lower end is held by {binding.low.join(" and ")}.</p>}
+      {binding.high.length > 0 && <p class="soft">The upper end is held by {binding.high.join(" and ")}.</p>}
+      {sure !== null && <p class="soft">{(100 * level).toFixed(0)}% interval for the true value: {between(sure[0], sure[1])}</p>}
+      <p class="soft">{KNOWN[certificate] ?? certificate}</p>
+      {warnings}
     </>
   );
+}
+
+function between(low: number | null, high: number | null): string {
+  if (low === null) return high === null ? "any value" : `at most ${number(high)}`;
+  return high === null ? `at least ${number(low)}` : `${number(low)} to ${number(high)}`;
 }

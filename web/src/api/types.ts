@@ -249,9 +249,13 @@ export interface BoundsReply {
   bounds: {
     /** All values, as intervals in order; an end without limit is null. */
     pieces: [number | null, number | null][];
-    interval?: [number, number] | null;
-    level?: number;
-    notes?: (string | Note)[];
+    /** The outermost ends of the interval for the true value; null on a side without limit. */
+    interval: [number | null, number | null] | null;
+    level: number;
+    certificate: string;
+    binding: { low: string[]; high: string[] };
+    refuted: { statistic: number; p: number } | null;
+    notes: Note[];
   };
 }
 
