@@ -42,7 +42,7 @@ def counterfactual(
     model: CGLSCM, rows: object, do: Mapping[str, object], outcome: str | Sequence[str]
 ) -> Answer | Frame:
     """What would have been, in a model with known parameters."""
-    from halftrek.results.listings import counterfactual_of
+    from halftrek.results.words.listings import counterfactual_of
 
     return counterfactual_of(model, rows, do, outcome)
 

@@ -141,7 +141,7 @@ def _for_the_shell(text: str, error: NotIdentifiedError) -> str:
     """A refusal with lines for the command line in the place of those for Python."""
     if error.answer is None:
         return text.replace(error.verdict.explain(), error.verdict.explain(front="command line"))
-    from halftrek.results.explanation import explain
+    from halftrek.results.words.explanation import explain
 
     return text.replace(error.answer.explain(), explain(error.answer, front="command line"))
 

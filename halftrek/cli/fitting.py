@@ -44,8 +44,8 @@ def refused(error: NotIdentifiedError, json: bool) -> int:
 def show_refusal(refused: Answer, json: bool, *, details: bool = False) -> int:
     """Show why a question is not identified and what the data leave, and give the exit code that says so."""
     from halftrek.cli.output import show, show_json
+    from halftrek.reporting.described.verdicts import describe_refusal
     from halftrek.reporting.records import refusal_record
-    from halftrek.reporting.verdicts import describe_refusal
 
     if json:
         show_json(refusal_record(refused))
@@ -91,10 +91,10 @@ def parameters_beside(fit: Fit, sure: Uncertainty) -> list[Parameter]:
 def effects(fit: Fit, sure: Uncertainty) -> tuple[list[dict[str, object]], str]:
     """Every effect that the graph has, with a number where it is identified: as records and as text."""
     from halftrek.errors import InputError
-    from halftrek.reporting.effects import effects_document
+    from halftrek.reporting.described.effects import effects_document
     from halftrek.reporting.text import as_text
     from halftrek.results.answering import how_of
-    from halftrek.results.listings import effect_rows_of
+    from halftrek.results.words.listings import effect_rows_of
 
     if sure.interval == "profile":
         raise InputError("--interval profile is for one question at a time; the table of effects takes another")
@@ -120,7 +120,7 @@ def checks_text(fit: Fit, record: dict[str, Any]) -> str:
     from halftrek.inference.checks.constraints import constraint_tests
     from halftrek.inference.checks.modification import modification_notes, modifications
     from halftrek.inference.checks.residuals import residuals
-    from halftrek.reporting.checks import claims_table, edges_table, residuals_table
+    from halftrek.reporting.described.checks import claims_table, edges_table, residuals_table
     from halftrek.reporting.document import Facts, Heading, Paragraph, Printed
     from halftrek.reporting.text import as_text
 

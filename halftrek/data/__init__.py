@@ -3,10 +3,10 @@
 from halftrek.data.check import check
 from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
-from halftrek.data.passes import RowPart, gather
 from halftrek.data.read import read_moments, read_patterns
 from halftrek.data.rows import RowBlock, RowReader, row_reader
 from halftrek.data.shapes import Histogram, histogram_of
+from halftrek.data.summing.passes import RowPart, gather
 
 __all__ = [
     "Histogram",

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from halftrek.arrays import Array, Floats
-from halftrek.data.accumulate import Block
 from halftrek.data.kinds import Coding
 from halftrek.data.sources.memory import objects
 from halftrek.data.sources.source import Source
-from halftrek.data.sums import Column, Request, Sums
+from halftrek.data.summing.accumulate import Block
+from halftrek.data.summing.sums import Column, Request, Sums
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean, listed
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halftrek.arrays import Array, Codes
-from halftrek.data.accumulate import Block
+from halftrek.data.summing.accumulate import Block
 from halftrek.errors import DataError
 
 Role = Literal["cluster", "group"]

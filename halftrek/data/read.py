@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from halftrek.arrays import Array
 from halftrek.choices import Missing
-from halftrek.data.accumulate import Accumulator, rows_in
 from halftrek.data.categories import (
     LEVELS,
     Categories,
@@ -44,8 +43,9 @@ from halftrek.data.sources.memory import (
 from halftrek.data.sources.source import Source
 from halftrek.data.sources.spark import from_spark, is_spark
 from halftrek.data.sources.streams import is_stream, kept, read_once, renamed
-from halftrek.data.summed import data_of
-from halftrek.data.sums import Column, Request, Sums
+from halftrek.data.summing.accumulate import Accumulator, rows_in
+from halftrek.data.summing.summed import data_of
+from halftrek.data.summing.sums import Column, Request, Sums
 from halftrek.data.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 from halftrek.errors import DataError
 from halftrek.words import did_you_mean

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from halftrek.arrays import Array, Codes, Flags, Floats
 from halftrek.choices import Missing
-from halftrek.data.accumulate import as_table, rows_in
 from halftrek.data.categories import Categories
 from halftrek.data.clusters import Clusters, Groups, Role, cluster_array, same_length
 from halftrek.data.kinds import Coding
@@ -21,6 +20,7 @@ from halftrek.data.read import opened_source
 from halftrek.data.sources.sending import Spent, own_copy, sendable
 from halftrek.data.sources.source import Source
 from halftrek.data.sources.streams import read_once
+from halftrek.data.summing.accumulate import as_table, rows_in
 from halftrek.data.weights import RowWeights, checked_weights, refuse_other_length
 from halftrek.errors import DataError
 from halftrek.portable import Portable, packed, unpacked

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from halftrek.arrays import Floats
 from halftrek.data.moments import Moments
-from halftrek.data.passes import RowPart, gather
 from halftrek.data.rows import RowReader
+from halftrek.data.summing.passes import RowPart, gather
 from halftrek.errors import DataError
 
 REACH, CELLS = 8.0, 4096  # standard deviations to either side that are counted, in so many cells

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halftrek.partial import Sensitivity, plot_sensitivity, sensitivity
     from halftrek.progress import late_bar, progress_bar
-    from halftrek.reporting.effects import describe_decomposition, describe_mediation
+    from halftrek.reporting.described.effects import describe_decomposition, describe_mediation
+    from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.reporting.plots.bounds import plot_bounds
     from halftrek.reporting.plots.checks import plot_constraints, plot_convergence, plot_profile, plot_residuals
     from halftrek.reporting.plots.effects import plot_adjustments, plot_dose_response, plot_effects, plot_paths
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from halftrek.reporting.plots.svg import graph_svg
     from halftrek.reporting.plots.tikz import to_tikz
     from halftrek.reporting.text import describe_answer, summarize_fit
-    from halftrek.reporting.verdicts import describe_verdict
-    from halftrek.results.listings import parameter_table
+    from halftrek.results.words.listings import parameter_table
 
 __all__ = [
     "Sensitivity",

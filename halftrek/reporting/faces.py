@@ -11,25 +11,26 @@ from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from halftrek.reporting import records, things
-from halftrek.reporting.adjustments import adjustments_document
-from halftrek.reporting.answers import answer_document
-from halftrek.reporting.bounds import bounds_document
-from halftrek.reporting.comparisons import comparison_document
-from halftrek.reporting.document import Described, Facts
-from halftrek.reporting.effects import decomposition_document, mediation_document
-from halftrek.reporting.fits import fit_document
-from halftrek.reporting.instruments import instruments_document
-from halftrek.reporting.papers.table import answer_table_document
-from halftrek.reporting.text import as_text
-from halftrek.reporting.varied import (
+from halftrek.reporting import records
+from halftrek.reporting.described import things
+from halftrek.reporting.described.adjustments import adjustments_document
+from halftrek.reporting.described.answers import answer_document
+from halftrek.reporting.described.bounds import bounds_document
+from halftrek.reporting.described.comparisons import comparison_document
+from halftrek.reporting.described.effects import decomposition_document, mediation_document
+from halftrek.reporting.described.fits import fit_document
+from halftrek.reporting.described.instruments import instruments_document
+from halftrek.reporting.described.varied import (
     benchmark_document,
     contours_document,
     ranking_document,
     robustness_document,
     sensitivity_document,
 )
-from halftrek.reporting.verdicts import verdict_document
+from halftrek.reporting.described.verdicts import verdict_document
+from halftrek.reporting.document import Described, Facts
+from halftrek.reporting.papers.table import answer_table_document
+from halftrek.reporting.text import as_text
 from halftrek.results.adjustments import Adjustments
 from halftrek.results.instruments import Instruments
 

@@ -7,6 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from halftrek.queries.types import is_intervention
+from halftrek.reporting.described.fits import fit_document, fit_head
+from halftrek.reporting.described.verdicts import verdict_document
 from halftrek.reporting.document import (
     Facts,
     Figure,
@@ -20,10 +22,8 @@ from halftrek.reporting.document import (
     Words,
     grid,
 )
-from halftrek.reporting.fits import fit_document, fit_head
 from halftrek.reporting.plots.figures import GREEN, GREY, VERMILION
 from halftrek.reporting.plots.svg import graph_svg
-from halftrek.reporting.verdicts import verdict_document
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph

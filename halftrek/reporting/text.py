@@ -54,13 +54,13 @@ def _says(rows: Sequence[Sequence[Cell]], j: int) -> bool:
 
 def summarize_fit(fit: Fit, rows: Sequence[Parameter] | None = None) -> str:
     """What was fitted to what, how it ended, and every parameter (``rows``: with another kind of interval)."""
-    from halftrek.reporting.fits import fit_document
+    from halftrek.reporting.described.fits import fit_document
 
     return as_text(fit_document(fit, rows))
 
 
 def describe_answer(answer: Answer) -> str:
     """The question, the number or the distribution, and what to know before trusting it."""
-    from halftrek.reporting.answers import answer_document
+    from halftrek.reporting.described.answers import answer_document
 
     return as_text(answer_document(answer))

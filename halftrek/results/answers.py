@@ -192,7 +192,7 @@ class Answer(Portable, Tabled):
 
         ``details=True`` adds how it was found that it can be known, in mathematical terms.
         """
-        from halftrek.results.explanation import explain
+        from halftrek.results.words.explanation import explain
 
         return explain(self, details=details)
 
@@ -202,7 +202,7 @@ class Answer(Portable, Tabled):
         A row for each outcome, or for each of several values; ``bound_low`` and ``bound_high`` where there are bounds.
         ``ht.table`` sets several answers below each other.
         """
-        from halftrek.results.answer_lines import columns_of, lines_of
+        from halftrek.results.words.answer_lines import columns_of, lines_of
 
         return as_frame(columns_of(lines_of(self)), self.library)
 
@@ -234,18 +234,18 @@ class Answer(Portable, Tabled):
 
     @property
     def __maketables_coef_table__(self) -> Any:
-        from halftrek.results.publication import answers_table
+        from halftrek.results.words.publication import answers_table
 
         return answers_table((self,))
 
     def __maketables_stat__(self, key: str) -> int | float | str | None:
-        from halftrek.results.publication import answers_statistic
+        from halftrek.results.words.publication import answers_statistic
 
         return answers_statistic((self,), key)
 
     @property
     def __maketables_depvar__(self) -> str:
-        from halftrek.results.answer_lines import outcomes_of
+        from halftrek.results.words.answer_lines import outcomes_of
 
         return ", ".join(outcomes_of(self.query))
 

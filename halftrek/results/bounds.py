@@ -113,7 +113,7 @@ class Bounds(Portable, Tabled):
 
     def explain(self) -> str:
         """What was asked and assumed, what follows, what holds each end, and how sure all of it is, in sentences."""
-        from halftrek.results.bounds_explained import explain
+        from halftrek.results.words.bounds_explained import explain
 
         return explain(self)
 

@@ -17,7 +17,7 @@ from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg,
 from halftrek.inference.checks.residuals import Explained, Residual, explained, residuals
 from halftrek.inference.information.information import Kind
 from halftrek.queries import Query
-from halftrek.results.listings import restrictions_of
+from halftrek.results.words.listings import restrictions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,7 +27,8 @@ from halftrek.results.bounded import bounded
 from halftrek.results.bounds import Bounds
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
 from halftrek.results.instruments import Instruments, instruments_of
-from halftrek.results.listings import (
+from halftrek.results.prediction import prediction_of
+from halftrek.results.words.listings import (
     counterfactual_of,
     decomposition_of,
     effects_of,
@@ -36,8 +37,7 @@ from halftrek.results.listings import (
     parameter_table,
     profile_of,
 )
-from halftrek.results.prediction import prediction_of
-from halftrek.results.publication import LABELS, coefficient_table, outcomes, statistic
+from halftrek.results.words.publication import LABELS, coefficient_table, outcomes, statistic
 
 if TYPE_CHECKING:
     import pandas as pd

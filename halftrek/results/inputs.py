@@ -24,8 +24,8 @@ from halftrek.queries import Query
 from halftrek.syntax import parse_graph, parse_question
 
 if TYPE_CHECKING:
-    from halftrek.data.grouping import GroupLabels
-    from halftrek.data.groups import GroupMoments
+    from halftrek.data.by_group.grouping import GroupLabels
+    from halftrek.data.by_group.groups import GroupMoments
 
 
 def read_graph(source: object, syntax: AnySyntax = "auto") -> Graph:
@@ -189,8 +189,8 @@ def read_grouped(
     cluster: str | ArrayLike | None = None,
 ) -> tuple[GroupMoments, RowReader | None]:
     """What each group has (moments, or patterns where rows have holes), and how to read its rows again."""
-    from halftrek.data.grouping import group_reader
-    from halftrek.data.groups import read_groups, stack_groups
+    from halftrek.data.by_group.grouping import group_reader
+    from halftrek.data.by_group.groups import read_groups, stack_groups
 
     _refuse_missing(missing)
     if is_grouped(data):

@@ -14,8 +14,8 @@ from halftrek import estimation, identification
 from halftrek.arrays import Floats
 from halftrek.choices import Divisor, Intercepts, Mask, Method, Missing, Noise
 from halftrek.data import Moments, read_moments
+from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.categories import Categories
-from halftrek.data.grouping import GroupLabels
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
 from halftrek.frames import library_of
 from halftrek.queries import (

@@ -14,7 +14,7 @@ _MODULES = (
     "halftrek.graphs.sketch",
     "halftrek.data.categories",
     "halftrek.data.kinds",
-    "halftrek.data.groups",
+    "halftrek.data.by_group.groups",
     "halftrek.data.moments",
     "halftrek.data.missing.patterns",
     "halftrek.data.rows",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from halftrek.data import Moments, Patterns, RowReader
-from halftrek.data.groups import GroupMoments
+from halftrek.data.by_group.groups import GroupMoments
 from halftrek.data.kinds import Kind
 from halftrek.data.weights import Counted, Sampled
 from halftrek.estimation import BatchFit, Fitted

@@ -16,7 +16,7 @@ from halftrek.graphs import Graph
 from halftrek.identification import identify_all
 from halftrek.identification.clock import Progress
 from halftrek.queries.types import Query
-from halftrek.reporting.verdicts import verdict_table
+from halftrek.reporting.described.verdicts import verdict_table
 
 Capture = pytest.CaptureFixture[str]
 CORNER = "x -> y; x <-> y; a -> m -> b; a <-> b"

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.data import Moments, accumulate, read_moments
+from halftrek.data import Moments, read_moments
+from halftrek.data.summing import accumulate
 
 
 def exact(table: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

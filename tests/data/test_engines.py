@@ -17,8 +17,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.data import read_moments, row_reader
-from halftrek.data.grouping import group_reader
-from halftrek.data.groups import read_groups
+from halftrek.data.by_group.grouping import group_reader
+from halftrek.data.by_group.groups import read_groups
 from halftrek.data.sources import memory as frames
 from halftrek.data.sources.guard import in_our_words, is_interruption
 from halftrek.errors import DataError

@@ -16,13 +16,13 @@ import pytest
 
 import halftrek as ht
 from halftrek.data import Moments, Patterns, read, read_moments, read_patterns
-from halftrek.data.grouping import group_reader
-from halftrek.data.groups import read_groups
+from halftrek.data.by_group.grouping import group_reader
+from halftrek.data.by_group.groups import read_groups
 from halftrek.data.sources.spark import from_spark, is_spark
 from halftrek.data.sources.spark import sums as spark_sums
 from halftrek.data.sources.spark.jobs import about_spark
 from halftrek.data.sources.spark.session import spark_table
-from halftrek.data.sums import Column, Request
+from halftrek.data.summing.sums import Column, Request
 from halftrek.errors import DataError
 from tests.data.engine_tables import folder, spark_session, table_in, the_table
 from tests.project.pages import ROOT

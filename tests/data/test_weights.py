@@ -14,8 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halftrek.data import Moments, Patterns, read_moments, read_patterns, row_reader
-from halftrek.data.grouping import group_reader
-from halftrek.data.groups import read_groups
+from halftrek.data.by_group.grouping import group_reader
+from halftrek.data.by_group.groups import read_groups
 from halftrek.data.weights import Counted, Sampled
 from halftrek.errors import DataError
 from tests.data.test_read import source

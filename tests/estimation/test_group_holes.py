@@ -15,7 +15,7 @@ import pytest
 from scipy.optimize import minimize
 
 import halftrek as ht
-from halftrek.data.groups import stack_groups
+from halftrek.data.by_group.groups import stack_groups
 from halftrek.data.missing.likelihood import best_mean, loglik
 from halftrek.data.missing.patterns import Patterns, put_together
 from halftrek.errors import DataError, InputError

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import halftrek as ht
-from halftrek.data.grouping import group_reader
-from halftrek.data.groups import read_groups
+from halftrek.data.by_group.grouping import group_reader
+from halftrek.data.by_group.groups import read_groups
 from halftrek.errors import DataError, InputError, NotIdentifiedError
 from halftrek.estimation.district import district
 from halftrek.estimation.district.search import Choice

@@ -7,14 +7,14 @@ import pytest
 import halftrek as ht
 from halftrek.identification.verdict import sentences
 from halftrek.reporting import describe_answer, describe_verdict, summarize_fit
-from halftrek.reporting.answers import answer_document
+from halftrek.reporting.described.answers import answer_document
+from halftrek.reporting.described.fits import fit_document
+from halftrek.reporting.described.verdicts import verdict_document
 from halftrek.reporting.document import Facts, Heading, Paragraph, Remark, Span, Table, grid, plain
-from halftrek.reporting.fits import fit_document
 from halftrek.reporting.html import as_html
 from halftrek.reporting.report import report_html
 from halftrek.reporting.tables import PValue
 from halftrek.reporting.text import as_text
-from halftrek.reporting.verdicts import verdict_document
 from tests.reporting.report_page import Page
 from tests.reporting.test_html import words
 

@@ -12,7 +12,7 @@ from halftrek.estimation.status import DistrictReport, overall
 from halftrek.graphs import Graph
 from halftrek.identification import identify_all
 from halftrek.notes import data, fits, intervals
-from halftrek.reporting.verdicts import describe_verdict, verdict_table
+from halftrek.reporting.described.verdicts import describe_verdict, verdict_table
 from halftrek.simulation import random_model
 
 ALGEBRA = (

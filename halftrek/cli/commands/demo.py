@@ -79,8 +79,8 @@ def _seen(fit: Fit) -> Gaussian:
 
 
 def _story(verdict: Verdict, fit: Fit, worlds: Mapping[str, Gaussian], answered: Answer) -> str:
+    from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.reporting.tables import count, facts, number, table
-    from halftrek.reporting.verdicts import describe_verdict
 
     graph = fit.graph
     edges = ", ".join(f"{u} {kind} {v}" for u, kind, v in graph.edges())

@@ -54,7 +54,7 @@ def _run_one(args: argparse.Namespace) -> int:
     from halftrek.cli.inputs import read_graph
     from halftrek.cli.output import show, show_json
     from halftrek.queries.checks import check_query
-    from halftrek.reporting.verdicts import describe_verdict
+    from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.syntax import parse_question
 
     graph, query = read_graph(args.graph), parse_question(args.question)
@@ -72,8 +72,8 @@ def _run_all(args: argparse.Namespace) -> int:
     from halftrek.cli.inputs import read_graph
     from halftrek.cli.output import show, show_json
     from halftrek.identification import identify_all
+    from halftrek.reporting.described.verdicts import verdict_table
     from halftrek.reporting.records import graph_record
-    from halftrek.reporting.verdicts import verdict_table
 
     graph = read_graph(args.graph)
     with _patient() as progress:

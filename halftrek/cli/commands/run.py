@@ -75,9 +75,9 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[Record], list[str]]:
     from halftrek.cli.analysis import uncertainty_options
     from halftrek.cli.output import for_command_line
     from halftrek.queries.seen import has_crude
+    from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.reporting.records import answer_record
     from halftrek.reporting.text import describe_answer
-    from halftrek.reporting.verdicts import describe_verdict
     from halftrek.results.inputs import read_question
     from halftrek.results.reading import identify
 

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.output import show, show_json
     from halftrek.cli.process import say
     from halftrek.errors import NotIdentifiedError
-    from halftrek.reporting.verdicts import describe_verdict
+    from halftrek.reporting.described.verdicts import describe_verdict
 
     analysis = analysis_of(args, (args.question,))
     refuse_two_standard_inputs(args.graph, args.data)

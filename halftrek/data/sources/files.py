@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from halftrek.arrays import Array
-from halftrek.data.accumulate import Block
 from halftrek.data.kinds import truth
 from halftrek.data.sources.csvhead import Head, read_head
 from halftrek.data.sources.guard import Explain, first_line, guarded, in_our_words, interruptible
@@ -19,6 +18,7 @@ from halftrek.data.sources.memory import PIECE, checked_batch, from_batches, obj
 from halftrek.data.sources.parquet import wide_blocks
 from halftrek.data.sources.source import Source, chained
 from halftrek.data.sources.streams import refuse_impossible, refuse_special
+from halftrek.data.summing.accumulate import Block
 from halftrek.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:

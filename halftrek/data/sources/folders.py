@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halftrek.arrays import Array
-from halftrek.data.accumulate import Block
 from halftrek.data.sources.files import ARROW, HOLES, PARQUET, TEXT
 from halftrek.data.sources.guard import first_line, guarded, in_our_words
 from halftrek.data.sources.memory import PIECE, from_batches
 from halftrek.data.sources.source import Source
+from halftrek.data.summing.accumulate import Block
 from halftrek.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from threading import Event, Thread, current_thread, main_thread
 from typing import TypeVar
 
 from halftrek.arrays import Array
-from halftrek.data.accumulate import Block
 from halftrek.data.sources.source import Source
-from halftrek.data.sums import Request, Sums
+from halftrek.data.summing.accumulate import Block
+from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
 
 SHOWN = 300  # characters of an engine's words that are shown

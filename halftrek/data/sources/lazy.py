@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from halftrek.arrays import Array, Flags, Floats
-from halftrek.data.accumulate import Block
 from halftrek.data.kinds import MOST, Kind, KindSearch, truth
 from halftrek.data.sources.files import from_relation
 from halftrek.data.sources.memory import PIECE, from_batches, objects
 from halftrek.data.sources.source import Source
-from halftrek.data.sums import Column, Request, Sums, about_means
+from halftrek.data.summing.accumulate import Block
+from halftrek.data.summing.sums import Column, Request, Sums, about_means
 from halftrek.data.weights import checked_weights
 from halftrek.errors import DataError
 

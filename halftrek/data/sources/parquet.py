@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from halftrek.data.accumulate import Block
 from halftrek.data.sources.memory import from_batches
+from halftrek.data.summing.accumulate import Block
 
 if TYPE_CHECKING:
     from pyarrow import parquet

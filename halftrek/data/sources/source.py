@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from halftrek.arrays import Array
-from halftrek.data.accumulate import Block
 from halftrek.data.kinds import Coding
-from halftrek.data.sums import Request, Sums
+from halftrek.data.summing.accumulate import Block
+from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError
 from halftrek.frames import Columns, Frame
 from halftrek.words import did_you_mean, listed

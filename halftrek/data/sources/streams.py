@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from halftrek.arrays import Array
-from halftrek.data.accumulate import Block
 from halftrek.data.sources.guard import first_line
 from halftrek.data.sources.source import Source
+from halftrek.data.summing.accumulate import Block
 from halftrek.errors import DataError
 
 STANDARD_INPUT = "-"

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.data.accumulate import as_table
 from halftrek.data.categories import Categories, bare_names, coded
 from halftrek.data.read import opened_source
 from halftrek.data.sources.source import Source
 from halftrek.data.sources.streams import held
+from halftrek.data.summing.accumulate import as_table
 from halftrek.errors import DataError
 from halftrek.frames import Columns, Frame, as_frame, library_of
 from halftrek.words import listed

@@ -12,8 +12,8 @@ import numpy as np
 from halftrek.arrays import Flags, Ints
 from halftrek.choices import Intercepts, Noise
 from halftrek.data import RowReader
+from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
-from halftrek.data.groups import GroupMoments, rows_by_group
 from halftrek.errors import DataError
 from halftrek.estimation.fit import MAX_ITER, Fitted, fit
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined

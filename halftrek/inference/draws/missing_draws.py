@@ -18,7 +18,7 @@ from halftrek.choices import Redraw
 from halftrek.data import Patterns, RowBlock, RowPart, gather
 from halftrek.data.missing.gather import grouped
 from halftrek.data.missing.stack import Stack
-from halftrek.data.passes import are_elsewhere
+from halftrek.data.summing.passes import are_elsewhere
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from halftrek.arrays import Codes, Floats, Ints
 from halftrek.data import Moments, RowBlock, RowPart, RowReader, gather
-from halftrek.data.passes import are_elsewhere
+from halftrek.data.summing.passes import are_elsewhere
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.information.robust import (

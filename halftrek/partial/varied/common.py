@@ -18,9 +18,9 @@ from halftrek.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
-from halftrek.partial.varied.edges import plain
-from halftrek.partial.varied.equations import Equations, make_equations, start_of
-from halftrek.partial.varied.points import points_of
+from halftrek.partial.varied.engine.edges import plain
+from halftrek.partial.varied.engine.equations import Equations, make_equations, start_of
+from halftrek.partial.varied.engine.points import points_of
 from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import gradients_of

@@ -15,9 +15,9 @@ from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
 from halftrek.partial.varied.curve import REACH, WEIGHT, checked_values, default_values, intervals_of
-from halftrek.partial.varied.family import Family
+from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.points import Points
 from halftrek.partial.varied.marks import Mark, marks_of
-from halftrek.partial.varied.points import Points
 from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.upward import Tabled

@@ -16,12 +16,12 @@ from halftrek.frames import as_frame
 from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
-from halftrek.partial.varied.bracket import Bracket, narrowed
-from halftrek.partial.varied.edges import has_edge, plain
-from halftrek.partial.varied.family import Family
+from halftrek.partial.varied.engine.bracket import Bracket, narrowed
+from halftrek.partial.varied.engine.edges import has_edge, plain
+from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.points import Points
+from halftrek.partial.varied.engine.poles import poles_between
 from halftrek.partial.varied.marks import Mark, marks_of
-from halftrek.partial.varied.points import Points
-from halftrek.partial.varied.poles import poles_between
 from halftrek.portable import Portable
 from halftrek.progress import late_bar
 from halftrek.queries import Query

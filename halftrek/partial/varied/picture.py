@@ -14,7 +14,7 @@ from halftrek.graphs import Edge
 from halftrek.partial.varied.asking import Values, sensitivity, varied
 from halftrek.partial.varied.contours import Contours
 from halftrek.partial.varied.curve import Sensitivity
-from halftrek.partial.varied.edges import EdgeLike
+from halftrek.partial.varied.engine.edges import EdgeLike
 from halftrek.reporting.plots.figures import BLUE, GREY, INK, PURPLE, VERMILION, axes_or_new, tidy_axes
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.robust import counts_units
 from halftrek.inference.information.tangent import error_variances
 from halftrek.notes import Note, note
-from halftrek.partial.varied.crossings import crossings
-from halftrek.partial.varied.family import Family, one_number
+from halftrek.partial.varied.engine.crossings import crossings
+from halftrek.partial.varied.engine.family import Family, one_number
+from halftrek.partial.varied.engine.sweep import FEW, elsewhere, sweep
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import robustness_value
-from halftrek.partial.varied.sweep import FEW, elsewhere, sweep
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
 from halftrek.results.reading import asked_of

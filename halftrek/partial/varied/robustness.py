@@ -13,13 +13,13 @@ from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
 from halftrek.partial.varied.common import common_limit
-from halftrek.partial.varied.crossings import Crossing, crossings
-from halftrek.partial.varied.edges import EdgeLike, has_edge, read_edge
-from halftrek.partial.varied.family import Family
+from halftrek.partial.varied.engine.crossings import Crossing, crossings
+from halftrek.partial.varied.engine.edges import EdgeLike, has_edge, read_edge
+from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.significance import where_lost
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind, robustness_value
 from halftrek.partial.varied.ranking import ranking_of
-from halftrek.partial.varied.significance import where_lost
 from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.results.answering import answer

@@ -14,9 +14,9 @@ from halftrek.queries import Distribution, Statistic, TotalEffect
 from halftrek.queries.seen import has_crude
 from halftrek.queries.types import is_intervention
 from halftrek.queries.written.writing import number as value_text
+from halftrek.reporting.described.effects import decomposition_table
+from halftrek.reporting.described.instruments import instruments_tables
 from halftrek.reporting.document import Document, Heading, Paragraph, Piece, Remark
-from halftrek.reporting.effects import decomposition_table
-from halftrek.reporting.instruments import instruments_tables
 from halftrek.reporting.plots.effects import plot_paths
 from halftrek.reporting.plots.figures import plot_densities
 from halftrek.reporting.plots.seen import seen_density

@@ -11,7 +11,7 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import kind_of
 from halftrek.reporting.report.uncertainty import for_tables
 from halftrek.reporting.tables import count, number
-from halftrek.results.wording import listed
+from halftrek.results.words.wording import listed
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph

@@ -14,7 +14,7 @@ from halftrek.inference.checks.modification import modification_notes, modificat
 from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.residuals import explained, residuals
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
-from halftrek.reporting.checks import claims_table, edges_table, residuals_table
+from halftrek.reporting.described.checks import claims_table, edges_table, residuals_table
 from halftrek.reporting.document import Chapter, Document, Heading, Paragraph, Piece, Remark, Table, p_words
 from halftrek.reporting.plots.checks import plot_constraints, plot_residuals
 from halftrek.reporting.report.figures import drawn

@@ -10,15 +10,15 @@ import numpy as np
 
 from halftrek.inference import How
 from halftrek.inference.tables.effects import Effect
+from halftrek.reporting.described.effects import effects_table
+from halftrek.reporting.described.fits import parameter_document
 from halftrek.reporting.document import Chapter, Heading, Paragraph, Piece, Remark
-from halftrek.reporting.effects import effects_table
-from halftrek.reporting.fits import parameter_document
 from halftrek.reporting.plots.drawing import determined
 from halftrek.reporting.plots.effects import plot_effects
 from halftrek.reporting.plots.svg import graph_svg
 from halftrek.reporting.report.figures import drawn, figure
 from halftrek.reporting.report.uncertainty import for_tables, remark
-from halftrek.results.listings import effect_rows_of
+from halftrek.results.words.listings import effect_rows_of
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
 from halftrek.queries import Query, TotalEffect, check_query
 from halftrek.queries.seen import has_crude
-from halftrek.reporting.answers import answer_document
+from halftrek.reporting.described.answers import answer_document
+from halftrek.reporting.described.verdicts import verdict_span
 from halftrek.reporting.document import (
     Bullets,
     Chapter,
@@ -33,12 +34,11 @@ from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import by_instruments, densities, paths
 from halftrek.reporting.report.rests import left, rests_on
 from halftrek.reporting.tables import Cell, number
-from halftrek.reporting.verdicts import verdict_span
 from halftrek.results.answering import answer, crude_of
 from halftrek.results.answers import Refusal
 from halftrek.results.inputs import read_question
 from halftrek.results.reading import identify
-from halftrek.results.wording import in_words
+from halftrek.results.words.wording import in_words
 from halftrek.words import one_precision
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halftrek.errors import NotIdentifiedError, QueryError
-from halftrek.reporting.bounds import bounds_facts
+from halftrek.reporting.described.bounds import bounds_facts
+from halftrek.reporting.described.varied import ranking_document
 from halftrek.reporting.document import Described, Document, Facts, Heading, Paragraph, Remark
 from halftrek.reporting.plots.bounds import plot_bounds
 from halftrek.reporting.report.figures import drawn
-from halftrek.reporting.varied import ranking_document
 
 if TYPE_CHECKING:
     from halftrek.queries import Query

@@ -39,7 +39,7 @@ def fit(asked: Request, bench: Bench) -> Record:
 
 def answer(asked: Request, bench: Bench) -> Record:
     """The answer with its interval and notes; a refusal is an answer too."""
-    from halftrek.results.answer_lines import lines_of
+    from halftrek.results.words.answer_lines import lines_of
 
     found = _answered(bench.fit(asked), asked.text("question"), asked, crude=asked.flag("crude"))
     lines = [asdict(line) for line in lines_of(found)]
@@ -68,7 +68,7 @@ def answers(found: Fit, asked: Request) -> list[Answer]:
 def effects(asked: Request, bench: Bench) -> Record:
     """Every effect that the graph has."""
     from halftrek.results.answering import how_of
-    from halftrek.results.listings import effect_rows_of
+    from halftrek.results.words.listings import effect_rows_of
 
     kind = cast(EffectKind, asked.text("kind") or "all")
     rows = effect_rows_of(bench.fit(asked), how_of(**asked.uncertainty), kind=kind)

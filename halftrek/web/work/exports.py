@@ -106,11 +106,11 @@ def _text(asked: Request, _bench: Bench) -> str:
 
 def _table(asked: Request, bench: Bench) -> tuple[Described, list[Record]]:
     """What readers see, and the numbers behind it: of the questions, else of every effect."""
-    from halftrek.reporting.effects import effects_document
+    from halftrek.reporting.described.effects import effects_document
     from halftrek.reporting.papers.table import answer_table_document, table
-    from halftrek.results.answer_lines import lines_of
     from halftrek.results.answering import how_of
-    from halftrek.results.listings import effect_rows_of
+    from halftrek.results.words.answer_lines import lines_of
+    from halftrek.results.words.listings import effect_rows_of
 
     fit = bench.fit(asked)
     if asked.texts("questions"):

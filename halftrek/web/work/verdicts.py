@@ -11,9 +11,9 @@ from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.reporting.html import question_ends
 from halftrek.reporting.records import Record, graph_record
-from halftrek.results.answer_lines import outcomes_of
 from halftrek.results.inputs import read_question
 from halftrek.results.reading import asked_of, identify
+from halftrek.results.words.answer_lines import outcomes_of
 from halftrek.web.work.bench import Bench, Request
 
 _PATHS = 200

@@ -11,7 +11,7 @@ import halftrek as ht
 from halftrek.graphs import Edge
 from halftrek.partial import Contours, Sensitivity, plot_sensitivity, sensitivity
 from halftrek.partial.fibre import fibre_of
-from halftrek.partial.varied.edges import relaxed
+from halftrek.partial.varied.engine.edges import relaxed
 from halftrek.queries.evaluate import values_of
 from halftrek.simulation import random_graph, random_model
 from halftrek.upward import graph_line

@@ -15,7 +15,7 @@ from halftrek.data.sources.source import Source, State
 from halftrek.data.sources.spark.columns import with_columns
 from halftrek.data.sources.spark.jobs import about_spark, fetched
 from halftrek.data.sources.spark.sums import FEW_BY_GROUP, quick_sums, quoted
-from halftrek.data.sums import Request, Sums
+from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
 from halftrek.frames import Columns, Frame
 

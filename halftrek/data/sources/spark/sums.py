@@ -16,7 +16,7 @@ import numpy as np
 from halftrek.arrays import Array
 from halftrek.data.kinds import MOST, Kind
 from halftrek.data.sources.spark.jobs import fetched
-from halftrek.data.sums import Request, Sums, about_means
+from halftrek.data.summing.sums import Request, Sums, about_means
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.arrays import Array, Floats
-from halftrek.partial.varied.equations import Equations
+from halftrek.partial.varied.engine.equations import Equations
 
 STEPS = (8, 48)  # of a walk; more where the first were too few
 AROUND = 0.3  # how far a walk leaves the real line, as a share of its length

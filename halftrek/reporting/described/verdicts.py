@@ -10,7 +10,7 @@ from halftrek.identification.verdict import lines_to_paste, sentences
 from halftrek.reporting.document import Described, Facts, Heading, Listing, Paragraph, Span, Table
 from halftrek.reporting.tables import page_width
 from halftrek.reporting.text import as_text
-from halftrek.results.explanation import left_in_words
+from halftrek.results.words.explanation import left_in_words
 
 if TYPE_CHECKING:
     from halftrek.identification import Verdict

@@ -11,18 +11,18 @@ import numpy as np
 
 from halftrek.arrays import Codes, Floats
 from halftrek.choices import Missing
+from halftrek.data.by_group.group_parts import GroupState, codings_of, joined, of_part, refuse_holes
+from halftrek.data.by_group.group_sums import GroupSums
 from halftrek.data.check import refuse_rounded
-from halftrek.data.group_parts import GroupState, codings_of, joined, of_part, refuse_holes
-from halftrek.data.group_sums import GroupSums
 from halftrek.data.kinds import Kind
 from halftrek.data.kinds import merged as merged_kinds
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
-from halftrek.data.passes import gather
 from halftrek.data.read import answered, opened_source
 from halftrek.data.rows import RowReader
-from halftrek.data.summed import kinds_of
+from halftrek.data.summing.passes import gather
+from halftrek.data.summing.summed import kinds_of
 from halftrek.data.weights import Counted, RowWeights, Sampled, Weighting
 from halftrek.errors import DataError
 from halftrek.portable import Portable

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from halftrek.choices import Missing
-from halftrek.data.accumulate import about_few_rows, about_holes
 from halftrek.data.check import refuse_rounded
 from halftrek.data.kinds import Coding, Kind
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
-from halftrek.data.sums import Request, Sums, merged_sums
+from halftrek.data.summing.accumulate import about_few_rows, about_holes
+from halftrek.data.summing.sums import Request, Sums, merged_sums
 from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
 

@@ -9,11 +9,11 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.identification.verdict import method_in_words
 from halftrek.inference.intervals import KINDS
-from halftrek.reporting.bounds import bounds_facts
+from halftrek.reporting.described.bounds import bounds_facts
 from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.bounds import Bounds
-from halftrek.results.wording import crude_in_words, crude_meaning
+from halftrek.results.words.wording import crude_in_words, crude_meaning
 from halftrek.words import one_precision
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ import numpy as np
 
 from halftrek.arrays import Codes, Flags, Floats
 from halftrek.choices import Missing
+from halftrek.data.by_group.group_sums import GroupSums
 from halftrek.data.categories import codings_there
-from halftrek.data.group_sums import GroupSums
 from halftrek.data.kinds import Coding, Kind, KindSearch
 from halftrek.data.missing.gather import PatternSums
-from halftrek.data.passes import RowPart
 from halftrek.data.read import opened_source
 from halftrek.data.rows import RowBlock, RowReader
+from halftrek.data.summing.passes import RowPart
 from halftrek.errors import DataError
 
 Labels = dict[tuple[Hashable, ...], int]

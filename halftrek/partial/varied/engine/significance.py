@@ -6,10 +6,10 @@ import numpy as np
 
 from halftrek.arrays import Floats, Ints
 from halftrek.inference import How
-from halftrek.partial.varied.bracket import Bracket, narrowed
-from halftrek.partial.varied.crossings import Crossing, reach_of
-from halftrek.partial.varied.family import Family
-from halftrek.partial.varied.points import Points
+from halftrek.partial.varied.engine.bracket import Bracket, narrowed
+from halftrek.partial.varied.engine.crossings import Crossing, reach_of
+from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.points import Points
 
 STEPS = 8  # values to each side that are looked at
 FARTHEST = 0.95  # correlation of errors, or weight in standard deviations, up to which is looked

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.arrays import Floats, Ints
-from halftrek.partial.varied.bracket import Bracket, narrowed
-from halftrek.partial.varied.family import Family
-from halftrek.partial.varied.points import Points
+from halftrek.partial.varied.engine.bracket import Bracket, narrowed
+from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.points import Points
 
 RATIOS = (0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.26, 0.32, 0.4, 0.5, 0.6, 0.75, 0.95, 1.2, 1.6, 2.2, 3.2, 5.0, 9.0)
 COARSE = 3  # of these only every third where each is a fit

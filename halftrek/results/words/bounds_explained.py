@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from halftrek.results.wording import in_words, listed
+from halftrek.results.words.wording import in_words, listed
 
 if TYPE_CHECKING:
     from halftrek.results.bounds import Bounds

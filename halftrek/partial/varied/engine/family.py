@@ -16,10 +16,10 @@ from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Edge, Graph
 from halftrek.identification import Verdict
 from halftrek.inference import How
-from halftrek.partial.varied.edges import held, plain, relaxed
-from halftrek.partial.varied.equations import Equations, Scale, make_equations, start_of
-from halftrek.partial.varied.points import Points, points_of, stacked
-from halftrek.partial.varied.walk import free_given_covariance, orientation, settled, undetermined, walk
+from halftrek.partial.varied.engine.edges import held, plain, relaxed
+from halftrek.partial.varied.engine.equations import Equations, Scale, make_equations, start_of
+from halftrek.partial.varied.engine.points import Points, points_of, stacked
+from halftrek.partial.varied.engine.walk import free_given_covariance, orientation, settled, undetermined, walk
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
 from halftrek.results.reading import asked_of

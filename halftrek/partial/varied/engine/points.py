@@ -12,7 +12,7 @@ from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
 from halftrek.models import CGLSCM, total_effects
-from halftrek.partial.varied.equations import Equations
+from halftrek.partial.varied.engine.equations import Equations
 from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
 

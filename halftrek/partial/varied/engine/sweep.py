@@ -17,12 +17,12 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.scores import Edges
-from halftrek.partial.varied.bracket import Bracket, narrowed
-from halftrek.partial.varied.edges import plain
-from halftrek.partial.varied.equations import Equations, make_equations, start_of
-from halftrek.partial.varied.orders import graphs_of
-from halftrek.partial.varied.points import points_of
-from halftrek.partial.varied.walk import RANK, settled, undetermined
+from halftrek.partial.varied.engine.bracket import Bracket, narrowed
+from halftrek.partial.varied.engine.edges import plain
+from halftrek.partial.varied.engine.equations import Equations, make_equations, start_of
+from halftrek.partial.varied.engine.orders import graphs_of
+from halftrek.partial.varied.engine.points import points_of
+from halftrek.partial.varied.engine.walk import RANK, settled, undetermined
 from halftrek.queries import Query
 
 RATIOS = (0.02, 0.08, 0.16, 0.26, 0.38, 0.52, 0.7, 0.95, 1.3, 1.8, 2.6, 4.0, 7.0)  # k: correlations k / sqrt(1 + k²)

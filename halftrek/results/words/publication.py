@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.errors import HalftrekError, MissingExtraError
-from halftrek.results.answer_lines import lines_of
-from halftrek.results.listings import measures_of
+from halftrek.results.words.answer_lines import lines_of
+from halftrek.results.words.listings import measures_of
 from halftrek.trust import judged_parameters
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.arrays import Floats
-from halftrek.partial.varied.family import Family
-from halftrek.partial.varied.points import Points
+from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.points import Points
 
 ROUNDS, PARTS = 4, 12  # how often, and into how many parts, a stretch is divided
 GROWTH = 100.0  # of the largest weight: a pole, not a change of signs for another reason

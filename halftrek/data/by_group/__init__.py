@@ -1,0 +1,1 @@
+"""One table's groups of rows, each with sums of its own."""

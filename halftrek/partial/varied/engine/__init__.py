@@ -1,0 +1,1 @@
+"""The answer as a function of edges that are held: equations, walks around poles, crossings."""

@@ -1,0 +1,1 @@
+"""Things described as documents: headings, tables, facts, remarks."""
