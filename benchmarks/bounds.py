@@ -17,7 +17,7 @@ from time import process_time
 import numpy as np
 
 import halftrek as ht
-from halftrek.partial import identified_set
+from halftrek.partial.sets import identified_set
 from tests.partial.graphs import random_setting
 
 CASES = Path(__file__).parents[1] / "tests" / "reference" / "bounds" / "cases.json"

@@ -39,7 +39,6 @@ SECTIONS = (
     ("", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),
     ("Answers", "halftrek", ("Answer", "table", "AnswerTable", "Gaussian")),
     ("When it cannot be known", "halftrek", ("bounds", "Bounds")),
-    ("", "halftrek.partial", ("IdentifiedSet", "identified_set")),
     ("Models side by side", "halftrek", ("compare", "Comparison")),
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),
     ("", "halftrek.simulation", ("random_graph", "random_model")),

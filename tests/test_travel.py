@@ -93,7 +93,8 @@ def test_a_verdict_comes_with_the_error_that_was_raised() -> None:
         public_values.fits()["complete"].query("c -> d")
     back = pickle.loads(pickle.dumps(caught.value))
     assert back.verdict.witness is not None
-    assert back.verdict.explain() == caught.value.verdict.explain() == str(back)
+    assert back.verdict.explain() == caught.value.verdict.explain()
+    assert back.answer.explain() == caught.value.answer.explain() == str(back)
 
 
 def test_nothing_is_sent_that_can_be_worked_out_again() -> None:

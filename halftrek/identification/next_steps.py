@@ -12,7 +12,7 @@ import numpy as np
 
 from halftrek import upward
 from halftrek.errors import QueryError
-from halftrek.graphs import Edge
+from halftrek.graphs import Edge, quoted
 from halftrek.identification.advice import Change, Decide, causes_of, is_identified_with
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes.words import Front
@@ -108,7 +108,8 @@ class NextStep(Portable):
 
     @property
     def _assumed(self) -> str:
-        return f"abs(corr({self._edge})) <= {_STRONG}"
+        assert self.arc is not None
+        return f"abs(corr({quoted(self.arc[0])} <-> {quoted(self.arc[1])})) <= {_STRONG}"
 
 
 def _literal(text: str) -> str:

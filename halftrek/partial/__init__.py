@@ -1,7 +1,6 @@
 """When an answer is not identified, or only under an assumption."""
 
 from halftrek.partial.bounding import bounds
-from halftrek.partial.sets import IdentifiedSet, identified_set
 from halftrek.partial.varied.asking import sensitivity
 from halftrek.partial.varied.benchmark import Benchmark
 from halftrek.partial.varied.contours import Contours
@@ -14,12 +13,10 @@ __all__ = [
     "AbsentEdge",
     "Benchmark",
     "Contours",
-    "IdentifiedSet",
     "Ranking",
     "Robustness",
     "Sensitivity",
     "bounds",
-    "identified_set",
     "plot_sensitivity",
     "sensitivity",
 ]

@@ -50,16 +50,16 @@ _HOMES = {  # loaded when first used: a table needs no pictures
     "reporting.plots.bounds": ("plot_bounds",),
     "reporting.plots.checks": ("plot_constraints", "plot_convergence", "plot_profile", "plot_residuals"),
     "reporting.plots.effects": ("plot_adjustments", "plot_dose_response", "plot_effects", "plot_paths"),
-    "reporting.effects": ("describe_decomposition", "describe_mediation"),
+    "reporting.described.effects": ("describe_decomposition", "describe_mediation"),
     "reporting.plots.graph": ("draw_graph",),
     "reporting.plots.figures": ("plot_densities", "save"),
     "reporting.plots.svg": ("graph_svg",),
     "reporting.text": ("describe_answer", "summarize_fit"),
     "reporting.plots.tikz": ("to_tikz",),
-    "reporting.verdicts": ("describe_verdict",),
+    "reporting.described.verdicts": ("describe_verdict",),
     "partial": ("Sensitivity", "plot_sensitivity", "sensitivity"),
     "progress": ("late_bar", "progress_bar"),
-    "results.listings": ("parameter_table",),
+    "results.words.listings": ("parameter_table",),
 }
 
 

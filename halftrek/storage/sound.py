@@ -284,7 +284,8 @@ def _verdict(verdict: Verdict) -> None:
 
 def _next_step(step: NextStep) -> None:
     check_query(step.query, step.graph)
-    must((step.arc is not None) == (step.way == "sensitivity"), "a sensitivity analysis is about one pair of variables")
+    must(step.arc is not None or step.way != "sensitivity", "a sensitivity analysis is about one pair of variables")
+    must(step.arc is None or step.way in ("sensitivity", "bounds"), "only bounds and sensitivity are about one pair")
     _known(step.arc or (), step.graph, "arc")
 
 

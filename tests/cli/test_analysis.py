@@ -146,7 +146,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     for part, *others in kinds:
         names = [f.name for f in fields(part)]
         unchanged = [name for name in names if all(getattr(part, name) == getattr(one, name) for one in others)]
-        assert not unchanged  # every key was written and read back
+        assert set(unchanged) <= {"connect"}  # every key was written and read back, but for what may hold a password
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_the_documented_example_runs(tmp_path: Path, capsys: Capture) -> None:
     assert all(Path(file).stat().st_size for file in record["files"].values())
     parts = {"data": Data, "fit": Fitting, "uncertainty": Uncertainty, "output": Output}
     for kind in parts.values():  # every key that a file may have is on the page
-        assert all(f"{f.name} =" in example.text for f in fields(kind))
+        assert all(f"{f.name} =" in example.text for f in fields(kind) if f.name != "connect")  # no file names one
 
 
 # -- a file that somebody sent --------------------------------------------------------------------

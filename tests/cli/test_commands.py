@@ -131,7 +131,7 @@ def test_a_refusal_does_not_need_the_data(tmp_path: Path, capsys: Capture) -> No
     assert main(["query", BOW, str(tmp_path / "absent.csv"), "x -> y"]) == 3
     out, err = capsys.readouterr()
     assert "not identified" in out
-    assert err.startswith("note: nothing is said of these data: ")
+    assert err.startswith("halftrek: note: nothing is said of these data: ")
     assert "absent.csv" in err
     assert main(["effect", BOW, str(tmp_path / "absent.csv"), "x", "y", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["identified"] is False

@@ -74,7 +74,8 @@ def test_narrow_terminals(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> N
 def test_wide_terminals_do_not_stretch_text(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert main(BOW) == 3
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("      halftrek ")]
+    assert max(map(len, lines)) <= 80  # lines to paste are as long as they are
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])

@@ -43,6 +43,8 @@ MADE = [
     ["robustness", "x -> y; x <-> y", "--sql", "select range as x, random() as y from range(30)", "x -> y"],
     ["sensitivity", "mroz", "mroz", "educ -> lwage", "--edge", "fatheduc <-> lwage", "--values=-0.1,0,0.1"],
     ["sensitivity", "mroz", "mroz", "educ -> lwage", "--edge", "fatheduc <-> lwage", "--edge", "fatheduc <-> educ"],
+    ["bounds", "mroz", "mroz", "educ -> lwage", "--assume", "abs(fatheduc -> lwage) <= 0.01"],
+    ["bounds", "x -> y; x <-> y", "--sql", "select range as x, random() as y from range(30)", "x -> y"],
     ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi", "--unit", "cond=0,pmi=2"],
     ["counterfactual", "tal_or", "tal_or", "--do", "cond=1", "--outcome", "pmi"],
     ["counterfactual", "educ -> lwage; educ <-> lwage", "mroz", "--do", "educ=1", "--outcome", "lwage"],

@@ -10,8 +10,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.models import Gaussian
-from halftrek.partial import IdentifiedSet, identified_set
 from halftrek.partial.assumptions import State, conditions_of, read_assumptions
+from halftrek.partial.sets import IdentifiedSet, identified_set
 from halftrek.queries import evaluate
 from tests.project.pages import ROOT
 

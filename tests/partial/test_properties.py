@@ -12,8 +12,8 @@ import halftrek as ht
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
-from halftrek.partial import IdentifiedSet, identified_set
 from halftrek.partial.assumptions import Assumption, State, Within, conditions_of
+from halftrek.partial.sets import IdentifiedSet, identified_set
 from halftrek.queries import Query, evaluate
 from tests.partial.brute import models_with
 from tests.partial.graphs import Setting, random_covariance, random_graph, random_setting

@@ -9,7 +9,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.errors import DataError, InputError, QueryError
-from halftrek.partial import IdentifiedSet, bounds, identified_set
+from halftrek.partial import bounds
+from halftrek.partial.sets import IdentifiedSet, identified_set
 
 BOW = "x -> y; x <-> y"
 SIGMA = np.array([[1.5, 0.9], [0.9, 2.0]])

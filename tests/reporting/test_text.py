@@ -80,7 +80,7 @@ def test_verdicts_name_question_and_outcome(name: str, question: str, words: str
     text = describe_verdict(identify(catalog(name).graph, question))
     assert text.splitlines()[0] == f"  question  {question}"
     assert f"verdict   {words}" in text
-    assert all(len(line) <= 80 for line in text.splitlines())
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("      ht."))  # lines to paste
 
 
 def test_finite_verdicts_say_how_many() -> None:

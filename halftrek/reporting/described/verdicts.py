@@ -10,7 +10,6 @@ from halftrek.identification.verdict import lines_to_paste, sentences
 from halftrek.reporting.document import Described, Facts, Heading, Listing, Paragraph, Span, Table
 from halftrek.reporting.tables import page_width
 from halftrek.reporting.text import as_text
-from halftrek.results.words.explanation import left_in_words
 
 if TYPE_CHECKING:
     from halftrek.identification import Verdict
@@ -34,6 +33,8 @@ def verdict_document(verdict: Verdict, *, details: bool = False, front: Front = 
 
 def describe_refusal(refused: Answer, *, details: bool = False, front: Front = "python") -> str:
     """The same of a question that was asked of data: with what these leave of it."""
+    from halftrek.results.words.explanation import left_in_words  # loads much that a verdict alone does not need
+
     assert refused.verdict is not None  # there is no refusal without one
     return as_text(_document(refused.verdict, left_in_words(refused), details, front))
 
