@@ -125,7 +125,7 @@ class Session:
             "start": {**begin, "question": start.question} if start.text or start.source else None,
             "data": [datum.record() for datum in self.data.values()],
             "running": [
-                {"kind": job.kind, "number": job.number, "seconds": now - job.begun}
+                {"kind": job.kind, "number": job.number, "seconds": now - job.begun, "taken": job.taken.done()}
                 for job in self.jobs
                 if not job.ended.done()
             ],
@@ -165,8 +165,8 @@ class Sessions:
         return reply
 
     def new(self) -> Session:
-        """A session of its own; where there are too many, the one that was used longest ago makes room."""
-        if len(self._all) >= limits.SESSIONS:
+        """A session of its own; where there are too many, those that were used longest ago make room."""
+        while len(self._all) >= limits.SESSIONS:
             self.drop(min(self._all.values(), key=lambda s: s.used))
         name = secrets.token_urlsafe(16)
         session = Session(name, Lane(self._spares), self._folder / secrets.token_hex(8))

@@ -119,13 +119,22 @@ while True:
 """
 
 
+# A run that outlives its terminal ignores SIGHUP, and so would all that it starts.
+PROGRAM = """
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+from halftrek_command import main
+sys.exit(main())
+"""
+
+
 def stopped(module: str, words: list[str], what: int, folder: Path) -> tuple[int, str]:
     """Exit code and what was said by a command that a signal finds in the import of a module."""
     held = folder / "held"
     (held / "spare").mkdir(parents=True, exist_ok=True)
     (held / f"{module}.py").write_text(WAITING)
     process = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from halftrek_command import main; sys.exit(main())", *words],
+        [sys.executable, "-c", PROGRAM, *words],
         cwd=folder,
         env={
             **os.environ,

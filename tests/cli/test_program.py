@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,16 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return dict(action.choices)
 
 
+def with_programs() -> dict[str, str]:
+    """The environment, in which this Python's programs come first."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env=with_programs(),
         capture_output=True,
         text=True,
         timeout=120,
@@ -43,16 +48,43 @@ def test_all_commands_are_there() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(commands()))
-def test_help_ends_with_an_example_that_runs(name: str, tmp_path: Path) -> None:
+def example_of(name: str) -> str:
     text = commands()[name].format_help()
     assert "--json" in text
     example = text.rstrip().splitlines()[-1].strip()
     assert f"halftrek {name} " in example
-    done = shell(example, tmp_path)
+    return example
+
+
+@pytest.mark.parametrize("name", sorted(set(commands()) - {"serve"}))
+def test_help_ends_with_an_example_that_runs(name: str, tmp_path: Path) -> None:
+    done = shell(example_of(name), tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert done.stderr == ""
+
+
+def test_the_example_that_serves_runs_until_it_is_stopped(tmp_path: Path) -> None:
+    """The one command that does not end by itself."""
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec {example_of('serve')}"],
+        cwd=tmp_path,
+        env={**with_programs(), "BROWSER": "true"},  # a browser that shows nothing
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert said.startswith("halftrek's page: http://127.0.0.1:")
+        with urllib.request.urlopen(said.split()[-1], timeout=60) as answer:
+            assert answer.status == 200
+        assert process.poll() is None
+    finally:
+        process.terminate()
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
 
 
 def test_python_dash_m() -> None:

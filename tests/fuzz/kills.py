@@ -94,8 +94,10 @@ def _heard(process: subprocess.Popen[str]) -> str:
 # -- signals --------------------------------------------------------------------------------------
 
 # The console script, which says when it begins to listen to signals: what Python does before that is not ours.
+# A run that outlives its terminal ignores SIGHUP, and so would all that it starts.
 _SCRIPT = """
 import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from halftrek.cli import main
 says, listen = int(sys.argv.pop(1)), signal.signal
 def listen_and_say(number, handler):

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 from xml.etree import ElementTree
 
 import numpy as np
@@ -26,13 +26,15 @@ import pytest
 import halftrek as ht
 from halftrek.cli.schemas import RESULTS
 from halftrek.errors import printable
+from halftrek.web import Page
 from tests import public_values
 from tests.cli.shapes import faults
 from tests.narrow import some
 from tests.project.test_reference import maker
 
-# What public calls return that is no result of halftrek's: rows as an array, the name of an edge as a tuple.
-OTHERWISE = (np.ndarray, tuple)
+# What public calls return that is no result of halftrek's: rows as an array, the name of an edge as a tuple, a server
+# that runs until it is closed.
+OTHERWISE = (np.ndarray, tuple, Page)
 
 
 @cache
@@ -43,6 +45,10 @@ def _imports(module: str) -> dict[str, str]:
     return {alias.asname or alias.name: str(node.module) for node in found for alias in node.names}
 
 
+def _is_result(thing: object) -> TypeGuard[type]:
+    return inspect.isclass(thing) and thing.__module__.startswith("halftrek") and not issubclass(thing, OTHERWISE)
+
+
 def _named(function: Any) -> Iterator[type]:
     """The classes of halftrek that a function says it returns."""
     module = import_module(function.__module__)
@@ -50,7 +56,7 @@ def _named(function: Any) -> Iterator[type]:
         thing = getattr(module, name, None)
         if thing is None and name in _imports(module.__name__):
             thing = getattr(import_module(_imports(module.__name__)[name]), name, None)
-        if inspect.isclass(thing) and thing.__module__.startswith("halftrek") and not issubclass(thing, OTHERWISE):
+        if _is_result(thing):
             yield thing
 
 
@@ -71,7 +77,7 @@ def results() -> list[type]:
     for _, room, names in maker().SECTIONS:
         for name in names:
             thing = getattr(import_module(room), name)
-            waiting += [thing] if inspect.isclass(thing) else _named(thing)
+            waiting += filter(_is_result, [thing]) if inspect.isclass(thing) else _named(thing)
     found: dict[type, None] = {}
     while waiting:
         kind = waiting.pop(0)

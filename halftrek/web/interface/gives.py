@@ -73,7 +73,7 @@ SESSION = record(
         "session": _TEXT,
         "start": _or_null(record({"text": _TEXT, "notation": _TEXT, "data": _TEXT_OR_NULL, "question": _TEXT_OR_NULL})),
         "data": _list(DATUM),
-        "running": _list(record({"kind": _TEXT, "number": _COUNT, "seconds": _NUMBER})),
+        "running": _list(record({"kind": _TEXT, "number": _COUNT, "seconds": _NUMBER, "taken": _FLAG})),
     }
 )
 _ABOUT_GRAPH = dict.fromkeys(("name", "title", "description", "text"), _TEXT)

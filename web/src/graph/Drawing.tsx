@@ -66,13 +66,14 @@ export function Drawing(): JSX.Element {
     canvas.current = made;
     drawing.canvas = made;
     drawing.rename = renameAt;
+    const filled = !isEmpty.peek();
     const sized = new ResizeObserver(() => made.cy.resize());
     sized.observe(host.current);
     void document.fonts.load('500 14px "Inter Variable"').then(() => {
       if (canvas.current !== made) return;
       made.cy.elements().remove();
       made.show({ ...scene.peek(), focus: null }, false);
-      made.fit();
+      if (filled) made.fit();
     });
     return () => {
       sized.disconnect();
@@ -91,6 +92,7 @@ export function Drawing(): JSX.Element {
   });
   useSignalEffect(() => {
     fitted.value;
+    if (isEmpty.peek()) return; // what is drawn meanwhile stays where it is put
     requestAnimationFrame(() => setTimeout(() => canvas.current?.fit(), 200));
   });
   useSignalEffect(() => {
