@@ -48,10 +48,10 @@ def timed(problem, folder, variant):
     if variant == "fit":
         return lambda: ht.fit(graph, moments)
     if variant == "new graph":
-        from halftrek.estimation.plan import make_plan
+        from halftrek.estimation.plan import remembered_plan
 
         def cold():
-            make_plan.cache_clear()
+            remembered_plan.cache_clear()
             ht.fit(graph_of(problem), moments)
 
         return cold

@@ -19,6 +19,7 @@ from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.options import Options
 from halftrek.graphs import Coefficient, Edge, Graph
 from halftrek.graphs.order import reachable
+from halftrek.graphs.written import Written
 
 if TYPE_CHECKING:
     from halftrek.estimation.fast.together import Bunch
@@ -195,12 +196,18 @@ class Plan:
                 yield Task(shape, (v,), slots, (source,), (), held, about_origin=about_origin)
 
 
-@lru_cache(maxsize=128)
 def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bool = False) -> Plan:
-    """The plan of a graph; ``names`` gives the order of variables (graphs that differ in order are equal).
+    """The plan of a graph; ``names`` gives the order of variables.
 
     ``raw``: take all moments about zero, with every free intercept as a coefficient of the constant.
     """
+    return remembered_plan(Written(graph), names, options, raw)
+
+
+@lru_cache(maxsize=128)
+def remembered_plan(written: Written, names: tuple[str, ...], options: Options, raw: bool) -> Plan:
+    """The plan of a graph as it is written, made once."""
+    graph = written.graph
     place = {v: i for i, v in enumerate(names)}
     p = len(names)
     known = {Edge.read(text): value for text, value in graph.restrictions.items()}

@@ -15,6 +15,7 @@ from halftrek.arrays import Array, Floats, Ints
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.graphs import Graph
+from halftrek.graphs.written import Written
 from halftrek.models import CGLSCM, total_effects
 from halftrek.queries.gradients import Gradient
 
@@ -119,9 +120,14 @@ class Space:
         return (mean @ dT + dmu) @ B, half + half.transpose(0, 2, 1)
 
 
-@lru_cache(maxsize=32)
 def make_space(graph: Graph, names: tuple[str, ...], options: Options) -> Space:
     """The parameters of a graph's model, with what is fixed and what is equal."""
+    return _made(Written(graph), names, options)
+
+
+@lru_cache(maxsize=32)
+def _made(written: Written, names: tuple[str, ...], options: Options) -> Space:
+    graph = written.graph
     plan = make_plan(graph, names, options, raw=True)
     tasks = list(plan.every_task)
     explicit = tuple(dict.fromkeys(k for task in tasks for k in task.latents))

@@ -13,6 +13,7 @@ from halftrek import identification
 from halftrek.choices import AnySyntax, Scope
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
+from halftrek.graphs.written import Written
 from halftrek.identification import Verdict
 from halftrek.memory import remembered
 from halftrek.queries import Query, check_query
@@ -63,25 +64,25 @@ def identify(source: object, question: str | Query, **options: Unpack[Deciding])
 
 def asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
     """A question, read and checked against the graph, and whether it can be answered: once for each graph."""
-    return _asked_of(graph, question if isinstance(question, str) else read_question(question))
+    return _asked_of(Written(graph), question if isinstance(question, str) else read_question(question))
 
 
 @lru_cache(maxsize=512)
-def _asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
+def _asked_of(written: Written, question: str | Query) -> tuple[Query, Verdict]:
     query = read_question(question)
     if isinstance(question, str):
-        verdict = _asked_of(graph, query)[1]
+        verdict = _asked_of(written, query)[1]
         return query, replace(verdict, query=query)  # an equal question may have named things in another order
-    check_query(query, graph)
-    return query, _decided(graph, query)
+    check_query(query, written.graph)
+    return query, _decided(written, query)
 
 
-def _decided(graph: Graph, query: Query) -> Verdict:
+def _decided(written: Written, query: Query) -> Verdict:
     """The verdict; an intervention that is identified is so at all values, which need no decision of their own."""
     if not is_intervention(query) or not query.do:
-        return identification.identify(graph, query)
-    key = (graph, query.names, tuple(query.do), tuple(query.seen))
+        return identification.identify(written.graph, query)
+    key = (written, query.names, tuple(query.do), tuple(query.seen))
     if key in _AT_ANY_VALUE:
         return replace(_AT_ANY_VALUE[key], query=query)
-    verdict = identification.identify(graph, query)
+    verdict = identification.identify(written.graph, query)
     return remembered(_AT_ANY_VALUE, key, lambda: verdict, most=512) if verdict.identified else verdict

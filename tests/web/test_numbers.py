@@ -73,6 +73,13 @@ def test_the_catalog_through_the_page(name: str, client: Client, tmp_path: Any) 
     path.write_bytes(content)
     fit = ht.fit(graph, path)
     data = client.upload(content)["id"]
+    try:
+        compare_all(name, graph, fit, client, data)
+    finally:
+        client.http.delete(client.address(f"data/{data}"))
+
+
+def compare_all(name: str, graph: ht.Graph, fit: ht.Fit, client: Client, data: str) -> None:
     text = ht.format_graph(graph)
     found = asked(client, "fit", text=text, data=data)
     assert same(fit.to_dict(), found["fit"])
@@ -95,7 +102,6 @@ def test_the_catalog_through_the_page(name: str, client: Client, tmp_path: Any) 
     checks = asked(client, "checks", text=text, data=data)["checks"]
     assert same(fit.measures(), checks["measures"])
     assert same(rows_in(fit.tests()), checks["tests"])
-    client.http.delete(client.address(f"data/{data}"))
 
 
 def rows_in(frame: Any) -> list[dict[str, object]]:

@@ -21,6 +21,7 @@ from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Edge, Graph
 from halftrek.graphs.separation import Walks, minimal_separator
+from halftrek.graphs.written import Written
 from halftrek.inference.checks.modification import absent_edges, with_edge
 from halftrek.inference.checks.multiplicity import adjusted
 from halftrek.inference.checks.relaxation import relaxations
@@ -107,7 +108,7 @@ def restrictions_behind(
     if not len(gradients) or np.isnan(errors).any():
         return []
     by_units = counts_units(fit, robust, "tests()")
-    words = Restrictions(fit.graph)
+    words = in_words(fit.graph)
     found: dict[str, Contradiction] = {}
     for freed, matters in _relaxations(fit, gradients, errors):
         for edge, row in _rows(fit, freed, matters, errors, words, by_units):
@@ -221,7 +222,16 @@ def _alike(statistics: Floats) -> tuple[list[int], list[int]]:
     return place.tolist(), np.unique(place, return_index=True)[1].tolist()
 
 
+def in_words(graph: Graph) -> Restrictions:
+    """What the missing edges of a graph say, in words; made once."""
+    return _in_words(Written(graph))
+
+
 @lru_cache(maxsize=16)
+def _in_words(written: Written) -> Restrictions:
+    return Restrictions(written.graph)
+
+
 class Restrictions:
     """What a missing edge says, in words."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from halftrek.graphs import Graph, quoted
 from halftrek.graphs.reach import reach_of
+from halftrek.graphs.written import Written
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.decision import decide
 from halftrek.identification.local.functionals import Functionals, valuation
@@ -179,10 +180,15 @@ class Knowledge:
         return at.locally_identified(Functionals(("",), np.asarray(total)[None]))[0]
 
 
-@lru_cache(maxsize=64)
 def knowledge(graph: Graph) -> Knowledge:
     """What is known of a graph."""
-    return Knowledge(graph)
+    return remembered_knowledge(Written(graph))
+
+
+@lru_cache(maxsize=64)
+def remembered_knowledge(written: Written) -> Knowledge:
+    """What is known of a graph as it is written, made once."""
+    return Knowledge(written.graph)
 
 
 def _remembered(memory, key, find) -> Settled:  # type: ignore[no-untyped-def]

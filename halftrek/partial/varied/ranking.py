@@ -19,7 +19,7 @@ from halftrek.choices import Multiplicity
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
-from halftrek.inference.checks.contradictions import Restrictions
+from halftrek.inference.checks.contradictions import Restrictions, in_words
 from halftrek.inference.checks.modification import absent_edges
 from halftrek.inference.checks.multiplicity import adjusted
 from halftrek.inference.checks.relaxation import relaxation, relaxations
@@ -117,7 +117,7 @@ def ranking_of(
         raise NotIdentifiedError(verdict.explain(), verdict)
     estimate = one_number(fitted, query)
     gradient = linearize(query, fitted.model).values[:1]
-    words, rows = Restrictions(fitted.graph), []
+    words, rows = in_words(fitted.graph), []
     other = elsewhere(fitted)
     for freed in relaxations(fitted, Edges.of(*absent_edges(fitted)), gradient):
         if other is not None:

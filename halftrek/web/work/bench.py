@@ -12,6 +12,7 @@ from halftrek.choices import AnySyntax, Divisor, Ends, Interval, Missing
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Graph
 from halftrek.graphs.sketch import Role, Sketch
+from halftrek.graphs.written import Written
 from halftrek.memory import remembered
 from halftrek.syntax import parse_graph
 from halftrek.web import limits
@@ -179,7 +180,7 @@ class Bench:
         """The fit that a request is about, made if it is not remembered; it remembers its answers in turn."""
         graph, source = asked.graph(), asked.source
         options = json.dumps(asked.fitting, sort_keys=True, default=str)
-        key = (graph, graph.observed, source["id"], options)
+        key = (Written(graph), source["id"], options)
         return remembered(self._fits, key, lambda: self._fitted(graph, asked), _FITS)
 
     def _fitted(self, graph: Graph, asked: Request) -> Fit:

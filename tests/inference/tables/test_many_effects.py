@@ -113,7 +113,7 @@ def test_work_grows_with_edges_and_not_with_effects(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Knowledge, "_ask", counted_ask)
     monkeypatch.setattr(legs.IndirectForms, "__getitem__", counted_form)
     monkeypatch.setattr(legs.Weights, "gradient", counted_gradient)
-    known_module.knowledge.cache_clear()
+    known_module.remembered_knowledge.cache_clear()
     assert len(effect_rows(fit, How())) == 2 * 780
     assert len(asked) == 39
     assert set(written) == {0}
