@@ -19,7 +19,7 @@ FAR = 1e5  # multiples of the first step beyond which an end counts as infinite
 LEVEL = 0.1  # share of the cut that a deviance may still gain where it counts as levelled off
 LOWER = 1e-5  # deviance below zero that is no rounding: the maximum was none
 LOST = 2  # steps beyond an end that may fail before the walk there is given up
-LOST_HERE = 12  # steps on the way to an end that may fail
+LOST_HERE = 24  # steps on the way to an end that may fail
 BRANCHES = 4  # other ways to reach a value that are tried at an end
 
 
