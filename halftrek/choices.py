@@ -20,7 +20,7 @@ Method = Literal["em", "cgl-go"]
 Mask = Literal["edge", "ancestor"]
 Noise = Literal["free", "unit"] | Mapping[str, float]
 Intercepts = Literal["free", "zero"] | Mapping[str, float]
-Scope = Literal["linear", "nonparametric"]
+Scope = Literal["linear", "nonparametric", "non-normal"]
 Syntax = Literal["arrows", "lavaan", "dagitty", "dot"]
 AnySyntax = Literal["auto", "arrows", "lavaan", "dagitty", "dot"]
 
