@@ -272,8 +272,9 @@ def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
             step = NextStep("If effects are linear, it can be known:", "identify", graph, query)
             return replace(verdict, next_steps=(step,))
         return replace(verdict, next_steps=(which_effects(graph, query),))
-    steps = [] if verdict.status != "undecided" else [NextStep("More time may decide it:", "more time", graph, query)]
-    changes = what_would_help(graph, query) if verdict.status != "undecided" else []
+    waits = verdict.status == "undecided" and scope == "linear"
+    steps = [] if not waits else [NextStep("More time may decide it:", "more time", graph, query)]
+    changes = [] if waits else what_would_help(graph, query)
     steps += step_with_change(changes)
     steps += steps_without_change(graph, query, identified, seconds=_SECONDS, vary=verdict.status == "not identified")
     if all(step.way == "sensitivity" for step in steps):  # there is no command for that

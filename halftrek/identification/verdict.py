@@ -175,6 +175,8 @@ def _headline(verdict: Verdict) -> str:
             f"{query} is identified only up to {verdict.degree or 'a few'} values: data leave "
             f"{'up to that many' if verdict.degree else 'several'} answers, and more data do not choose between these."
         )
+    if verdict.status == "undecided" and verdict.scope == "non-normal":
+        return f"Whether {query} is identified {grounds} was not decided."
     if verdict.status == "undecided":
         return f"Whether {query} is identified was not decided within the budget; a larger one may decide it."
     return f"{query} is not identified {'in linear models with this graph' if verdict.scope == 'linear' else grounds}."

@@ -46,7 +46,9 @@ def beyond_covariances(graph: Graph, query: Query, *, witness: bool = True) -> V
         return Verdict(query, graph, "identified", METHOD, "non-normal", formula, None, 1, reasons=reasons)
     proof = None if says_more(graph) else _find_witness(fibre, query)
     if proof is None:
-        reason = "Independent errors were not found to determine it, and no two models were found that prove the opposite."
+        reason = (
+            "Independent errors were not found to determine it, and no two models were found that prove the opposite."
+        )
         if says_more(graph):
             reason = (
                 "With dependence of any form among the children of a hidden cause it is not determined; whether the form "
@@ -125,7 +127,8 @@ def equations_behind(graph: Graph, query: Query) -> tuple[str, ...]:
     fibre = fibre_of(graph)
     point = fibre.moved(0, seed=501)[0]
     moving = {k for asked in _needed(graph, query) for k in functionals(asked, point).moving}
-    targets = {e.target for e in fibre.table.entries if e.kind == "direct" and e.parameter in moving}
+    entries = [e for e in fibre.table.entries if e.parameter in moving]
+    targets = {v for e in entries for v in ((e.target,) if e.kind == "direct" else (e.source, e.target))}
     return tuple(v for v in graph.topological_order if v in targets)
 
 

@@ -81,9 +81,7 @@ class Fibre:
         given = {(e.first, e.second) for e in self.graph.known}
         while True:
             kernels = [self._kernels(self._at(number), given) for number in (0, 1)]
-            found = given | {
-                (p, v) for p, v in self.graph.directed if all(_stays(kernel, p, v) for kernel in kernels)
-            }
+            found = given | {(p, v) for p, v in self.graph.directed if all(_stays(kernel, p, v) for kernel in kernels)}
             named = {self.labels[arrow] for arrow in found if arrow in self.labels}
             found |= {arrow for arrow, label in self.labels.items() if label in named}
             if found == given:
@@ -176,4 +174,3 @@ def _null_space(matrix: Array) -> Array:
     _, values, vectors = np.linalg.svd(matrix)
     rank = int((values > 1e-9 * max(values.max(initial=0.0), 1e-300)).sum())
     return np.asarray(vectors[rank:].T)
-
