@@ -16,7 +16,7 @@ import numpy as np
 
 from halftrek.arrays import Floats, Ints
 from halftrek.graphs import Graph
-from halftrek.inference.independence.held_rows import HeldRows
+from halftrek.inference.evidence.held_rows import HeldRows
 
 FUNCTIONS = 3
 CONDITIONS = FUNCTIONS**2  # for each pair of errors
@@ -124,12 +124,15 @@ class Conditions:
     def products(self, free: Floats) -> Floats:
         """What each row adds to each condition."""
         errors = self.errors(free)
-        features = np.empty((*errors.shape, FUNCTIONS))
+        features = np.empty((errors.shape[1], FUNCTIONS, len(errors)))
         for k, function in enumerate((np.tanh(errors), np.exp(-0.5 * errors**2), errors)):
-            features[:, :, k] = function - self.rows.average(function)
-        left, right = self._sides
-        found = features[:, left, :, None] * features[:, right, None, :]
-        return np.asarray(found.reshape(len(errors), self.count))
+            features[:, k] = (function - self.rows.average(function)).T
+        found = np.empty((self.count, len(errors))).T
+        for k, (u, v) in enumerate(zip(*self._sides, strict=True)):
+            for i in range(FUNCTIONS):
+                start = CONDITIONS * k + FUNCTIONS * i
+                np.multiply(features[u, i], features[v], out=found.T[start : start + FUNCTIONS])
+        return found
 
     def statistic(self, free: Floats) -> float:
         """J at these weights."""
@@ -151,4 +154,3 @@ class Conditions:
                 columns = self.rows.values[:, [at for _, at in mine]]
                 found[[k for k, _ in mine]] = np.linalg.lstsq(columns, self.rows.values[:, place[v]], rcond=None)[0]
         return found
-

@@ -20,6 +20,7 @@ from halftrek.progress import Advance
 Ends = tuple[float, float]
 TURNS = 32  # values between -infinity and infinity that are looked at first, even in their angle
 CHARTS = 3  # weights for which the answer is solved in turn: at zero a product has several ways to be it
+_PLAIN = 6.0  # times its bound: a J from which on no other start is tried
 _CLOSE = 1e-3  # of a standard deviation: how precisely ends are found
 
 
@@ -76,9 +77,7 @@ def kept_values(
 class _Search:
     """J along the values of the answer, which remembers where it has been."""
 
-    def __init__(
-        self, given: Conditions, answer: Answer, best: Least, bound: float, progress: Advance | None
-    ) -> None:
+    def __init__(self, given: Conditions, answer: Answer, best: Least, bound: float, progress: Advance | None) -> None:
         self.given, self.answer, self.best, self.bound, self.progress = given, answer, best, bound, progress
         self.charts = charts(given, answer, best.free)
         self.seen: dict[float, Least] = {answer(best.free): best}
@@ -91,15 +90,20 @@ class _Search:
         if value not in self.seen:
             near = sorted(self.seen, key=lambda x: abs(np.arctan(x) - np.arctan(value)))[:2]
             starts = [self.seen[x].free for x in near] + [self._turned(x, value) for x in near[:1] if x]
-            more = [] if near_by else list(self.given.starts(self.given.to_raw(self.best.free)))[1:]
-            found = Least(np.inf, self.best.free)
-            for chart in self.charts:
-                one = least_at(self.given, self.answer, value, chart, [*starts, *more], self.bound)
-                found = min(found, one, key=lambda one: one.statistic)
-                if found.statistic <= self.bound:
-                    break
+            found = self._lowest(value, starts, Least(np.inf, self.best.free))
+            if not near_by and self.bound < found.statistic < _PLAIN * self.bound:
+                anew = list(self.given.starts(self.given.to_raw(self.best.free)))[1:]
+                found = self._lowest(value, anew, found)
             self.seen[value] = found
         return self.seen[value].statistic - self.bound
+
+    def _lowest(self, value: float, starts: list[Floats], found: Least) -> Least:
+        for chart in self.charts:
+            one = least_at(self.given, self.answer, value, chart, starts, self.bound)
+            found = min(found, one, key=lambda one: one.statistic)
+            if found.statistic <= self.bound:
+                break
+        return found
 
     def _turned(self, near: float, value: float) -> Floats:
         """The weights found at another value, all of them larger by the same factor."""
@@ -133,7 +137,9 @@ class _Search:
         for a, b, c in zip(grid, grid[1:], grid[2:], strict=False):
             left, low, right = self.at(a), self.at(b), self.at(c)
             if 0.0 < low <= min(left, right) and low < max(4.0, 0.5 * self.bound):
-                lowest = minimize_scalar(lambda x: self.at(x, near_by=True), bounds=(a, c), method="bounded", options={"maxiter": 10})
+                lowest = minimize_scalar(
+                    lambda x: self.at(x, near_by=True), bounds=(a, c), method="bounded", options={"maxiter": 10}
+                )
                 found.append(float(lowest.x))
         return found
 

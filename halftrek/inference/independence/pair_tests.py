@@ -14,7 +14,7 @@ import numpy as np
 
 from halftrek.estimation import Fitted
 from halftrek.inference.independence.conditions import CONDITIONS, Conditions
-from halftrek.inference.independence.held_rows import HeldRows, held_rows
+from halftrek.inference.evidence.held_rows import HeldRows, held_rows
 from halftrek.inference.independence.least import least
 from halftrek.progress import Advance
 
@@ -32,6 +32,7 @@ class PairTest:
     df: int
     p: float
     note: str = ""
+    test: str = "J"
 
     @property
     def constraint(self) -> str:
@@ -67,4 +68,3 @@ def _test(fit: Fitted, rows: HeldRows, pair: tuple[str, str]) -> PairTest:
     fitted = np.array([fit.model.T[at(p), at(v)] for p, v in given.arrows])
     found = least(given, given.starts(fitted))
     return PairTest(*pair, found.statistic, df, float(chdtrc(df, found.statistic)))
-

@@ -37,7 +37,9 @@ class HeldRows:
 
     def average(self, columns: Floats) -> Floats:
         """Means over the rows."""
-        return np.asarray(np.average(columns, axis=0, weights=self.weights))
+        if self.weights is None:
+            return np.asarray(columns.mean(axis=0))
+        return np.asarray(self.weights @ columns / self.weights.sum())
 
     def sums(self, columns: Floats) -> tuple[Floats, Floats]:
         """Sums over all rows, and how these spread: the sum of squares over independent units."""
