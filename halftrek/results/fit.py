@@ -34,9 +34,9 @@ from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.assumed import Assumed
+from halftrek.results.beyond import beyond_frame
 from halftrek.results.bounded import bounded
 from halftrek.results.bounds import Bounds
-from halftrek.results.beyond import beyond_frame
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
 from halftrek.results.independent import independent
 from halftrek.results.instruments import Instruments, instruments_of

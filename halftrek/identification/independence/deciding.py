@@ -51,8 +51,8 @@ def beyond_covariances(graph: Graph, query: Query, *, witness: bool = True) -> V
         )
         if says_more(graph):
             reason = (
-                "With dependence of any form among the children of a hidden cause it is not determined; whether the form "
-                "that this graph gives it, or the weights that it fixes, tell more was not found out."
+                "With dependence of any form among the children of a hidden cause it is not determined; whether the "
+                "form that this graph gives it, or the weights that it fixes, tell more was not found out."
             )
         return Verdict(query, graph, "undecided", METHOD, "non-normal", reasons=(reason,))
     reason = (

@@ -2,9 +2,9 @@
 
 Tramontano, Drton and Etesami (2024): errors are not normal, and confounding may have any form. The error of ``v`` may
 be exchanged for ``e_v - sum c_a e_a`` without harm to any independence if the sum runs over ancestors ``a`` whose
-siblings are all siblings of ``v``: whatever is independent of ``e_v`` is then independent of each of these. The weights
-of the arrows into ``v`` move by ``w = (I - T) c``, so that ``w`` is a weight for each parent with ``B[R, pa(v)] w = 0``,
-where ``R`` are the other ancestors. Equations move independently of each other: the models are a product of such spaces.
+siblings are all siblings of ``v``: whatever is independent of ``e_v`` is then independent of each of these. The
+weights of the arrows into ``v`` move by ``w = (I - T) c``: a number for each parent, with ``B[R, pa(v)] w = 0``, where
+``R`` are the other ancestors. Each equation moves on its own, so that the models are a product of such spaces.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def with_any_confounding(graph: Graph) -> Graph:
 
 
 def says_more(graph: Graph) -> bool:
-    """True if the graph has assumptions that ``with_any_confounding`` leaves out: a refusal there is not the last word."""
+    """True if ``with_any_confounding`` leaves out something that is assumed: a refusal is not the last word then."""
     wide = any(len(kids) > 2 for kids in graph.latents.values())
     return wide or any(isinstance(x, str) or e.kind == "<->" or e.first not in graph for e, x in graph.known.items())
 

@@ -1,6 +1,6 @@
 """Are effects straight lines? A test of each equation whose error has nothing to do with its causes.
 
-Such an equation is a regression: what is left of the effect must be unrelated to curved functions of the causes as well,
+Such an equation is a regression: what is left of the effect must be unrelated to curved functions of the causes, too,
 here their squares and the square and cube of the fitted value (Ramsey's RESET, 1969), by a score test whose variance
 holds for errors of unequal spread and for clusters (Wooldridge 1991). Where a hidden cause acts on an effect and on one
 of its causes, a regression is no equation of the model, and nothing is tested.
@@ -49,7 +49,7 @@ def line_tests(fit: Fitted) -> list[LineTest]:
 
 
 def confounded_causes(graph: Graph, v: str) -> tuple[str, ...]:
-    """Causes that the error of ``v`` is related to: those that have a hidden cause in common with it, and below them."""
+    """Causes that the error of ``v`` is related to: hidden causes act on both, or on ``v`` and above the cause."""
     below = graph.descendants(graph.spouses(v)) if graph.spouses(v) else frozenset()
     return tuple(p for p in graph.parents(v) if p in below)
 
@@ -77,7 +77,7 @@ def _test(graph: Graph, rows: HeldRows, v: str) -> LineTest:
 
 
 def _curves(rows: HeldRows, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Curved functions of the causes, less what is linear in these and in each other; and what is left of the effect."""
+    """Curved functions of the causes, less what is linear in these and each other; and what is left of the effect."""
     root = np.ones(len(y)) if rows.weights is None else np.sqrt(rows.weights)
     basis = np.linalg.qr(root[:, None] * np.column_stack([np.ones(len(y)), X]))[0]
 

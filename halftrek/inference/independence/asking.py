@@ -12,8 +12,8 @@ from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.identification.independence.deciding import equations_behind, equations_within, independent_pairs
-from halftrek.inference.independence.conditions import Conditions
 from halftrek.inference.evidence.held_rows import held_rows
+from halftrek.inference.independence.conditions import Conditions
 from halftrek.models import CGLSCM
 from halftrek.queries import DirectEffect, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize

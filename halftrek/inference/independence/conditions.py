@@ -1,7 +1,7 @@
 """Conditions that independent errors obey: functions of one error and functions of the other do not covary.
 
-For errors ``e_u`` and ``e_v``, each in units of its own spread, ``Cov(f_i(e_u), f_j(e_v)) = 0`` for f the tanh, the bell
-``exp(-e²/2)``, and the error itself: nine conditions for each pair. Location and scale may be estimated, for under
+For errors ``e_u`` and ``e_v``, each in units of its own spread, ``Cov(f_i(e_u), f_j(e_v)) = 0`` for f the tanh, the
+bell ``exp(-e²/2)``, and the error itself: nine conditions for each pair. Location and scale may be estimated, for under
 independence no condition moves with them to first order. ``J(a) = g' M^-1 g`` with the sums g and their spread M at the
 same weights ``a`` of arrows (the continuously updated GMM of Hansen, Heaton and Yaron 1996).
 """
@@ -28,8 +28,8 @@ _FLOOR = 1e-9  # added to the correlations of conditions, so that two that are o
 class Conditions:
     """Equations of some variables, and the pairs of them whose errors are independent.
 
-    ``arrows`` have weights that are not given; ``numbers`` says which weights are one and the same. Weights are in units
-    of standard deviations, see ``raw``.
+    ``arrows`` have weights that are not given; ``numbers`` says which weights are one and the same. Free weights are in
+    units of standard deviations, see ``to_raw``.
     """
 
     rows: HeldRows

@@ -74,6 +74,21 @@ def kept_values(
     return Kept(middle * unit, best.statistic, bound, df, tuple((low * unit, high * unit) for low, high in pieces))
 
 
+def is_kept(
+    given: Conditions, answer: Callable[[Floats], float], fitted: Floats, value: float, *, level: float, unit: float
+) -> bool:
+    """True if one value is kept: the same test alone, from all starts."""
+    from scipy.special import chdtri
+
+    def of_free(free: Floats) -> float:
+        return answer(given.to_raw(free)) / unit
+
+    bound = float(chdtri(given.count - given.unknowns + 1, 1.0 - level))
+    starts = list(given.starts(fitted))
+    tried = (least_at(given, of_free, value / unit, k, starts, bound) for k in charts(given, of_free, starts[0]))
+    return any(found.statistic <= bound for found in tried)
+
+
 class _Search:
     """J along the values of the answer, which remembers where it has been."""
 

@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 
 from halftrek.estimation import Fitted
-from halftrek.inference.independence.conditions import CONDITIONS, Conditions
 from halftrek.inference.evidence.held_rows import HeldRows, held_rows
+from halftrek.inference.independence.conditions import CONDITIONS, Conditions
 from halftrek.inference.independence.least import least
 from halftrek.progress import Advance
 
