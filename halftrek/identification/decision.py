@@ -81,6 +81,7 @@ def identify_all(
     graph: Graph,
     queries: Iterable[Query] | None = None,
     *,
+    scope: Scope = "linear",
     budget: float = 5.0,
     witness: bool = False,
     progress: Progress | None = None,
@@ -90,7 +91,7 @@ def identify_all(
     asked = every_effect(graph) if queries is None else list(queries)
     for query in asked:
         check_roles(query, graph)
-    return [decide(study, query, scope="linear", budget=budget, witness=witness) for query in asked]
+    return [decide(study, query, scope=scope, budget=budget, witness=witness) for query in asked]
 
 
 def every_effect(graph: Graph) -> list[Query]:

@@ -6,9 +6,9 @@ from halftrek.notes.words import Words
 
 INDEPENDENCE: dict[str, Words] = {
     "kept by independence": Words(
-        "the interval holds the values at which {pairs} may be independent, by a test with {conditions} conditions that "
-        "is right however near to normal the errors are (Stock and Wright 2000); it assumes linear effects and errors "
-        "that are independent wherever the graph has no arc",
+        "the interval holds the values at which {pairs} may be independent, by a test with {conditions} conditions "
+        "that is right however near to normal the errors are (Stock and Wright 2000); it assumes linear effects and "
+        "errors that are independent wherever the graph has no arc",
         "by independent errors",
         "note",
     ),

@@ -31,8 +31,9 @@ def independent(fit: Fit, question: str | Query, *, crude: bool, **uncertainty: 
     """The usual answer where covariances give one; else the values that independent errors keep."""
     query = read_question(question)
     check_query(query, fit.graph)
-    verdict = identification.identify(fit.graph, query, scope="non-normal")
+    verdict = identification.identify(fit.graph, query, scope="non-normal", witness=False)
     if not verdict.identified:
+        verdict = identification.identify(fit.graph, query, scope="non-normal")
         refused = refusal(fit, query, verdict)
         raise NotIdentifiedError(refused.explain(), refused.verdict, refused)
     if verdict.scope != "non-normal":

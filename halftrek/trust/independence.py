@@ -1,4 +1,4 @@
-"""The values of an answer that independent errors keep, judged: whether they are a range, and what speaks against it."""
+"""The values of an answer that independent errors keep, judged: are they a range, and what speaks against it?"""
 
 from __future__ import annotations
 

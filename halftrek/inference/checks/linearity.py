@@ -17,7 +17,7 @@ from halftrek.estimation import Fitted
 from halftrek.graphs import Graph
 from halftrek.inference.evidence.held_rows import HeldRows, held_rows
 
-WHAT = 'beyond="linearity"'
+WHAT = "the test of straight lines"
 UNITS = 10  # independent rows for each curve
 _FLAT = 1e-8  # share of a curve's variance beyond the causes themselves, below which it is no curve
 

@@ -12,6 +12,8 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.information.robust import rows_needed
 
+MOST = 100_000_000  # numbers that are held
+
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
@@ -55,7 +57,9 @@ class HeldRows:
 
 def held_rows(fit: Fitted, names: tuple[str, ...], what: str) -> HeldRows:
     """The fit's rows in memory; an error says why there are none, or why these do not do."""
-    rows = rows_needed(fit, what, "leave it out").select(names)
+    rows = rows_needed(fit, what, "do without it").select(names)
+    if fit.n * len(names) > MOST:
+        raise InputError(f"{what} holds all rows in memory, and {fit.n:.4g} rows of {len(names)} columns are too many")
     values, weights, cluster = _read(rows, fit)
     if np.isnan(values).any():
         holes = [v for v, lacking in zip(names, np.isnan(values).any(axis=0), strict=True) if lacking]

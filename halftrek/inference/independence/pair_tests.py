@@ -19,7 +19,7 @@ from halftrek.inference.independence.least import least
 from halftrek.progress import Advance
 
 UNITS = 10  # independent units for each condition, below which there is no test
-WHAT = 'beyond="correlation"'
+WHAT = "the test of independent errors"
 
 
 @dataclass(frozen=True)
