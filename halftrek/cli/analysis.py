@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from halftrek.choices import Divisor, Ends, Interval, Method, Missing
+from halftrek.choices import Divisor, Ends, ErrorKind, Interval, Method, Missing
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Uncertainty:
     replicates: int = 1000
     ends: Ends = "percentile"
     random_state: int = 0
+    errors: ErrorKind = "uncorrelated"
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
         categories=_categories(args.categories), cluster=args.cluster, connect=args.connect,
     )  # fmt: skip
     sure = Uncertainty(
-        **{k: given[k] for k in ("interval", "level", "replicates", "ends", "random_state") if k in given}
+        **{k: given[k] for k in ("interval", "level", "replicates", "ends", "random_state", "errors") if k in given}
     )
     effects, checks, crude = (bool(given.get(name)) for name in ("effects", "checks", "crude"))
     output = Output(effects=effects, checks=checks, crude=crude)

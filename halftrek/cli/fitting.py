@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halftrek.cli.analysis import Analysis, Uncertainty, uncertainty_options
@@ -107,9 +108,13 @@ def checks_record(fit: Fit) -> dict[str, Any]:
     from halftrek.errors import InputError
 
     record: dict[str, Any] = {"measures": fit.measures(), "r2": rows_of(fit.r2()), "note": ""}
-    for name in ("tests", "residuals", "modifications"):
+    listed: dict[str, Callable[[], object]] = {
+        "tests": fit.tests, "linearity": partial(fit.tests, beyond="linearity"), "residuals": fit.residuals,
+        "modifications": fit.modifications,
+    }  # fmt: skip
+    for name, make in listed.items():
         try:
-            record[name] = rows_of(getattr(fit, name)())
+            record[name] = rows_of(make())
         except InputError as error:  # what these data do not allow is said, and the rest is shown
             record[name], record["note"] = None, as_options(str(error))
     return record
@@ -118,9 +123,10 @@ def checks_record(fit: Fit) -> dict[str, Any]:
 def checks_text(fit: Fit, record: dict[str, Any]) -> str:
     """The same as text, the largest residuals and the most wanted edges only."""
     from halftrek.inference.checks.constraints import constraint_tests
+    from halftrek.inference.checks.linearity import line_tests
     from halftrek.inference.checks.modification import modification_notes, modifications
     from halftrek.inference.checks.residuals import residuals
-    from halftrek.reporting.described.checks import claims_table, edges_table, residuals_table
+    from halftrek.reporting.described.checks import claims_table, edges_table, lines_table, residuals_table
     from halftrek.reporting.document import Facts, Heading, Paragraph, Printed
     from halftrek.reporting.text import as_text
 
@@ -130,6 +136,9 @@ def checks_text(fit: Fit, record: dict[str, Any]) -> str:
         parts += [Heading("What the graph implies"), claims_table(constraint_tests(fit), adjusted)]
     elif record["tests"] is not None:
         parts.append(Paragraph("The graph implies nothing that data could contradict."))
+    if record["linearity"]:
+        lines = [r["p_adjusted"] for r in record["linearity"]]
+        parts += [Heading("Are effects straight lines?"), lines_table(line_tests(fit), lines)]
     if record["modifications"]:
         wanted = modifications(fit)[:_MOST_LISTED]
         parts += [Heading("Edges that the data ask for most"), edges_table(wanted)]

@@ -107,7 +107,12 @@ _CHECKS = _object(
         "residuals": {"anyOf": [{"type": "null"}, _rows("lhs rhs test", "observed implied residual z p")]},
         "modifications": {"anyOf": [{"type": "null"}, _rows("edge lhs op rhs test", "mi epc std p")]},
         "note": _TEXT,
-    }
+    },
+    {
+        "linearity": {
+            "anyOf": [{"type": "null"}, _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")]
+        }
+    },
 )
 _DISTRICT = _object({"members": _TEXTS, "iterations": _NUMBER, "starts": _NUMBER, "agreeing": _NUMBER})
 _FIT_KEYS = {

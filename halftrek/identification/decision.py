@@ -21,6 +21,7 @@ from halftrek.identification.composites import by_terms, decide_composite, truly
 from halftrek.identification.counterfactual import decide_counterfactual
 from halftrek.identification.criteria.certificate import find_recipe, known_effects
 from halftrek.identification.exact.branches import find_branches
+from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point
 from halftrek.identification.local.pieces import is_rational
@@ -65,7 +66,8 @@ def identify(
 ) -> Verdict:
     """Decide whether the distribution of the observed variables determines the answer to a query.
 
-    ``scope="linear"`` uses that the equations are linear, ``"nonparametric"`` only the arrows. ``budget`` bounds the
+    ``scope="linear"`` uses that the equations are linear, ``"nonparametric"`` only the arrows; ``"non-normal"`` uses
+    that errors without an arc between them are independent, too, and that they are not normal. ``budget`` bounds the
     seconds that are spent on the hardest step. ``witness=False`` saves the search for two models that prove a negative
     verdict. ``progress(seconds, budget)`` is called now and then during the hardest step.
     """
@@ -79,6 +81,7 @@ def identify_all(
     graph: Graph,
     queries: Iterable[Query] | None = None,
     *,
+    scope: Scope = "linear",
     budget: float = 5.0,
     witness: bool = False,
     progress: Progress | None = None,
@@ -88,7 +91,7 @@ def identify_all(
     asked = every_effect(graph) if queries is None else list(queries)
     for query in asked:
         check_roles(query, graph)
-    return [decide(study, query, scope="linear", budget=budget, witness=witness) for query in asked]
+    return [decide(study, query, scope=scope, budget=budget, witness=witness) for query in asked]
 
 
 def every_effect(graph: Graph) -> list[Query]:
@@ -102,6 +105,9 @@ def every_effect(graph: Graph) -> list[Query]:
 def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: bool) -> Verdict:
     """The verdict on one query of a prepared graph."""
     graph = study.graph
+    if scope == "non-normal":
+        found_linear = decide(study, query, scope="linear", budget=budget, witness=False)
+        return found_linear if found_linear.identified else beyond_covariances(graph, query, witness=witness)
     absent = _absent(graph, query)
     if absent is not None:
         return Verdict(query, graph, "identified", "no path", "nonparametric", "0", "0", 1, reasons=(absent,))
@@ -260,15 +266,16 @@ def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
 
     def identified(changed: Graph, asked: Query) -> bool:
         home = study if changed is graph else Study(changed)
-        return decide(home, asked, scope=scope, budget=_SHORT, witness=False).identified
+        return decide(home, asked, scope="linear", budget=_SHORT, witness=False).identified
 
     if scope == "nonparametric":
         if decide(study, query, scope="linear", budget=_SHORT, witness=False).identified:
             step = NextStep("If effects are linear, it can be known:", "identify", graph, query)
             return replace(verdict, next_steps=(step,))
         return replace(verdict, next_steps=(which_effects(graph, query),))
-    steps = [] if verdict.status != "undecided" else [NextStep("More time may decide it:", "more time", graph, query)]
-    changes = what_would_help(graph, query) if verdict.status != "undecided" else []
+    waits = verdict.status == "undecided" and scope == "linear"
+    steps = [] if not waits else [NextStep("More time may decide it:", "more time", graph, query)]
+    changes = [] if waits else what_would_help(graph, query)
     steps += step_with_change(changes)
     steps += steps_without_change(graph, query, identified, seconds=_SECONDS, vary=verdict.status == "not identified")
     if all(step.way == "sensitivity" for step in steps):  # there is no command for that

@@ -28,7 +28,8 @@ Status = Literal["identified", "finite", "not identified", "undecided"]
 class Verdict(Portable, Faces):
     """Whether the graph and the distribution of the observed variables determine the answer to a query, and how.
 
-    ``scope`` says what the verdict rests on: "nonparametric" on the arrows alone, "linear" on linear equations as well.
+    ``scope`` says what the verdict rests on: "nonparametric" on the arrows alone, "linear" on linear equations as well,
+    "non-normal" on errors, too, that are independent and not normal.
     ``degree`` counts the values that the answer takes at a generic covariance (1, k, or None: not finite, not known).
     ``reasons`` are sentences, ``details`` the same as a mathematician would say it; ``advice`` says what would make an
     unidentified query identified, ``helps`` in words, and ``next_steps`` has lines to paste.
@@ -165,6 +166,8 @@ def _headline(verdict: Verdict) -> str:
     grounds = "from the arrows alone, whatever the form of the equations"
     if verdict.scope == "linear":
         grounds = "in linear models with this graph, for almost all values of the coefficients"
+    if verdict.scope == "non-normal":
+        grounds = "in linear models with this graph whose errors are not normal, and independent where it has no arc"
     if verdict.status == "identified":
         return f"{query} is identified {grounds}."
     if verdict.status == "finite":
@@ -172,6 +175,8 @@ def _headline(verdict: Verdict) -> str:
             f"{query} is identified only up to {verdict.degree or 'a few'} values: data leave "
             f"{'up to that many' if verdict.degree else 'several'} answers, and more data do not choose between these."
         )
+    if verdict.status == "undecided" and verdict.scope == "non-normal":
+        return f"Whether {query} is identified {grounds} was not decided."
     if verdict.status == "undecided":
         return f"Whether {query} is identified was not decided within the budget; a larger one may decide it."
     return f"{query} is not identified {'in linear models with this graph' if verdict.scope == 'linear' else grounds}."

@@ -13,6 +13,7 @@ from halftrek.notes.advice import ADVICE
 from halftrek.notes.bounds import BOUNDS
 from halftrek.notes.data import DATA
 from halftrek.notes.fits import FITS
+from halftrek.notes.independence import INDEPENDENCE
 from halftrek.notes.intervals import INTERVALS
 from halftrek.notes.varied import VARIED
 from halftrek.notes.words import ASKS, Front, Level, Words
@@ -31,6 +32,7 @@ _WORDS: dict[str, Words] = {
     **INTERVALS,
     **ADVICE,
     **BOUNDS,
+    **INDEPENDENCE,
     **VARIED,
 }
 

@@ -118,7 +118,8 @@ class Answer(Portable, Tabled):
                 return np.array(values)
             case Bounds() | Refusal():
                 words = f"{self.query} is not one number: {_held(self.result)}"
-                raise NotIdentifiedError(words if self.verdict is None else self.verdict.explain(), self.verdict, self)
+                said = words if self.verdict is None or self.verdict.identified else self.verdict.explain()
+                raise NotIdentifiedError(said, self.verdict, self)
             case value:
                 return value
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Ends = tuple[float, float]
+INDEPENDENT = "independent errors"  # the kind of an interval from them
 CONTRADICTED = 0.05  # p-value below which the data contradict assumptions
 
 

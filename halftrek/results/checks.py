@@ -48,7 +48,7 @@ def implication_frame(
     fit: Fitted, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
 ) -> Frame:
     """One row for each thing that the graph implies, with p-values adjusted for their number."""
-    _refuse(multiplicity, level)
+    refuse_test_options(multiplicity, level)
     rows = constraint_tests(fit, robust)
     columns = _columns(rows, Constraint)
     notes = columns.pop("note")
@@ -69,7 +69,7 @@ def restriction_frame(
     robust: bool | None = None,
 ) -> Frame:
     """One row for each restriction that an answer rests on, those that move it most first."""
-    _refuse(multiplicity, level)
+    refuse_test_options(multiplicity, level)
     rows = restrictions_of(fit, question, multiplicity=multiplicity, robust=robust)
     columns = _columns(rows, Contradiction)
     del columns["widening"], columns["alike"]
@@ -78,7 +78,7 @@ def restriction_frame(
     return as_frame(columns, fit.frame)
 
 
-def _refuse(multiplicity: str, level: float) -> None:
+def refuse_test_options(multiplicity: str, level: float) -> None:
     if multiplicity not in get_args(Multiplicity):
         raise InputError(f"multiplicity must be one of {', '.join(get_args(Multiplicity))}, not {multiplicity!r}")
     if not 0.0 < level < 1.0:

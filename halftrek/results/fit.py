@@ -7,10 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from halftrek import upward
-from halftrek.choices import Bounding, EffectKind, Ends, Interval, Multiplicity, RobustTest, Unidentified
+from halftrek.choices import (
+    Beyond,
+    Bounding,
+    EffectKind,
+    Ends,
+    ErrorKind,
+    Interval,
+    Multiplicity,
+    RobustTest,
+    Unidentified,
+)
+from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.how import Uncertainty
 from halftrek.inference.information.information import Kind
@@ -23,9 +34,11 @@ from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.assumed import Assumed
+from halftrek.results.beyond import beyond_frame
 from halftrek.results.bounded import bounded
 from halftrek.results.bounds import Bounds
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
+from halftrek.results.independent import independent
 from halftrek.results.instruments import Instruments, instruments_of
 from halftrek.results.prediction import prediction_of
 from halftrek.results.words.listings import (
@@ -69,6 +82,7 @@ class Fit(Assumed):
         crude: bool = False,
         assume: str | Iterable[object] | None = None,
         bounds: bool = False,
+        errors: ErrorKind = "uncorrelated",
     ) -> Answer:
         """The answer to a question such as ``"P(y | do(x=1))"``; raises NotIdentifiedError if there is none.
 
@@ -80,7 +94,20 @@ class Fit(Assumed):
 
         ``assume`` asks for bounds under assumptions, see ``bounds``; ``bounds=True`` for those without any. The answer
         then holds a ``Bounds`` as its ``result``, and takes no other option but ``level``.
+
+        ``errors="independent"`` answers effects, too, that covariances leave open and errors that are not normal tell,
+        where the graph has no arc between them. The answer is a set of values as a ``Bounds``, which is right however
+        near to normal the errors are. It needs the rows.
         """
+        if errors not in get_args(ErrorKind):
+            raise InputError(f"errors must be 'uncorrelated' or 'independent', not {errors!r}")
+        if errors == "independent":
+            if bounds or assume is not None:
+                raise InputError('bounds= and assume= are for errors="uncorrelated": leave one of them out')
+            return independent(
+                self, question, crude=crude, level=level, interval=interval, information=information,
+                replicates=replicates, ends=ends, random_state=random_state,
+            )  # fmt: skip
         if bounds or assume is not None:
             return bounded(
                 self, question, () if assume is None else assume, level=level, interval=interval,
@@ -255,6 +282,7 @@ class Fit(Assumed):
         multiplicity: Multiplicity = "holm",
         level: float = 0.05,
         robust: bool | None = None,
+        beyond: Beyond | None = None,
     ) -> Any:
         """A tidy frame with a test of everything that the graph implies: each independence, and what is none.
 
@@ -264,7 +292,13 @@ class Fit(Assumed):
         ``multiplicity`` says how ``p_adjusted`` and the verdict allow for many tests: Holm, Benjamini-Hochberg, not.
         ``robust``: from the spread over independent units (rows, or clusters), for data that are not normal; left out:
         where rows are in clusters, or have sampling weights. The column ``test`` says which it is.
+
+        ``beyond="correlation"`` tests instead, for each pair without an arc, that the errors are independent and not
+        only uncorrelated; ``beyond="linearity"`` tests, equation by equation, that effects are straight lines. Both
+        need the rows, and hold for data that are not normal.
         """
+        if beyond is not None:
+            return beyond_frame(self, beyond, question, multiplicity=multiplicity, level=level)
         if question is not None:
             return restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)
         return implication_frame(self, multiplicity=multiplicity, level=level, robust=robust)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from halftrek.choices import ErrorKind
 from halftrek.cli.options import (
     GRAPH_HELP,
     QUESTION_HELP,
@@ -18,6 +19,7 @@ from halftrek.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from halftrek.choices import Scope
     from halftrek.cli.analysis import Analysis
     from halftrek.cli.options import Commands
     from halftrek.graphs import Graph
@@ -63,6 +65,12 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str], *, count:
     )
     parser.add_argument("question", metavar="QUESTION", nargs=count, help=help)
     parser.add_argument("--crude", action="store_true", help="also what the rows say without the graph")
+    parser.add_argument(
+        "--errors",
+        choices=get_args(ErrorKind),
+        default="uncorrelated",
+        help="independent: effects, too, that only errors that are not normal tell, as a set of values",
+    )
     parser.add_argument("--details", action="store_true", help="if it has no answer, say why in mathematical terms too")
     add_uncertainty(parser)
 
@@ -75,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.groups import run_groups
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import for_command_line, refuse_existing, show, show_json
+    from halftrek.errors import InputError
     from halftrek.reporting.records import answer_record, fit_record
     from halftrek.reporting.text import describe_answer
     from halftrek.results.answering import refusal
@@ -88,15 +97,19 @@ def run(args: argparse.Namespace) -> int:
     refuse_existing(args.force, args.write_analysis)
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
-    if early and not (verdict := identify(graph, question)).identified:
+    errors = analysis.uncertainty.errors
+    scope: Scope = "linear" if errors == "uncorrelated" else "non-normal"
+    if early and not (verdict := identify(graph, question, scope=scope)).identified:
         return _refuse(verdict, args, analysis, graph)
+    if args.by is not None and errors != "uncorrelated":
+        raise InputError("--errors independent cannot be used with --by; ask group by group")
     if args.by is not None:
         return run_groups(args, analysis, graph, question)
     with fitted(analysis, graph) as result:
-        if not early and not (verdict := identify(result.graph, question)).identified:
+        if not early and not (verdict := identify(result.graph, question, scope=scope)).identified:
             return show_refusal(refusal(result, verdict.query, verdict), args.json, details=args.details)
         options = uncertainty_options(analysis.uncertainty)
-        found = for_command_line(result.query(question, crude=analysis.output.crude, **options))
+        found = for_command_line(result.query(question, crude=analysis.output.crude, errors=errors, **options))
     if args.json:
         short = fit_record(result, ())
         show_json({**answer_record(found), "fit": {key: short[key] for key in ("n", "loglik", "converged", "status")}})
@@ -138,6 +151,8 @@ def _run_all(args: argparse.Namespace) -> int:
         raise InputError("--crude goes with one question, not with --all")
     if args.by is not None:
         raise InputError("--all cannot be used with --by; ask one question at a time")
+    if args.errors != "uncorrelated":
+        raise InputError("--errors goes with one question, not with --all")
     args.effects = True  # for the analysis file
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)

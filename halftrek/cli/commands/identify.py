@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from halftrek.choices import Scope
 from halftrek.cli.exits import DONE, NOT_IDENTIFIED
 from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command, has
 from halftrek.errors import InputError
@@ -38,11 +39,19 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
         default=5.0,
         help="time for the hardest step of each question (default: 5)",
     )
+    parser.add_argument(
+        "--scope",
+        choices=get_args(Scope),
+        default="linear",
+        help="what may be used: linear equations, the arrows alone, or independent errors that are not normal too",
+    )
     parser.add_argument("--details", action="store_true", help="say how it was found, in mathematical terms too")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the verdict, or a table of verdicts."""
+    if args.all and args.scope == "nonparametric":
+        raise InputError("--all decides arrows, which mean nothing without linear equations: ask one question")
     if args.all == (args.question is not None):
         raise InputError("give either a question like 'x -> y' or --all")
     return _run_all(args) if args.all else _run_one(args)
@@ -60,7 +69,7 @@ def _run_one(args: argparse.Namespace) -> int:
     graph, query = read_graph(args.graph), parse_question(args.question)
     check_query(query, graph)
     with _patient() as progress:
-        verdict = identification.identify(graph, query, budget=args.budget, progress=progress)
+        verdict = identification.identify(graph, query, scope=args.scope, budget=args.budget, progress=progress)
     if args.json:
         show_json(verdict.to_dict())
     else:
@@ -77,7 +86,7 @@ def _run_all(args: argparse.Namespace) -> int:
 
     graph = read_graph(args.graph)
     with _patient() as progress:
-        verdicts = identify_all(graph, budget=args.budget, progress=progress)
+        verdicts = identify_all(graph, scope=args.scope, budget=args.budget, progress=progress)
     if args.json:
         show_json({"graph": graph_record(graph), "verdicts": [v.to_dict() for v in verdicts]})
     else:

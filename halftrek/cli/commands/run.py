@@ -83,11 +83,12 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[Record], list[str]]:
 
     records, texts = [], []
     for question in analysis.questions:
-        verdict = identify(fit.graph, question)
+        errors = analysis.uncertainty.errors
+        verdict = identify(fit.graph, question, scope="linear" if errors == "uncorrelated" else "non-normal")
         if verdict.identified:
             options = uncertainty_options(analysis.uncertainty)
             crude = analysis.output.crude and has_crude(read_question(question))
-            found = for_command_line(fit.query(question, crude=crude, **options))
+            found = for_command_line(fit.query(question, crude=crude, errors=errors, **options))
             records.append(answer_record(found))
             texts.append(describe_answer(found))
         else:

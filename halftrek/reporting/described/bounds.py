@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from halftrek.reporting.document import Described, Facts, Span, Words
-from halftrek.results.bounds import Bounds, set_in_words
+from halftrek.results.bounds import INDEPENDENT, Bounds, set_in_words
 
 HOW_KNOWN = {
     "closed form": "by a formula, exactly",
@@ -19,7 +19,9 @@ def bounds_document(found: Bounds) -> Described:
     asked: list[tuple[str, Words]] = []
     if found.question is not None:
         asked.append(("question", [Span(str(found.question), "code")]))
-    asked += [("assumed", [Span(text, "code")]) for text in found.assumptions] or [("assumed", "nothing but the graph")]
+    words: list[tuple[str, Words]] = [("assumed", [Span(text, "code")]) for text in found.assumptions]
+    words = words or [("assumed", text) for text in found.assumed]
+    asked += words or [("assumed", "nothing but the graph")]
     said: list[tuple[str, Words]] = [("note", remark) for remark in found.remarks]
     said += [("warning", [Span(text, "warning")]) for text in found.warnings]
     return (Facts([*asked, *bounds_facts(found), *said]),)
@@ -27,9 +29,10 @@ def bounds_document(found: Bounds) -> Described:
 
 def bounds_facts(found: Bounds) -> list[tuple[str, Words]]:
     """The set, its ends, the interval and the test, for a list of facts."""
-    facts: list[tuple[str, Words]] = [("bounds", [Span(found.words, "strong")])]
+    point = found.kind == INDEPENDENT and found.low == found.high
+    facts: list[tuple[str, Words]] = [("value" if point else "bounds", [Span(found.words, "strong")])]
     for name, value, binds in (("lower end", found.low, found.binds_low), ("upper end", found.high, found.binds_high)):
-        if isfinite(value) and found.low != found.high:
+        if isfinite(value) and found.low != found.high and found.kind != INDEPENDENT:
             facts.append((name, f"held by {' and '.join(binds)}" if binds else "inside: no assumption holds it"))
     if found.certificate:
         facts.append(("known", HOW_KNOWN.get(found.certificate, found.certificate)))

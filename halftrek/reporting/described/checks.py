@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halftrek.inference.checks.constraints import Constraint
+from halftrek.inference.checks.linearity import LineTest
 from halftrek.inference.checks.modification import Modification
 from halftrek.inference.checks.residuals import Residual
 from halftrek.reporting.document import Table, known, p_value
 from halftrek.reporting.tables import Cell
+from halftrek.results.beyond import said
 from halftrek.results.checks import outcome_of
 
 
@@ -20,6 +22,15 @@ def claims_table(rows: Sequence[Constraint], adjusted: Sequence[float], most: in
         numbers = map(known, (c.estimate, c.statistic, c.df))
         lines.append((c.constraint, *numbers, c.test, p_value(c.p), p_value(p), c.note or outcome_of(p)))
     return Table(heads, lines, wide=heads[1:5], most=most, more="fit.tests()")
+
+
+def lines_table(rows: Sequence[LineTest], adjusted: Sequence[float], most: int | None = None) -> Table:
+    """Whether effects are straight lines, equation by equation."""
+    heads = ("equation", "statistic", "df", "p", "adjusted", "verdict")
+    lines: list[tuple[Cell, ...]] = []
+    for row, p in zip(rows, adjusted, strict=True):
+        lines.append((row.constraint, *map(known, (row.statistic, row.df)), p_value(row.p), p_value(p), said(row, p)))
+    return Table(heads, lines, wide=heads[1:3], most=most, more="fit.tests(beyond='linearity')")
 
 
 def edges_table(rows: Sequence[Modification], most: int | None = None) -> Table:

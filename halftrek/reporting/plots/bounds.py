@@ -6,7 +6,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from halftrek.reporting.plots.figures import BLUE, GREY, VERMILION, axes_or_new, tidy_axes
-from halftrek.results.bounds import Bounds, set_in_words
+from halftrek.results.bounds import INDEPENDENT, Bounds, set_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,13 +31,15 @@ def plot_bounds(found: Bounds, *, ax: Axes | None = None, title: str | None = No
     for piece in found.interval_pieces:
         _bar(ax, piece, 0.0, VERMILION, 3.0)
     if not pieces:
-        ax.text(0.5, 0.75, "no model obeys the assumptions", transform=ax.get_yaxis_transform(), ha="center",
+        ax.text(0.5, 0.75, "no value" if found.kind == INDEPENDENT else "no model obeys the assumptions",
+                transform=ax.get_yaxis_transform(), ha="center",
                 va="center", color=BLUE)  # fmt: skip
     if not found.interval_pieces:
         ax.text(0.5, 0.0, "the data exclude every value", transform=ax.get_yaxis_transform(), ha="center",
                 va="center", color=VERMILION)  # fmt: skip
     _named(ax, found)
-    ax.set_yticks([0.75, 0.0], ["values left", f"{100 * found.level:g}% interval"])
+    left = "estimate" if found.kind == INDEPENDENT and found.low == found.high else "values left"
+    ax.set_yticks([0.75, 0.0], [left, f"{100 * found.level:g}% interval"])
     asked = "the answer" if found.question is None else str(found.question)
     ax.set_xlabel(asked, parse_math=False)
     tidy_axes(ax, title or f"{asked}: {found.words} ({100 * found.level:g}%: {set_in_words(found.interval_pieces)})")
@@ -74,7 +76,7 @@ def _bar(ax: Axes, piece: Ends, height: float, color: str, width: float) -> None
 
 def _named(ax: Axes, found: Bounds) -> None:
     """Above each end of the set what holds it."""
-    if found.empty or found.low == found.high:
+    if found.empty or found.low == found.high or found.kind == INDEPENDENT:
         return
     left, right = ax.get_xlim()
     for value, binds, side in ((found.low, found.binds_low, "left"), (found.high, found.binds_high, "right")):

@@ -10,11 +10,12 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.inference.checks.constraints import constraint_tests
+from halftrek.inference.checks.linearity import line_tests
 from halftrek.inference.checks.modification import modification_notes, modifications
 from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.residuals import explained, residuals
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
-from halftrek.reporting.described.checks import claims_table, edges_table, residuals_table
+from halftrek.reporting.described.checks import claims_table, edges_table, lines_table, residuals_table
 from halftrek.reporting.document import Chapter, Document, Heading, Paragraph, Piece, Remark, Table, p_words
 from halftrek.reporting.plots.checks import plot_constraints, plot_residuals
 from halftrek.reporting.report.figures import drawn
@@ -38,6 +39,7 @@ def checks_chapter(fit: Fit) -> tuple[Chapter, list[str]]:
     chapters: tuple[tuple[str, Callable[[], Document]], ...] = (
         ("Overall", lambda: _overall(fit, warnings)),
         ("What the graph implies, tested", lambda: _tests(fit, warnings)),
+        ("Are effects straight lines?", lambda: _lines(fit, warnings)),
         ("Residual correlations", lambda: _residuals(fit)),
         ("Edges that the data ask for", lambda: _hints(fit)),
         ("How much each equation explains", lambda: _explained(fit)),
@@ -130,6 +132,28 @@ def _tests(fit: Fit, warnings: list[str]) -> Document:
             "Adjusted p-values; in brackets what is zero where the claim holds.",
         )
     return parts
+
+
+def _lines(fit: Fit, warnings: list[str]) -> Document:
+    found = line_tests(fit)
+    if not found:
+        return []
+    adjusted = holm(np.array([row.p for row in found], dtype=float)).tolist()
+    curved = [row.constraint for row, p in zip(found, adjusted, strict=True) if p < LEVEL]
+    tested = sum(not math.isnan(p) for p in adjusted)
+    result = (
+        f"{len(curved)} of them {'is' if len(curved) == 1 else 'are'} contradicted"
+        if curved
+        else "none is contradicted"
+    )
+    words = (
+        f"{tested} of {len(found)} equations can be tested, by the rows; {result} at the {100 * LEVEL:g}% level (Holm)."
+    )
+    if curved:
+        warnings.append(
+            f"The data contradict straight lines: {'; '.join(curved[:3])}. A linear answer is an average then."
+        )
+    return [Paragraph(words), lines_table(found, adjusted, _TESTS)]
 
 
 def _residuals(fit: Fit) -> Document:

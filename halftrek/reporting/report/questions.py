@@ -32,7 +32,7 @@ from halftrek.reporting.document import (
 )
 from halftrek.reporting.plots.drawing import edge_weights
 from halftrek.reporting.report.answers import by_instruments, densities, paths
-from halftrek.reporting.report.rests import left, rests_on
+from halftrek.reporting.report.rests import by_independence, if_independent, left, rests_on
 from halftrek.reporting.tables import Cell, number
 from halftrek.results.answering import answer, crude_of
 from halftrek.results.answers import Refusal
@@ -63,6 +63,7 @@ class Asked:
     answer: Answer | None = None
     obstacle: str = ""
     left: Bounds | None = None  # of a refused number
+    independent: Answer | str = ""  # of a refused number, if errors are independent; or why there is nothing to say
 
 
 def read_questions(questions: str | Query | Iterable[str | Query], graph: Graph) -> tuple[Query, ...]:
@@ -81,7 +82,8 @@ def ask(fit: Fit, query: Query, how: How) -> Asked:
     except NotIdentifiedError as refusal:
         instead = refusal.answer.result if refusal.answer is not None else None
         known = instead.leaves if isinstance(instead, Refusal) else None
-        return Asked(query, refusal.verdict, None, "It cannot be known from data like these, however many.", known)
+        obstacle = "It cannot be known from data like these, however many."
+        return Asked(query, refusal.verdict, None, obstacle, known, if_independent(fit, query, how.level))
     except QueryError as error:  # values that were left out: identification is all that was asked
         return Asked(query, identify(fit.graph, query), None, f"There is a verdict and no number: {error}.")
     assert found.verdict is not None  # of a fit there always is one
@@ -192,6 +194,8 @@ def _refused(asked: Asked, name: str) -> Document:
     parts.append(Paragraph("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
     if asked.left is not None:
         parts += left(asked.left, name)
+    if asked.independent:
+        parts += by_independence(asked.independent, name)
     if verdict.witness is not None:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:

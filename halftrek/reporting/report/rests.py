@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halftrek.errors import NotIdentifiedError, QueryError
+from halftrek.errors import InputError, NotIdentifiedError, QueryError
+from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.reporting.described.bounds import bounds_facts
 from halftrek.reporting.described.varied import ranking_document
 from halftrek.reporting.document import Described, Document, Facts, Heading, Paragraph, Remark
 from halftrek.reporting.plots.bounds import plot_bounds
 from halftrek.reporting.report.figures import drawn
+from halftrek.results.bounds import Bounds
+from halftrek.results.independent import independent
 
 if TYPE_CHECKING:
     from halftrek.queries import Query
-    from halftrek.results.bounds import Bounds
+    from halftrek.results.answers import Answer
     from halftrek.results.fit import Fit
 
 RANKED = 20  # variables up to which every absent edge is looked at
@@ -49,3 +52,30 @@ def left(found: Bounds, name: str) -> Document:
         return parts
     caption = "All values that models with the estimated covariance have, and the interval for the true one."
     return [*parts, *drawn(f"{name}-left", lambda ax: plot_bounds(found, ax=ax), (7.2, 2.2), caption)]
+
+
+def if_independent(fit: Fit, query: Query, level: float) -> Answer | str:
+    """What errors that are independent tell of a refused number; a text says why nothing is, an empty one needs no word."""
+    if fit.rows is None or not beyond_covariances(fit.graph, query, witness=False).identified:
+        return ""
+    try:
+        return independent(fit, query, crude=False, level=level)
+    except QueryError:  # no question about effects
+        return ""
+    except InputError as error:
+        return f"Errors that are independent, not only uncorrelated, would tell it: {error}."
+
+
+def by_independence(found: Answer | str, name: str) -> Document:
+    """The values that independent errors keep of a number that covariances leave open."""
+    title = Heading("If errors are independent, not only uncorrelated")
+    if isinstance(found, str):
+        return [title, Remark(found)]
+    values = found.result
+    assert isinstance(values, Bounds)  # covariances leave it open
+    said = [Remark(text[0].upper() + text[1:] + ".") for text in (*found.remarks, *found.warnings)]
+    parts: Document = [title, Facts(bounds_facts(values)), *said]
+    if values.words == "any value":
+        return parts
+    caption = "The values at which the errors may be independent."
+    return [*parts, *drawn(f"{name}-independent", lambda ax: plot_bounds(values, ax=ax), (7.2, 2.2), caption)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from halftrek.results.bounds import INDEPENDENT, set_in_words
 from halftrek.results.words.wording import in_words, listed
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def _asked(found: Bounds) -> list[str]:
 
 
 def _set(found: Bounds) -> list[str]:
+    if found.kind == INDEPENDENT:
+        return _independent(found)
     if found.empty:
         said = "no model with the covariance that was estimated obeys these assumptions"
         said = said if found.refuted is None else str(found.refuted)
@@ -36,10 +39,21 @@ def _set(found: Bounds) -> list[str]:
     return [f"At the estimates {held} these values, no more and no fewer: {found.words}."]
 
 
+def _independent(found: Bounds) -> list[str]:
+    """Where errors that are independent tell it."""
+    if found.empty:
+        return ["No value leaves the errors independent that the graph takes for independent."]
+    if found.words == "any value":
+        return ["These data agree with every value: their errors are too near to normal to tell."]
+    if found.low == found.high:
+        return [f"The estimate, at which these errors look most independent, is {found.words}."]
+    return [f"These data agree with: {found.words}."]
+
+
 def _ends(found: Bounds) -> list[str]:
     lines = []
     for name, value, binds in (("lower", found.low, found.binds_low), ("upper", found.high, found.binds_high)):
-        if not isfinite(value) or found.low == found.high:
+        if not isfinite(value) or found.low == found.high or found.kind == INDEPENDENT:
             continue
         why = f"is held by {listed(binds)}" if binds else "lies inside: no assumption holds it"
         lines.append(f"The {name} end, {value:.6g}, {why}.")
@@ -49,10 +63,14 @@ def _ends(found: Bounds) -> list[str]:
 def _sure(found: Bounds) -> list[str]:
     lines = [f"How the set is known: {found.certificate}."] if found.certificate else []
     if found.interval is None:
-        return [*lines, "The data exclude every value that a model within the assumptions has."] if found.n else lines
-    from halftrek.results.bounds import set_in_words
-
-    by = "likelihood" if found.kind == "likelihood" else "standard errors of the ends"
+        return (
+            [*lines, "The data exclude every value that a model within the assumptions has."]
+            if found.n and found.kind != INDEPENDENT
+            else lines
+        )
+    by = {"likelihood": "likelihood", INDEPENDENT: "test of independence"}.get(
+        found.kind, "standard errors of the ends"
+    )
     inside = set_in_words(found.interval_pieces)
     return [*lines, f"{100 * found.level:g}% interval for the true value (by the {by}): {inside}."]
 

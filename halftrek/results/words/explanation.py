@@ -23,7 +23,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.terms import leaves
 from halftrek.results.answers import Refusal
-from halftrek.results.bounds import Bounds, set_in_words
+from halftrek.results.bounds import INDEPENDENT, Bounds, set_in_words
 from halftrek.results.words.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 from halftrek.words import one_precision
 
@@ -37,6 +37,8 @@ _NAMED = 8  # hidden causes that are named; the others are counted
 def explain(answer: Answer, *, details: bool = False, front: Front = "python") -> str:
     """One paragraph on each: question, knowability, estimate, formula, crude number, spread, assumptions, warnings."""
     if isinstance(answer.result, Bounds) and answer.result.question is not None:
+        if answer.result.kind == INDEPENDENT and answer.verdict is not None:
+            return "\n".join((answer.verdict.explain(details=details, front=front), answer.result.explain()))
         return answer.result.explain()
     if answer.form != "point" and answer.verdict is not None:
         if isinstance(answer.result, Refusal):
@@ -85,7 +87,7 @@ def _knowable(answer: Answer) -> str:
     if verdict.method == "observed":
         return "Can it be known? Yes. " + " ".join(verdict.reasons)
     ground = "the arrows of the graph allow it, whatever the form of the equations"
-    if verdict.scope == "linear":
+    if verdict.scope != "nonparametric":
         ground = "the graph allows it, given that effects are linear"
     parts = [f"Can it be known from data like these? Yes: {ground} (method: {verdict.how})."]
     linear = [r for r in verdict.reasons if r.startswith("In a linear model ")]

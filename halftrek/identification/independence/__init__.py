@@ -1,0 +1,1 @@
+"""What independent errors tell beyond covariances."""
