@@ -119,11 +119,11 @@ def influences(rows: Floats) -> Floats:
 @pytest.mark.parametrize("holes", [False, True])
 def test_influence_is_what_a_heavier_row_does(holes: bool) -> None:
     """Exactly for cuts and means; for correlations expectations stand for means over rows, so for many rows."""
-    n, rng = 12_000, np.random.default_rng(6)
+    n, rng = 4000, np.random.default_rng(6)
     rows = mixed_rows(n, 6)
     if holes:
         rows[rng.random(rows.shape) < 0.2] = np.nan
-    added, some = influences(rows), rng.choice(n, 40, replace=False)
+    added, some = influences(rows), rng.choice(n, 25, replace=False)
     now = statistics(rows)
     moved = []
     for row in some:
@@ -134,7 +134,7 @@ def test_influence_is_what_a_heavier_row_does(holes: bool) -> None:
     for k in range(slow.shape[1]):
         if slow[:, k].any():
             gap, size = (float(np.sqrt(np.mean(x**2))) for x in (slow[:, k] - fast[:, k], slow[:, k]))
-            assert gap < 0.05 * size, k  # errors are root mean squares; a single row far out differs by more
+            assert gap < 0.07 * size, k  # errors are root mean squares; a single row far out differs by more
     assert np.abs(added.mean(axis=0)).max() < 0.02
 
 
@@ -184,7 +184,7 @@ def test_correlations_that_do_not_go_together_are_named() -> None:
             row = [nan, nan, nan]
             row[i], row[j] = float(x), float(y if sign > 0 else 1 - y)
             rows += [row] * times
-    with pytest.raises(DataError, match=r"behind [abc, ]+ are no covariance matrix \(smallest eigenvalue -0\.9"):
+    with pytest.raises(DataError, match=r"behind .* are no covariance matrix \(smallest eigenvalue -0\.9"):
         layer_of("abc", np.array(rows), {"a": "ordered", "b": "ordered", "c": "ordered"})
 
 
