@@ -2,6 +2,6 @@
 
 from halftrek.layer.influence import RowInfluence
 from halftrek.layer.layer import Layer, layer_of
-from halftrek.layer.margins import Margin, Taken
+from halftrek.layer.margins import Margin
 
-__all__ = ["Layer", "Margin", "RowInfluence", "Taken", "layer_of"]
+__all__ = ["Layer", "Margin", "RowInfluence", "layer_of"]

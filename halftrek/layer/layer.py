@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from halftrek.arrays import Codes, Flags, Floats, Ints
+from halftrek.choices import ColumnKind
 from halftrek.errors import DataError
-from halftrek.layer.margins import Margin, Taken, margin_of
+from halftrek.layer.margins import Margin, margin_of
 from halftrek.layer.polychoric import BORDER, best_correlations, padded_cuts, tables
 from halftrek.layer.polyserial import best_serial
 from halftrek.portable import Portable
@@ -71,13 +72,15 @@ class Layer(Portable):
 def layer_of(
     names: Sequence[str],
     values: Floats,
-    kinds: Mapping[str, Taken],
+    kinds: Mapping[str, ColumnKind],
     weights: Floats | None = None,
     labels: Mapping[str, tuple[str, ...]] | None = None,
+    *,
+    strict: bool = True,
 ) -> Layer:
     """The layer behind rows: ``values`` has a column for each name, nan for holes; weights are numbers of rows.
 
-    Columns that ``kinds`` does not name are plain.
+    Columns that ``kinds`` does not name are plain. ``strict`` refuses categories with one row.
     """
     w = np.ones(len(values)) if weights is None else weights
     texts = {} if labels is None else labels
@@ -87,7 +90,7 @@ def layer_of(
         kind = kinds.get(v, "plain")
         own = seen[:, j]
         margin = margin_of(values[own, j], w[own], kind, texts.get(v, ()))
-        _refuse_margin(v, margin, values[own, j])
+        _refuse_margin(v, margin, values[own, j], 2 if strict else 1)
         margins.append(margin)
     weighted = seen * w[:, None]
     have = np.asarray(seen.T.astype(float) @ weighted) / w.sum()
@@ -153,7 +156,7 @@ def _ordered_pairs(
 # -- what is no layer ----------------------------------------------------------------------------
 
 
-def _refuse_margin(name: str, margin: Margin, column: Floats) -> None:
+def _refuse_margin(name: str, margin: Margin, column: Floats, least: int) -> None:
     if margin.kind == "plain":
         return
     if len(margin.values) < 2:
@@ -166,7 +169,7 @@ def _refuse_margin(name: str, margin: Margin, column: Floats) -> None:
             f"have; give kinds={{{name!r}: 'ranked'}}, or merge categories"
         )
     counts = (column[:, None] == margin.values).sum(axis=0)
-    if (counts < 2).any():
+    if (counts < least).any():
         raise DataError(
             f"only one row has {name!r} = {margin.values[int(np.argmin(counts))]:g}; merge the category with the next, "
             f"or leave the row out"

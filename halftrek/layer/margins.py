@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from halftrek.arrays import Codes, Floats
+from halftrek.choices import ColumnKind
 from halftrek.layer.bivariate import phi
 from halftrek.portable import Portable
 
-Taken = Literal["plain", "ordered", "ranked", "behind", "acts"]
 CUT = ("ordered", "behind")  # kinds whose column is a cut of the variable behind it
 
 
@@ -28,7 +27,7 @@ class Margin(Portable):
     brought to 0 and 1 (ties move them). ``labels`` are the texts that the values stand for.
     """
 
-    kind: Taken
+    kind: ColumnKind
     values: Floats
     shares: Floats
     mean: float = 0.0
@@ -84,7 +83,7 @@ class Margin(Portable):
         return np.where(at < 0, 0.0, above[at] - steps @ self.below)
 
 
-def margin_of(column: Floats, weights: Floats, kind: Taken, labels: tuple[str, ...] = ()) -> Margin:
+def margin_of(column: Floats, weights: Floats, kind: ColumnKind, labels: tuple[str, ...] = ()) -> Margin:
     """The margin of a column without holes; weights are numbers of rows."""
     total = float(weights.sum())
     if kind in ("plain", "acts"):

@@ -5,12 +5,13 @@ import pytest
 from scipy import optimize, stats
 
 from halftrek.arrays import Floats
+from halftrek.choices import ColumnKind
 from halftrek.errors import DataError
-from halftrek.layer import RowInfluence, Taken, layer_of
+from halftrek.layer import RowInfluence, layer_of
 from halftrek.layer.bivariate import below_both, cells
 
 S = np.array([[1.0, 0.5, 0.4, 0.3], [0.5, 1.0, 0.3, 0.2], [0.4, 0.3, 1.0, 0.6], [0.3, 0.2, 0.6, 1.0]])
-KINDS: dict[str, Taken] = {"a": "ordered", "b": "ordered", "c": "ranked"}
+KINDS: dict[str, ColumnKind] = {"a": "ordered", "b": "ordered", "c": "ranked"}
 
 
 def mixed_rows(n: int, seed: int = 0) -> Floats:

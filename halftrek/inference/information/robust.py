@@ -23,6 +23,7 @@ from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms
+from halftrek.inference.information.layer_forms import as_read
 from halftrek.inference.kept import kept
 from halftrek.notes import Note
 from halftrek.portable import Portable
@@ -118,7 +119,7 @@ def over_units(
     the fit has them; weights count units that are alike and are None where all are one. What a row adds is multiplied
     by its sampling weight already: it counts by the square of that.
     """
-    rows = rows_needed(fit, "this")
+    rows, forms = rows_needed(fit, "this"), as_read(fit, forms)
     like, wide = kind_of_data(fit).like(fit), sum(map(len, forms))
     added = partial(_added, tuple(forms), fit.moments.mean, fit.moments.cov, rows.sampling is not None)
     if rows.cluster is None:
