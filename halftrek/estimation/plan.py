@@ -18,8 +18,8 @@ from halftrek.arrays import Floats, Ints
 from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.options import Options
 from halftrek.graphs import Coefficient, Edge, Graph
+from halftrek.graphs.as_written import Written
 from halftrek.graphs.order import reachable
-from halftrek.graphs.written import Written
 
 if TYPE_CHECKING:
     from halftrek.estimation.fast.together import Bunch

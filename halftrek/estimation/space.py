@@ -15,7 +15,7 @@ from halftrek.arrays import Array, Floats, Ints
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.graphs import Graph
-from halftrek.graphs.written import Written
+from halftrek.graphs.as_written import Written
 from halftrek.models import CGLSCM, total_effects
 from halftrek.queries.gradients import Gradient
 

@@ -13,7 +13,7 @@ from halftrek import identification
 from halftrek.choices import AnySyntax, Scope
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
-from halftrek.graphs.written import Written
+from halftrek.graphs.as_written import Written
 from halftrek.identification import Verdict
 from halftrek.memory import remembered
 from halftrek.queries import Query, check_query

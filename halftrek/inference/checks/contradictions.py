@@ -20,8 +20,8 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Edge, Graph
+from halftrek.graphs.as_written import Written
 from halftrek.graphs.separation import Walks, minimal_separator
-from halftrek.graphs.written import Written
 from halftrek.inference.checks.modification import absent_edges, with_edge
 from halftrek.inference.checks.multiplicity import adjusted
 from halftrek.inference.checks.relaxation import relaxations

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from halftrek.graphs import Graph, quoted
+from halftrek.graphs.as_written import Written
 from halftrek.graphs.reach import reach_of
-from halftrek.graphs.written import Written
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.decision import decide
 from halftrek.identification.local.functionals import Functionals, valuation

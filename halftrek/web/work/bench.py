@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypedDict, cast
 from halftrek.choices import AnySyntax, Divisor, Ends, Interval, Missing
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Graph
+from halftrek.graphs.as_written import Written
 from halftrek.graphs.sketch import Role, Sketch
-from halftrek.graphs.written import Written
 from halftrek.memory import remembered
 from halftrek.syntax import parse_graph
 from halftrek.web import limits
