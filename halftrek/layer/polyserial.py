@@ -51,10 +51,8 @@ class Serial:
 
     def share_and_slope(self, z: Floats) -> tuple[Floats, Floats]:
         """Probabilities of the categories given z, ``(n, categories)``, and their derivatives in r."""
-        from scipy.special import ndtr
-
         u, move = self._ends(z)
-        return _between(ndtr(u), 1.0), _between(phi(u) * move, 0.0)
+        return _shares(u), _between(phi(u) * move, 0.0)
 
     def score(self, z: Floats, codes: Codes) -> Floats:
         """The score of each row in r."""
@@ -149,6 +147,17 @@ def _cell_of(u: Floats, move: Floats, codes: Codes) -> tuple[Floats, Floats]:
     share = np.where(turned, p_low - p_high, p_high - p_low)
     slope = np.where(top, phi(high) * move[rows, upper], 0.0) - np.where(bottom, phi(low) * move[rows, lower], 0.0)
     return share, slope
+
+
+def _shares(u: Floats) -> Floats:
+    """Probabilities between the ends; differences of small tails keep their digits."""
+    from scipy.special import ndtr
+
+    edge = np.full_like(u[:, :1], np.inf)
+    ends = np.concatenate([-edge, u, edge], axis=1)
+    low, high = ends[:, :-1], ends[:, 1:]
+    upper = low > 0.0
+    return np.asarray(ndtr(np.where(upper, -low, high)) - ndtr(np.where(upper, -high, low)))
 
 
 def _between(at_cuts: Floats, last: float) -> Floats:

@@ -40,6 +40,21 @@ DATA: dict[str, Words] = {
         "distribution does not",
         level="note",
     ),
+    "taken for": Words(
+        "{columns}. Behind each is a normal variable with mean 0 and variance 1, and the equations hold for it",
+        level="note",
+    ),
+    "behind units": Words(
+        "{variables}: the effect is one between the normal variables behind, in standard deviations of these",
+        "in units behind {variables}",
+        level="note",
+    ),
+    "behind units, ask": Words(
+        "{variables}: the effect is on the normal variable behind, in standard deviations of that; for what is seen ask "
+        "{ask}",
+        "in units behind {variables}",
+        level="note",
+    ),
     "linear probability": Words(
         "{variable} is 0 or 1: its mean is the probability of 1, and effects on it are changes of that (linear "
         "probability)",

@@ -117,6 +117,21 @@ def influences(rows: Floats) -> Floats:
     return np.concatenate([of.products(rows, np.arange(4)), np.stack(cuts, axis=1), of.means(rows)], axis=1)
 
 
+def test_influence_of_strong_correlations_far_in_the_tails() -> None:
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=2000)
+    y = 0.9 * x + np.sqrt(1.0 - 0.81) * rng.normal(size=2000)
+    rows = np.stack([np.exp(x), 5.0 * x, (y > 0.4).astype(float)], axis=1)
+    kinds: dict[str, ColumnKind] = {"r": "ranked", "y": "ordered"}
+    added = RowInfluence(layer_of(["r", "x", "y"], rows, kinds)).products(rows, np.arange(3))
+    now = layer_of(["r", "x", "y"], rows, kinds).cov[:2, 2]
+    for row in range(20):
+        weights = np.ones(2000)
+        weights[row] = 1.001
+        moved = (layer_of(["r", "x", "y"], rows, kinds, weights).cov[:2, 2] - now) / 0.001 * 2000
+        np.testing.assert_allclose(added[row, [2, 4]] / [1.0, 5.0], moved / [1.0, 5.0], atol=0.06)
+
+
 @pytest.mark.parametrize("holes", [False, True])
 def test_influence_is_what_a_heavier_row_does(holes: bool) -> None:
     """Exactly for cuts and means; for correlations expectations stand for means over rows, so for many rows."""

@@ -59,8 +59,10 @@ class Replicates:
         if not self.layers:
             return values_of(query, self.batch)
         found = [observed(query, model, layer) for model, layer in zip(self.batch, self.layers, strict=True)]
-        values, variances = ([[s.value for s in part] for part in parts] for parts in zip(*(
-            (one.values, one.variances) for one in found), strict=True))
+        values, variances = (
+            [[s.value for s in part] for part in parts]
+            for parts in zip(*((one.values, one.variances) for one in found), strict=True)
+        )
         return np.array(values), np.array(variances).reshape(len(found), -1)
 
     @property

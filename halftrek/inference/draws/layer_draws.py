@@ -64,9 +64,7 @@ def _clusters(rows: RowBlock) -> Floats:
     return rows.cluster
 
 
-def _times(
-    rows: RowBlock, kind: Redraw, total: int, sampling: bool, rng: np.random.Generator
-) -> Iterator[Floats]:
+def _times(rows: RowBlock, kind: Redraw, total: int, sampling: bool, rng: np.random.Generator) -> Iterator[Floats]:
     """For each data set how often each row is in it, times its sampling weight."""
     own = np.ones(len(rows)) if rows.weights is None else rows.weights
     units = None if rows.cluster is None else int(rows.cluster.max()) + 1

@@ -88,7 +88,8 @@ def counts_units(fit: Fitted, robust: bool | None, what: str) -> bool:
             warnings.warn(str(Note("clusters not saved", {"what": what})), stacklevel=2)
         elif sampled(fit) is not None and not has_rows(fit):
             warnings.warn(str(Note("weights not counted", {"what": what})), stacklevel=2)
-        return (fit.rows is not None and fit.rows.cluster is not None) or (sampled(fit) is not None and has_rows(fit))
+        uneven = sampled(fit) is not None or fit.moments.layer is not None
+        return (fit.rows is not None and fit.rows.cluster is not None) or (uneven and has_rows(fit))
     if robust:
         rows_needed(fit, f"robust=True in {what}", "leave it out")
     return robust
