@@ -1,4 +1,4 @@
-"""Columns whose categories have an order that the data themselves say: ordered categoricals of pandas, Enums of polars."""
+"""Columns whose categories have an order that the data themselves say: categoricals of pandas, Enums of polars."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ DATA: dict[str, Words] = {
         level="note",
     ),
     "behind units, ask": Words(
-        "{variables}: the effect is on the normal variable behind, in standard deviations of that; for what is seen ask "
-        "{ask}",
+        "{variables}: the effect is on the normal variable behind, in standard deviations of that; for what is seen "
+        "ask {ask}",
         "in units behind {variables}",
         level="note",
     ),

@@ -67,7 +67,6 @@ def graph_record(graph: Graph) -> Record:
 def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
     """A fit: how it ended, and every parameter (``rows``: with another kind of interval)."""
     from halftrek.inference.evidence.few_valued import kind_notes
-    from halftrek.inference.evidence.layered import taken_notes
     from halftrek.inference.evidence.rows_behind import data_notes
     from halftrek.trust import judged_parameters
 
@@ -76,7 +75,7 @@ def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
         "loglik": fit.loglik,
         "converged": bool(fit.converged),
         "status": status_record(fit.status),
-        "notes": [str(note) for note in (*data_notes(fit), *taken_notes(fit), *kind_notes(fit))],
+        "notes": [str(note) for note in (*data_notes(fit), *kind_notes(fit))],
         "parameters": [asdict(row) for row in (judged_parameters(fit) if rows is None else rows)],
         "districts": [
             {"members": list(d.members), "iterations": d.iterations, "starts": d.starts, "agreeing": d.agreeing}

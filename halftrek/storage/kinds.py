@@ -19,6 +19,8 @@ _MODULES = (
     "halftrek.data.missing.patterns",
     "halftrek.data.rows",
     "halftrek.data.weights",
+    "halftrek.layer.layer",
+    "halftrek.layer.margins",
     "halftrek.models.gaussian",
     "halftrek.models.scm",
     "halftrek.estimation.many.batch",

@@ -27,8 +27,8 @@ from halftrek.inference.factor import Factor
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.robust import count_clusters, over_units
-from halftrek.notes import Note, note
 from halftrek.layer import Layer
+from halftrek.notes import Note, note
 from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import linearize

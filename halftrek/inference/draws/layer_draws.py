@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -38,10 +39,8 @@ def layer_replicates(
     for times in _times(rows, kind, total, sampling, np.random.default_rng(random_state)):
         drawn += 1
         there = times > 0.0
-        try:
+        with suppress(DataError):  # an empty cell: a data set without a fit
             found.append(layer_of(layer.names, rows.values[there], kinds, times[there], strict=False))
-        except DataError:  # an empty cell: a data set without a fit
-            pass
         if progress is not None:
             progress(drawn, total)
     if not found:

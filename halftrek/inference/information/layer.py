@@ -30,8 +30,8 @@ def _sentence(fit: Fitted) -> str:
         return ""
     least = float(layer.have.min())
     return (
-        f"{fit.n:,.0f} rows, some of them incomplete: each correlation is from the rows that have both columns, at least "
-        f"{least:.0%} of them (assumes that which values are missing does not depend on any value)"
+        f"{fit.n:,.0f} rows, some of them incomplete: each correlation is from the rows that have both columns, at "
+        f"least {least:.0%} of them (assumes that which values are missing does not depend on any value)"
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
+from halftrek.inference.evidence.evidence import support
 from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.information.influence import influence
@@ -16,7 +17,6 @@ from halftrek.inference.information.layer_forms import layer_form
 from halftrek.inference.information.robust import mean_squares
 from halftrek.inference.intervals.base import Estimate, Spread, normal_estimate
 from halftrek.inference.intervals.robust import Robust, row_quantiles
-from halftrek.inference.evidence.evidence import support
 from halftrek.layer import Layer
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient

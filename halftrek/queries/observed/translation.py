@@ -89,8 +89,8 @@ class Translation:
             raise QueryError(f"{cause} is ranked: it can be held at a value, as in do({cause}=1), and not be shifted")
         raise QueryError(
             f"{cause} is a cut of a continuous variable, and a category does not say where that is held; ask for "
-            f"{cause} ~> y, the effect of one standard deviation behind it, or say kinds={{{cause!r}: 'acts'}} if being "
-            f"in the category is the cause"
+            f"{cause} ~> y, the effect of one standard deviation behind it, or say kinds={{{cause!r}: 'acts'}} if "
+            f"being in the category is the cause"
         )
 
     def _category(self, variant: Variant, margin: Margin, value: float) -> Event:

@@ -212,7 +212,8 @@ def _refuse_outcomes(of: tuple[Sum, ...], layer: Layer, what: str) -> None:
             margin = layer.margin(v.variable)
             if margin is not None:
                 middle = float(margin.values[(len(margin.values) - 1) // 2])
+                kind = "ranked" if margin.kind == "ranked" else "in categories"
                 raise QueryError(
-                    f"{what} of {v.variable}, which is {'ranked' if margin.kind == 'ranked' else 'in categories'}, is no "
-                    f"normal distribution; ask E[{v} | ...], or P({v} > {middle:g} | ...)"
+                    f"{what} of {v.variable}, which is {kind}, is no normal distribution; ask E[{v} | ...], or "
+                    f"P({v} > {middle:g} | ...)"
                 )

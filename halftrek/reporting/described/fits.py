@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.inference.evidence.few_valued import kind_notes
-from halftrek.inference.evidence.layered import taken_notes
 from halftrek.inference.evidence.rows_behind import data_notes
 from halftrek.inference.information.base import kind_of_data
 from halftrek.reporting.document import Described, Facts, Heading, Paragraph, Printed, Span, Table, p_value
@@ -44,8 +43,8 @@ def fit_head(fit: Fit) -> Described:
             ("rows", count(fit.n) + (f" ({dropped:,} more left out)" if dropped else "")),
             ("variables", count(len(graph.observed)) + (f", hidden: {len(graph.latents)}" if graph.latents else "")),
             *([("missing values", sentence)] if (sentence := kind_of_data(fit).sentence(fit)) else []),
-            *(("note", str(note)) for note in (*data_notes(fit), *taken_notes(fit), *kind_notes(fit))),
-            ("log-likelihood", number(fit.loglik, 9)),
+            *(("note", str(note)) for note in (*data_notes(fit), *kind_notes(fit))),
+            *([("log-likelihood", number(fit.loglik, 9))] if fit.moments.layer is None else []),
             ("status", [Span(str(fit.status), "good" if fit.status.code == "converged" else "bad")]),
         ]
     )

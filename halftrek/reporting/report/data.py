@@ -15,7 +15,6 @@ from halftrek.data import Patterns
 from halftrek.data.weights import Counted
 from halftrek.estimation.data_kind import data_of
 from halftrek.inference.evidence.few_valued import kind_notes
-from halftrek.inference.evidence.layered import taken_notes
 from halftrek.inference.evidence.rows_behind import data_notes
 from halftrek.inference.information.base import kind_of_data
 from halftrek.reporting.document import (
@@ -42,7 +41,7 @@ _PATTERNS = 12
 def data_chapter(fit: Fit) -> Chapter:
     """Rows, columns, missing values."""
     parts: list[Piece] = [Paragraph(_sentence(fit))]
-    notes = [str(note) for note in (*data_notes(fit), *taken_notes(fit), *kind_notes(fit))]
+    notes = [str(note) for note in (*data_notes(fit), *kind_notes(fit))]
     if notes:
         parts.append(Paragraph("; ".join(notes) + "."))
     moments = data_of(fit)
