@@ -16,7 +16,7 @@ from halftrek.choices import ColumnKind
 from halftrek.layer.bivariate import phi
 from halftrek.portable import Portable
 
-CUT = ("ordered", "behind")  # kinds whose column is a cut of the variable behind it
+CUT = ("ordered", "behind", "acts")  # kinds whose column is a cut of the variable behind it
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,7 @@ class Margin(Portable):
     mean: float = 0.0
     sd: float = 1.0
     labels: tuple[str, ...] = ()
+    given_cuts: Floats | None = None  # of a model that has others than its margin
 
     @property
     def cut(self) -> bool:
@@ -49,7 +50,7 @@ class Margin(Portable):
         """Where the variable behind goes over from each value to the next."""
         from scipy.special import ndtri
 
-        return np.asarray(ndtri(self.below))
+        return np.asarray(ndtri(self.below)) if self.given_cuts is None else self.given_cuts
 
     @cached_property
     def steepness(self) -> Floats:
@@ -86,7 +87,7 @@ class Margin(Portable):
 def margin_of(column: Floats, weights: Floats, kind: ColumnKind, labels: tuple[str, ...] = ()) -> Margin:
     """The margin of a column without holes; weights are numbers of rows."""
     total = float(weights.sum())
-    if kind in ("plain", "acts"):
+    if kind == "plain":
         mean = float(weights @ column) / total
         sd = float(np.sqrt(weights @ (column - mean) ** 2 / total))
         return Margin(kind, np.zeros(0), np.zeros(0), mean, sd)

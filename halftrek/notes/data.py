@@ -44,6 +44,17 @@ DATA: dict[str, Words] = {
         "{columns}. Behind each is a normal variable with mean 0 and variance 1, and the equations hold for it",
         level="note",
     ),
+    "taken for, acting": Words(
+        "{columns}. Equations see categories that act by their values; what is in categories is a cut of a normal "
+        "variable whose error has variance 1",
+        level="note",
+    ),
+    "error units": Words(
+        "{variable} is in categories: the effect is on the normal variable behind it, in standard deviations of its "
+        "error; for what is seen ask P({variable} > 0 | do(...))",
+        "in units behind {variable}",
+        level="note",
+    ),
     "behind units": Words(
         "{variables}: the effect is one between the normal variables behind, in standard deviations of these",
         "in units behind {variables}",

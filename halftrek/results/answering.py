@@ -14,9 +14,10 @@ from halftrek.estimation.status import troubles
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import How
+from halftrek.inference.acting import value_where_acting
 from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
-from halftrek.inference.evidence.layered import layer_notes
+from halftrek.inference.evidence.layered import acting_notes, layer_notes
 from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.evidence.seen import seen_fit, seen_note
 from halftrek.inference.how import Watched, asked
@@ -44,6 +45,7 @@ from halftrek.results.inputs import (
 )
 from halftrek.results.reading import asked_of
 from halftrek.trust import Judged, judge
+from halftrek.trust.judge import judge_acting
 
 if TYPE_CHECKING:
     pass
@@ -58,10 +60,13 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     """
     how = how_of(**uncertainty)
     query, verdict = asked_of(fitted.graph, question)
-    refuse_few_valued(fitted, query)
+    if fitted.acting is None:
+        refuse_few_valued(fitted, query)
     if not verdict.identified:
         refused = refusal(fitted, query, verdict)
         raise NotIdentifiedError(refused.explain(), refused.verdict, refused)
+    if fitted.acting is not None:
+        return _where_acting(fitted, query, verdict, how)
     result = value_in(fitted, query)
     judged = judge(fitted, query, result, verdict, how)
     higher = _from_higher_ground(fitted, query, result, judged.notes)
@@ -73,6 +78,14 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     normal = fitted.moments.layer is None and takes_normal(fitted, query)
     outcome = _outcome(query, fitted.model) if normal else None
     return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside, fitted.frame)
+
+
+def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> Answer:
+    """The answer of a fit in which categories act; every interval is judged."""
+    value = value_where_acting(fitted, query)
+    judged = judge_acting(fitted, query, value, verdict, how)
+    notes = (*acting_notes(fitted, query), *judged.notes)
+    return Answer(query, value, verdict, notes, judged.estimate, None, fitted.n, None, fitted.frame)
 
 
 def value_in(fitted: Fitted, query: Query) -> float | Gaussian:
@@ -92,12 +105,12 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     Its verdict has two models with the fitted covariance, in place of two at random.
     """
     result: Several | Refusal = Refusal()
-    if verdict.status == "finite" and len(fitted.graph) <= SEARCHED:
+    if verdict.status == "finite" and fitted.acting is None and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
-    if verdict.status == "not identified" and fitted.moments.layer is None:
+    if verdict.status == "not identified" and fitted.moments.layer is None and fitted.acting is None:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = verdict if left.witness is None else replace(verdict, witness=left.witness)

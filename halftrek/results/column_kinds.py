@@ -8,11 +8,15 @@ from typing import get_args
 from halftrek.choices import ColumnKind
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.categories import Categories
-from halftrek.data.layers import read_layer
+from halftrek.data.layers import all_rows, read_layer
 from halftrek.data.ordered import in_order, ordered_columns
 from halftrek.data.sources.sending import Spent
 from halftrek.errors import DataError, InputError
+from halftrek.estimation import Fitted
+from halftrek.estimation.acts.fit import fit_acting
+from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
+from halftrek.notes import note
 from halftrek.words import did_you_mean
 
 Kinds = Mapping[str, ColumnKind | Sequence[str]]
@@ -52,16 +56,46 @@ def _checked(chosen: Graph, given: Kinds | None) -> dict[str, ColumnKind | Seque
     return dict(given)
 
 
+def without_given(chosen: Graph, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnKind]:
+    """The kinds, without columns that act and have no cause, seen or hidden, where all others are plain.
+
+    What such a column does to others is a plain regression: it is given, however it is distributed.
+    """
+    roots = {
+        v: not chosen.parents(v) and not chosen.siblings(v) and not any(v in kids for kids in chosen.latents.values())
+        for v in kinds
+    }
+    if all(kind == "acts" and roots[v] for v, kind in kinds.items()):
+        return {}
+    return dict(kinds)
+
+
+def fit_where_acting(
+    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind], frame: str
+) -> Fitted:
+    """The fit of a model in which categories act."""
+    rows = _rows_twice(rows)
+    if isinstance(read, Patterns):
+        raise DataError(
+            "a column that acts needs complete rows, and some have missing values; leave these out with missing='drop'"
+        )
+    for v, kind in kinds.items():
+        if kind == "ordered" and chosen.children(v):
+            raise DataError(_say_what_acts(v, chosen.children(v)[0], 0))
+    moments, rows = read.select(chosen.observed), rows.select(chosen.observed)
+    block = all_rows(rows)
+    found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, sampling=rows.sampling is not None)
+    code: Code = "converged" if found.converged else "not converged"
+    status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
+    model, _ = found.at(chosen, found.theta)
+    return Fitted(chosen, moments, model, found.loglik, status, rows=rows, frame=frame, acting=found)
+
+
 def layered(
     chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind]
 ) -> Moments:
     """The moments behind the columns; an error where a column causes something and nobody has said how."""
-    if rows is None:
-        raise DataError("kinds go with rows; moments and covariances do not say which categories their rows are in")
-    if isinstance(rows.source, Spent):
-        once = f"{rows.source.what} can be read only once"
-        raise DataError(f"kinds need the rows twice, and {once}; pass a table or a file")
-    found = read_layer(rows, read, kinds)
+    found = read_layer(_rows_twice(rows), read, kinds)
     assert found.layer is not None
     for v, margin in zip(found.layer.names, found.layer.margins, strict=True):
         if margin.kind == "ordered" and chosen.children(v):
@@ -69,8 +103,17 @@ def layered(
     return found
 
 
+def _rows_twice(rows: RowReader | None) -> RowReader:
+    if rows is None:
+        raise DataError("kinds go with rows; moments and covariances do not say which categories their rows are in")
+    if isinstance(rows.source, Spent):
+        once = f"{rows.source.what} can be read only once"
+        raise DataError(f"kinds need the rows twice, and {once}; pass a table or a file")
+    return rows
+
+
 def _say_what_acts(cause: str, effect: str, values: int) -> str:
-    count = "two values" if values == 2 else f"{values} values"
+    count = "two values" if values == 2 else f"{values or 'few'} values"
     return (
         f"{cause!r} has {count} and causes {effect!r}: say what acts. kinds={{{cause!r}: 'acts'}} if being in the "
         f"category is the cause, 'behind' if it is a cut of a continuous one."
@@ -79,7 +122,7 @@ def _say_what_acts(cause: str, effect: str, values: int) -> str:
 
 def refuse_with_kinds(**given: object) -> None:
     """Raise for options that have no meaning where variables behind columns have mean 0 and variance 1."""
-    usual = {"method": "em", "noise": None, "intercepts": "free"}
+    usual = {"method": "em", "intercepts": "free"}
     for name, value in given.items():
-        if value != usual[name]:
+        if value != usual.get(name):
             raise InputError(f"{name} cannot be used with kinds: leave it out")

@@ -22,7 +22,14 @@ from halftrek.queries import (
     DirectEffect,
 )
 from halftrek.results.answering import better
-from halftrek.results.column_kinds import Kinds, layered, read_kinds, refuse_with_kinds
+from halftrek.results.column_kinds import (
+    Kinds,
+    fit_where_acting,
+    layered,
+    read_kinds,
+    refuse_with_kinds,
+    without_given,
+)
 from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.results.inputs import (
@@ -152,7 +159,11 @@ def fit(
     read = read_data(chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, missing=missing, **weighted)
     rows = read_rows(chosen, data, names=names, missing=missing, cluster=cluster, read=read, **weighted)
     if taken:
-        refuse_with_kinds(method=method, noise=noise, intercepts=intercepts)
+        refuse_with_kinds(method=method, noise=noise, intercepts=intercepts, coefficients=coefficients)
+        taken = without_given(chosen, taken)
+    if "acts" in taken.values():
+        return Fit.of(fit_where_acting(chosen, read, rows, taken, library_of(data, cov)))
+    if taken:
         read = layered(chosen, read, rows, taken)
     fit_once = partial(
         estimation.fit,

@@ -23,6 +23,7 @@ _MODULES = (
     "halftrek.layer.margins",
     "halftrek.models.gaussian",
     "halftrek.models.scm",
+    "halftrek.estimation.acts.fit",
     "halftrek.estimation.many.batch",
     "halftrek.estimation.fit",
     "halftrek.estimation.many.groups",

@@ -14,6 +14,7 @@ from halftrek.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
+from halftrek.inference.acting import estimate_where_acting
 from halftrek.inference.evidence.evidence import Support, support
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.information.base import kind_of_data
@@ -61,6 +62,14 @@ def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict,
     if np.isnan(found.estimate.errors).any():
         return found
     return replace(found, notes=(*found.notes, *misfit_notes(fit, query, chosen)))
+
+
+def judge_acting(fit: Fitted, query: Query, value: float, verdict: Verdict, how: How) -> Judged:
+    """The same where categories act: the likelihood of the rows is known, and no moments stand for them."""
+    found = estimate_where_acting(fit, query, value, how)
+    notes: tuple[Note, ...] = (note("no information"),) if np.isnan(found.errors).any() else ()
+    troubled = (note("steps ran out, acting"),) if not fit.converged else ()
+    return Judged(found, (*troubled, *notes))
 
 
 def judge_line(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:

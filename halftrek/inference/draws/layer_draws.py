@@ -36,7 +36,7 @@ def layer_replicates(
     found: list[Layer] = []
     drawn = 0
     total = replicates if kind == "bootstrap" else int(_clusters(rows).max()) + 1
-    for times in _times(rows, kind, total, sampling, np.random.default_rng(random_state)):
+    for times in row_times(rows, kind, total, sampling, np.random.default_rng(random_state)):
         drawn += 1
         there = times > 0.0
         with suppress(DataError):  # an empty cell: a data set without a fit
@@ -63,7 +63,7 @@ def _clusters(rows: RowBlock) -> Floats:
     return rows.cluster
 
 
-def _times(rows: RowBlock, kind: Redraw, total: int, sampling: bool, rng: np.random.Generator) -> Iterator[Floats]:
+def row_times(rows: RowBlock, kind: Redraw, total: int, sampling: bool, rng: np.random.Generator) -> Iterator[Floats]:
     """For each data set how often each row is in it, times its sampling weight."""
     own = np.ones(len(rows)) if rows.weights is None else rows.weights
     units = None if rows.cluster is None else int(rows.cluster.max()) + 1

@@ -153,7 +153,8 @@ def _known(fit: Fitted) -> Mapping[str, _Known]:
     if data.kinds is None:
         return {}
     kinds = dict(zip(data.names, data.kinds, strict=True))
-    return {v: _Known(shape, kinds[v]) for v, shape in shapes(data).items()}
+    acting = () if fit.acting is None else fit.acting.margins
+    return {v: _Known(shape, kinds[v]) for v, shape in shapes(data).items() if v not in acting}
 
 
 def _what(variable: str, known: _Known) -> str:

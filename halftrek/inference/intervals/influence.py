@@ -13,7 +13,7 @@ from halftrek.inference.evidence.evidence import support
 from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.information.influence import influence
-from halftrek.inference.information.layer_forms import layer_form
+from halftrek.inference.information.layer_forms import LayerForms, layer_form
 from halftrek.inference.information.robust import mean_squares
 from halftrek.inference.intervals.base import Estimate, Spread, normal_estimate
 from halftrek.inference.intervals.robust import Robust, row_quantiles
@@ -66,3 +66,15 @@ def layer_needed(fit: Fitted) -> Layer:
 
 def _line(weights: Floats | None, layer: Layer, name: str) -> Floats:
     return np.zeros(len(layer.margins[layer.names.index(name)].cuts)) if weights is None else weights
+
+
+def cut_errors(fit: Fitted) -> dict[str, tuple[Floats, Floats]]:
+    """The cuts of each column in categories, and their standard errors."""
+    layer = layer_needed(fit)
+    found = {}
+    for v, margin in zip(layer.names, layer.margins, strict=True):
+        if margin.cut:
+            k, p = len(margin.cuts), len(layer.names)
+            forms = LayerForms(layer, np.zeros((k, p)), np.zeros((k, p, p)), {v: np.eye(k)})
+            found[v] = margin.cuts, np.sqrt(mean_squares(fit, [forms])[0] / fit.n)
+    return found

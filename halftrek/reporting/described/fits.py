@@ -62,6 +62,9 @@ def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -
             table = Table(heads, lines, wide=("p", "standardised"), most=most, more="fit.params()")
             parts += [Heading(title), table]
     parts += [Heading("Equations"), _equations(fit, rows, most)]
+    cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r)) for r in rows if r.op == "|"]
+    if cuts:
+        parts += [Heading("Cuts between categories"), Table(heads[:5], cuts, most=most, more="fit.params()")]
     if any(r.op == "=~" for r in rows):
         parts.append(Paragraph("The sign of a hidden cause is free: all its loadings may be turned at once."))
     pairs = [u for u in fit.graph.latents if not any(r.op == "=~" and r.lhs == u for r in rows)]
