@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypedDict
 
-Interval = Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile"]
+Interval = Literal["delta", "t", "robust", "sandwich", "jackknife", "bootstrap", "parametric", "profile", "influence"]
 SetInterval = Literal["likelihood", "stoye"]  # of a set of values
 Redraw = Literal["bootstrap", "parametric", "jackknife"]  # intervals from fits of other data sets
 Ends = Literal["percentile", "bca"]
@@ -15,6 +15,7 @@ Multiplicity = Literal["holm", "bh", "none"]
 EffectKind = Literal["all", "direct", "indirect", "total", "through"]
 Unidentified = Literal["raise", "nan"]
 Missing = Literal["fiml", "drop", "error"]
+ColumnKind = Literal["plain", "ordered", "ranked", "behind", "acts"]
 Divisor = Literal["n", "n-1"]
 Method = Literal["em", "cgl-go"]
 Mask = Literal["edge", "ancestor"]

@@ -2,6 +2,7 @@
 
 ``categories={"region": "north"}`` replaces the column ``region`` by one column for each of its other levels, called
 ``region=south`` and so on: 1 in the rows of that level, 0 in all others. ``north`` is what they are compared with.
+Levels that are in an order become one column of numbers: those that they are written as, or 0, 1, 2 and so on.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,16 +31,29 @@ OFFERED = 20  # levels up to which indicator columns are offered
 
 @dataclass(frozen=True)
 class Category:
-    """A column of categories: its reference, and the other levels, each of which gets a column."""
+    """A column of categories: its reference, and the other levels, each of which gets a column.
+
+    ``ordered``: the reference is the lowest, the others follow, and all are one column.
+    """
 
     column: str
     reference: str
     levels: tuple[str, ...]
+    ordered: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The indicator columns."""
-        return tuple(f"{self.column}={level}" for level in self.levels)
+        """The indicator columns; the column itself where levels are in an order."""
+        return (self.column,) if self.ordered else tuple(f"{self.column}={level}" for level in self.levels)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What levels in an order stand for."""
+        every = (self.reference, *self.levels)
+        rising = [float(x) for x in every] if all(map(_is_number, every)) else []
+        if rising and all(a < b for a, b in pairwise(rising)):
+            return dict(zip(every, rising, strict=True))
+        return {level: float(k) for k, level in enumerate(every)}
 
 
 Categories = tuple[Category, ...]
@@ -94,13 +109,13 @@ def coded(source: Source, categories: Categories = (), *, way_out: str = "leave 
         _refuse_clash(c, source)
     columns = tuple(name for v in source.columns for name in (by_column[v].names if v in by_column else (v,)))
     codings = dict(source.codings)
-    for c in categories:
+    for c in [c for c in categories if not c.ordered]:
         codings |= {name: Coding(c.column, level, c.reference) for name, level in zip(c.names, c.levels, strict=True)}
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         bare = bare_names(wanted, categories) or ()
         truths = {v: _Truths(v, way_out) for v in bare if v in source.texts and v not in by_column}
-        if bare == wanted and not truths:
+        if bare == wanted and not truths and not any(v in owner for v in wanted):
             yield from source.blocks(wanted)
             return
         for block in source.blocks(bare):
@@ -163,7 +178,7 @@ def _refuse_clash(category: Category, source: Source) -> None:
         raise DataError(f"categories: the data have no column {column!r}.{did_you_mean(column, source.columns)}")
     if column in source.refused:
         raise DataError(f"categories: column {column!r} {source.refused[column]}")
-    both = [v for v in category.names if v in source.columns]
+    both = [] if category.ordered else [v for v in category.names if v in source.columns]
     if both:
         raise DataError(f"categories: the data have a column {both[0]!r} already; rename it")
 
@@ -188,6 +203,9 @@ def _indicators(category: Category, labels: Array) -> list[Floats]:
             )
         place[x] = np.nan if label is None else float(known[label])
     where = np.array([place[x] for x in raw])
+    if category.ordered:
+        numbers = np.array(list(category.numbers.values()))
+        return [np.where(np.isnan(where), np.nan, numbers[np.nan_to_num(where).astype(int)])]
     return [np.where(np.isnan(where), np.nan, where == k + 1.0) for k in range(len(category.levels))]
 
 

@@ -179,8 +179,11 @@ def shapes(data: Moments | Patterns) -> dict[str, Shape]:
     if data.kinds is None:
         return {}
     n, mean, variance = data.by_column
+    layer = getattr(data, "layer", None)  # patterns have none
     found: dict[str, Shape] = {}
     for k, (name, kind) in enumerate(zip(data.names, data.kinds, strict=True)):
+        if layer is not None and layer.margin(name) is not None:  # a normal variable behind it is what is fitted
+            continue
         if kind.values is not None and 2 * len(kind.values) <= n[k]:
             if len(kind.values) > 1:
                 found[name] = "two values" if len(kind.values) == 2 else "few values"

@@ -18,6 +18,7 @@ from halftrek.data.kinds import merged as merged_kinds
 from halftrek.data.weights import Sampled, Weighting, weighting_from_dict, weighting_to_dict
 from halftrek.data.weights import merged as merged_weighting
 from halftrek.errors import DataError
+from halftrek.layer import Layer
 from halftrek.portable import Portable
 from halftrek.upward import Faces
 from halftrek.words import did_you_mean, listed
@@ -30,7 +31,8 @@ class Moments(Portable, Faces):
     ``n`` is the sum of the weights where weights count rows, and the number of rows where they are sampling weights
     (``weighting`` says which); ``dropped`` counts rows that were left out because of missing values; ``has_mean`` is
     False if only a covariance was given, and the means of zero are a stand-in. ``kinds`` say which columns hold few
-    values or counts; None if nobody looked. The arrays are read-only and in the order of ``names``.
+    values or counts; None if nobody looked. With a ``layer`` the moments are those of the normal variables behind
+    columns that are cuts or transforms of them. The arrays are read-only and in the order of ``names``.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,7 @@ class Moments(Portable, Faces):
     has_mean: bool = True
     kinds: tuple[Kind, ...] | None = None
     weighting: Weighting | None = None
+    layer: Layer | None = None
 
     def __post_init__(self) -> None:
         names = _unique_names(self.names)
@@ -65,6 +68,8 @@ class Moments(Portable, Faces):
         object.__setattr__(self, "dropped", int(self.dropped))
         if self.kinds is not None and len(self.kinds) != p:
             raise DataError(f"{p} names need {p} kinds, not {len(self.kinds)}")
+        if self.layer is not None and self.layer.names != names:
+            raise DataError("the columns of the layer are not those of the moments")
 
     @classmethod
     def from_cov(
@@ -102,7 +107,8 @@ class Moments(Portable, Faces):
         at = places_of(wanted, self.names, "the moments")
         kinds = None if self.kinds is None else tuple(self.kinds[i] for i in at)
         cov = self.cov[np.ix_(at, at)]
-        return Moments(wanted, self.n, self.mean[at], cov, self.dropped, self.has_mean, kinds, self.weighting)
+        layer = None if self.layer is None else self.layer.select(wanted)
+        return Moments(wanted, self.n, self.mean[at], cov, self.dropped, self.has_mean, kinds, self.weighting, layer)
 
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both together (Chan, Golub and LeVeque), columns in the order of this one."""
@@ -112,6 +118,8 @@ class Moments(Portable, Faces):
                 f"only moments of the same columns can be merged; on one side only: {listed(lone)}. "
                 f"Bring both to common columns with select"
             )
+        if self.layer is not None or other.layer is not None:
+            raise DataError("moments behind ordered or ranked columns cannot be merged; read all rows together")
         other = other.select(self.names)
         n = self.n + other.n
         weighting = merged_weighting(self.n, self.weighting, other.n, other.weighting)

@@ -11,6 +11,7 @@ from halftrek.arrays import Floats
 from halftrek.choices import Intercepts, Mask, Method, Noise
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
+from halftrek.estimation.acts.fit import Acting
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.options import Options, refuse_idle, resolve_options, with_coefficients
@@ -48,6 +49,7 @@ class Fitted(Portable, Faces):
     patterns: Patterns | None = None
     rows_left_out: bool = False  # by saving: the fit had rows, and its file has not ...
     clusters_left_out: bool = False  # ... and they were in clusters
+    acting: Acting | None = None  # where categories act: ``model`` has the effect of one unit of their values
 
     @property
     def n(self) -> float:

@@ -40,6 +40,32 @@ DATA: dict[str, Words] = {
         "distribution does not",
         level="note",
     ),
+    "taken for": Words(
+        "{columns}. Behind each is a normal variable with mean 0 and variance 1, and the equations hold for it",
+        level="note",
+    ),
+    "taken for, acting": Words(
+        "{columns}. Equations see categories that act by their values; what is in categories is a cut of a normal "
+        "variable whose error has variance 1",
+        level="note",
+    ),
+    "error units": Words(
+        "{variable} is in categories: the effect is on the normal variable behind it, in standard deviations of its "
+        "error; for what is seen ask P({variable} > 0 | do(...))",
+        "in units behind {variable}",
+        level="note",
+    ),
+    "behind units": Words(
+        "{variables}: the effect is one between the normal variables behind, in standard deviations of these",
+        "in units behind {variables}",
+        level="note",
+    ),
+    "behind units, ask": Words(
+        "{variables}: the effect is on the normal variable behind, in standard deviations of that; for what is seen "
+        "ask {ask}",
+        "in units behind {variables}",
+        level="note",
+    ),
     "linear probability": Words(
         "{variable} is 0 or 1: its mean is the probability of 1, and effects on it are changes of that (linear "
         "probability)",

@@ -59,6 +59,12 @@ FITS: dict[str, Words] = {
     ),
     "no maximum": Words("the fit did not reach a maximum: {status}", "{code}, see fit.status"),
     "at the maximum": Words("the likelihood is at its maximum", level="note"),
+    "steps ran out, acting": Words(
+        "the steps ran out before the likelihood of the rows was at its maximum; check the graph for effects that are "
+        "not identified",
+        "not converged, see fit.status",
+        level="doubt",
+    ),
     "steps ran out, observed values": Words(
         "the steps ran out before the likelihood of the observed values was at its maximum", level="doubt"
     ),

@@ -14,8 +14,10 @@ from halftrek.estimation.status import troubles
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
 from halftrek.inference import How
+from halftrek.inference.acting import value_where_acting
 from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
+from halftrek.inference.evidence.layered import acting_notes, layer_notes
 from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.evidence.seen import seen_fit, seen_note
 from halftrek.inference.how import Watched, asked
@@ -35,6 +37,7 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
+from halftrek.queries.observed.values import observed
 from halftrek.queries.seen import as_seen
 from halftrek.results.answers import Answer, Refusal, Several
 from halftrek.results.inputs import (
@@ -42,6 +45,7 @@ from halftrek.results.inputs import (
 )
 from halftrek.results.reading import asked_of
 from halftrek.trust import Judged, judge
+from halftrek.trust.judge import judge_acting
 
 if TYPE_CHECKING:
     pass
@@ -56,11 +60,14 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     """
     how = how_of(**uncertainty)
     query, verdict = asked_of(fitted.graph, question)
-    refuse_few_valued(fitted, query)
+    if fitted.acting is None:
+        refuse_few_valued(fitted, query)
     if not verdict.identified:
         refused = refusal(fitted, query, verdict)
         raise NotIdentifiedError(refused.explain(), refused.verdict, refused)
-    result = evaluate(query, fitted.model)
+    if fitted.acting is not None:
+        return _where_acting(fitted, query, verdict, how)
+    result = value_in(fitted, query)
     judged = judge(fitted, query, result, verdict, how)
     higher = _from_higher_ground(fitted, query, result, judged.notes)
     if higher is not None:
@@ -68,8 +75,23 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
         return replace(found, notes=(note("higher maximum", higher=higher.loglik - fitted.loglik), *found.notes))
     notes = _findings(fitted, query, result, verdict, judged)
     beside = crude_of(fitted, query, **uncertainty) if crude else None
-    outcome = _outcome(query, fitted.model) if takes_normal(fitted, query) else None
+    normal = fitted.moments.layer is None and takes_normal(fitted, query)
+    outcome = _outcome(query, fitted.model) if normal else None
     return Answer(query, result, verdict, notes, judged.estimate, outcome, fitted.n, beside, fitted.frame)
+
+
+def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> Answer:
+    """The answer of a fit in which categories act; every interval is judged."""
+    value = value_where_acting(fitted, query)
+    judged = judge_acting(fitted, query, value, verdict, how)
+    notes = (*acting_notes(fitted, query), *judged.notes)
+    return Answer(query, value, verdict, notes, judged.estimate, None, fitted.n, None, fitted.frame)
+
+
+def value_in(fitted: Fitted, query: Query) -> float | Gaussian:
+    """What a fitted model answers, on the scale of the columns."""
+    layer = fitted.moments.layer
+    return evaluate(query, fitted.model) if layer is None else observed(query, fitted.model, layer).result
 
 
 def better(new: Fitted, old: Fitted) -> bool:
@@ -83,12 +105,12 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     Its verdict has two models with the fitted covariance, in place of two at random.
     """
     result: Several | Refusal = Refusal()
-    if verdict.status == "finite" and len(fitted.graph) <= SEARCHED:
+    if verdict.status == "finite" and fitted.acting is None and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
-    if verdict.status == "not identified":
+    if verdict.status == "not identified" and fitted.moments.layer is None and fitted.acting is None:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = verdict if left.witness is None else replace(verdict, witness=left.witness)
@@ -112,8 +134,14 @@ def _findings(
     fitted: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, judged: Judged
 ) -> tuple[Note, ...]:
     """Everything that there is to know of an answer."""
-    said = _beside(fitted, query, result, verdict, judged)
-    return (*about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
+    said = _beside(fitted, query, result, verdict, judged) if fitted.moments.layer is None else ()
+    return (
+        *about_the_fit(fitted, query),
+        *layer_notes(fitted, query),
+        *few_valued(fitted, query, result),
+        *judged.notes,
+        *said,
+    )
 
 
 def _beside(

@@ -41,6 +41,7 @@ from halftrek.results.checks import implication_frame, modification_frame, r2_fr
 from halftrek.results.independent import independent
 from halftrek.results.instruments import Instruments, instruments_of
 from halftrek.results.prediction import prediction_of
+from halftrek.results.refused import refusing
 from halftrek.results.words.listings import (
     counterfactual_of,
     decomposition_of,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@refusing
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(Assumed):
     """A fitted model: ``model`` holds the parameters, ``status`` says how far they can be trusted.

@@ -22,6 +22,14 @@ from halftrek.queries import (
     DirectEffect,
 )
 from halftrek.results.answering import better
+from halftrek.results.column_kinds import (
+    Kinds,
+    fit_where_acting,
+    layered,
+    read_kinds,
+    refuse_with_kinds,
+    without_given,
+)
 from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.results.inputs import (
@@ -67,6 +75,7 @@ class Fitting(TypedDict, total=False):
     weights: str | ArrayLike | None
     sampling_weights: str | ArrayLike | None
     categories: Mapping[str, object] | None
+    kinds: Kinds | None
     missing: Missing
     cluster: str | ArrayLike | None
     method: Method
@@ -96,6 +105,7 @@ def fit(
     weights: str | ArrayLike | None = None,
     sampling_weights: str | ArrayLike | None = None,
     categories: Mapping[str, object] | None = None,
+    kinds: Kinds | None = None,
     missing: Missing = "fiml",
     cluster: str | ArrayLike | None = None,
     by: GroupLabels | None = None,
@@ -120,6 +130,11 @@ def fit(
     ``categories={"region": "north"}`` replaces the variable ``region`` by indicators ``region=south`` and so on of its
     levels other than ``north``, each of which causes what ``region`` causes.
 
+    ``kinds={"y": "ordered", "income": "ranked"}`` says which columns are not continuous: a linear model then holds for
+    the normal variables behind them. "ordered" is yes/no or a scale (a list of its levels says their order), "ranked"
+    a skewed column or a count of many values; a cause in categories is "behind" if it is a cut of a continuous cause,
+    and "acts" if being in the category is the cause. Ordered categoricals are recognised.
+
     ``cluster`` (a column, or one label for each row) says which
     rows belong together, for robust errors and the bootstrap. ``missing``: use every value that is there ("fiml", full
     information maximum likelihood), leave out rows with missing values ("drop"), or refuse them ("error"). For the
@@ -130,7 +145,7 @@ def fit(
     """
     if by is not None or is_grouped(data):
         refuse_with_groups(
-            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask
+            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask, kinds=kinds
         )  # fmt: skip
         return fit_groups(
             source, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=categories,
@@ -138,9 +153,18 @@ def fit(
             starts=starts, max_iter=max_iter,
         )  # fmt: skip
     chosen, levels = read_categories(read_graph(source), data, names, categories)
+    taken, in_order = read_kinds(chosen, data, kinds)
+    levels = (*levels, *in_order)
     weighted: Weighted = {"weights": weights, "sampling_weights": sampling_weights, "categories": levels}
     read = read_data(chosen, data, cov=cov, n=n, mean=mean, names=names, divisor=divisor, missing=missing, **weighted)
     rows = read_rows(chosen, data, names=names, missing=missing, cluster=cluster, read=read, **weighted)
+    if taken:
+        refuse_with_kinds(method=method, noise=noise, intercepts=intercepts, coefficients=coefficients)
+        taken = without_given(chosen, taken)
+    if "acts" in taken.values():
+        return Fit.of(fit_where_acting(chosen, read, rows, taken, library_of(data, cov)))
+    if taken:
+        read = layered(chosen, read, rows, taken)
     fit_once = partial(
         estimation.fit,
         chosen,

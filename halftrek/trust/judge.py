@@ -14,6 +14,7 @@ from halftrek.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
+from halftrek.inference.acting import estimate_where_acting
 from halftrek.inference.evidence.evidence import Support, support
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.information.base import kind_of_data
@@ -27,6 +28,7 @@ from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect
 from halftrek.queries.gradients import linearize, scale_of
 from halftrek.queries.kinds.terms import Arithmetic, leaves
+from halftrek.trust.layered import judged_layer, layer_kind, refuse_for_layer
 from halftrek.trust.misfit import misfit_notes, rejected
 from halftrek.trust.strength import STRONG, Strength, weakest_step
 
@@ -52,6 +54,8 @@ class Judged:
 @kept
 def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
     """The uncertainty of an answer, by the kind of interval asked for or else the one that suits it."""
+    if fit.moments.layer is not None:
+        return Judged(*judged_layer(fit, query, result, verdict, how, FEW_CLUSTERS))
     rests = rests_of(fit, query)
     chosen = suited(fit, query, how, rests)
     found = _sure(fit, query, result, verdict, how, chosen, rests)
@@ -60,8 +64,18 @@ def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict,
     return replace(found, notes=(*found.notes, *misfit_notes(fit, query, chosen)))
 
 
+def judge_acting(fit: Fitted, query: Query, value: float, verdict: Verdict, how: How) -> Judged:
+    """The same where categories act: the likelihood of the rows is known, and no moments stand for them."""
+    found = estimate_where_acting(fit, query, value, how)
+    notes: tuple[Note, ...] = (note("no information"),) if np.isnan(found.errors).any() else ()
+    troubled = (note("steps ran out, acting"),) if not fit.converged else ()
+    return Judged(found, (*troubled, *notes))
+
+
 def judge_line(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:
     """The same for a line of a table, without what else there is to say of a wrong graph."""
+    if fit.moments.layer is not None:
+        return Judged(*judged_layer(fit, query, result, verdict, how, FEW_CLUSTERS))
     rests = rests_of(fit, query)
     return _sure(fit, query, result, verdict, how, suited(fit, query, how, rests), rests)
 
@@ -121,6 +135,8 @@ def rows_kind(fit: Fitted, how: How, query: Query | None = None) -> Interval:
 
     Without a query: for a table of the whole fit.
     """
+    if fit.moments.layer is not None:
+        return layer_kind(fit, FEW_CLUSTERS)
     if is_clustered(fit):
         few = fit.rows is not None and count_clusters(fit) <= FEW_CLUSTERS
         return "jackknife" if few else "robust"
@@ -133,6 +149,7 @@ def rows_kind(fit: Fitted, how: How, query: Query | None = None) -> Interval:
 
 def table_how(fit: Fitted, how: How) -> How:
     """The same for a table, of which each line takes its own: None stays None where the rows are as they should be."""
+    refuse_for_layer(fit, how)
     if how.interval is not None:
         return how
     kind = rows_kind(fit, how)

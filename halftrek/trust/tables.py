@@ -14,16 +14,19 @@ from halftrek.frames import Columns
 from halftrek.graphs.reach import reach_of
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
+from halftrek.inference.acting import acting_parameters, cut_line
 from halftrek.inference.evidence.few_valued import probabilities
 from halftrek.inference.evidence.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.evidence.strength import strengths
 from halftrek.inference.how import Uncertainty, asked
 from halftrek.inference.intervals import kind_of
+from halftrek.inference.intervals.influence import cut_errors
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.decomposition import Decomposition, Share
 from halftrek.inference.tables.effects import Effect, gradients_of
 from halftrek.inference.tables.legs import PathSum, edges_of
 from halftrek.inference.tables.mediation import Mediation, Route
+from halftrek.inference.tables.parameters import FIELDS
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.trust.judge import SURE, doubt_of, rests_of, table_how
@@ -41,10 +44,15 @@ Edges = set[tuple[str, str]]
 def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncertainty]) -> Columns:
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
+    if fit.acting is not None:
+        rows = acting_parameters(fit, how)
+        return {name: [getattr(row, name) for row in rows] for name in FIELDS}
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit, how.interval is None)
     wrong = _misfit(fit, how)
     said, everywhere = about_rows(fit, how)
+    if fit.moments.layer is not None:
+        found = _with_cuts(fit, found, how)
     if not (doubts or wrong or said or everywhere):
         return found
     lines = zip(*(map(str, found[name]) for name in ("lhs", "op", "rhs", "note")), strict=True)
@@ -61,6 +69,18 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
         cautions += [*(said.get(lhs, ()) if op == "~" else ()), *everywhere]
         notes.append("; ".join(filter(None, (text, in_short(cautions)))) if text not in ("fixed",) else text)
     return {**found, "ci_low": low, "ci_high": high, "note": notes}
+
+
+def _with_cuts(fit: Fitted, found: Columns, how: How) -> Columns:
+    """The same with a line for each cut between categories, written as in lavaan: ``y | t1``."""
+    if fit.rows is None:
+        return found
+    rows = [
+        cut_line(v, k, float(cut), float(error), how)
+        for v, (cuts, errors) in cut_errors(fit).items()
+        for k, (cut, error) in enumerate(zip(cuts, errors, strict=True))
+    ]
+    return {name: [*found[name], *(getattr(row, name) for row in rows)] for name in found}
 
 
 def judged_parameters(fit: Fitted, how: How | None = None, **options: Unpack[Uncertainty]) -> list[Parameter]:

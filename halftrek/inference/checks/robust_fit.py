@@ -29,6 +29,7 @@ from halftrek.inference.information.robust import count_units, counts_units, is_
 NORMAL_THEORY = "likelihood ratio, for independent and normal rows"
 BY_CLUSTERS = "likelihood ratio, scaled by the spread over {units:,} clusters"
 BY_ROWS = "likelihood ratio, scaled by the spread over {units:,} rows with sampling weights"
+BY_LAYER = "likelihood ratio of the variables behind the columns, scaled by the spread over {units:,} rows"
 WORK = 4e10  # products of coordinates of the moments that are summed; beyond, only the mean of a mixture is found
 
 
@@ -121,12 +122,20 @@ def measures_by_units(fit: Fitted) -> tuple[Measures, float]:
     return scaled, spread.units
 
 
+def without_likelihood(found: Measures) -> Measures:
+    """What is left where the rows have no likelihood of their own: normal variables behind columns have one."""
+    nan = float("nan")
+    return replace(found, loglik=nan, saturated_loglik=nan, aic=nan, bic=nan)
+
+
 def usual_measures(fit: Fitted) -> tuple[Measures, str]:
     """Test and indices that suit the rows, and which they are: for rows in clusters, or with sampling weights."""
     if not counts_units(fit, None, "measures()"):
         return measures(fit), NORMAL_THEORY
     found, units = measures_by_units(fit)
     words = BY_CLUSTERS if is_clustered(fit) else BY_ROWS
+    if fit.moments.layer is not None:
+        found, words = without_likelihood(found), words if is_clustered(fit) else BY_LAYER
     return found, words.format(units=int(units)) if units == units else NORMAL_THEORY
 
 

@@ -27,10 +27,12 @@ from halftrek.inference.factor import Factor
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.robust import count_clusters, over_units
+from halftrek.layer import Layer
 from halftrek.notes import Note, note
 from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import linearize
+from halftrek.queries.observed.values import observed
 
 Key = tuple[Redraw, int, int]
 Maker = Callable[[Fitted, Redraw, int, int, Progress | None], "Replicates"]  # how many, and from which seed
@@ -50,6 +52,18 @@ class Replicates:
     batch: BatchFit
     drawn: int
     kind: Redraw
+    layers: tuple[Layer, ...] = ()  # of each fit, where normal variables are behind columns
+
+    def values_of(self, query: Query) -> tuple[Floats, Floats]:
+        """Values and variances of an answer in each fit."""
+        if not self.layers:
+            return values_of(query, self.batch)
+        found = [observed(query, model, layer) for model, layer in zip(self.batch, self.layers, strict=True)]
+        values, variances = (
+            [[s.value for s in part] for part in parts]
+            for parts in zip(*((one.values, one.variances) for one in found), strict=True)
+        )
+        return np.array(values), np.array(variances).reshape(len(found), -1)
 
     @property
     def failed(self) -> int:
@@ -192,10 +206,10 @@ def bootstrap_spread(
 ) -> tuple[Spread, Spread, tuple[Note, ...]]:
     """How values and variances ``found`` vary over replicates, and what to know about it."""
     drawn = replicates_of(fit, kind, replicates, random_state, progress)
-    values, variances = values_of(query, drawn.batch)
+    values, variances = drawn.values_of(query)
     good = np.isfinite(values).all(axis=1) & np.isfinite(variances).all(axis=1)
     values, variances = values[good], variances[good]
-    notes = about_failures(replicates - int(good.sum()), replicates, kind)
+    notes = about_failures(drawn.drawn - int(good.sum()), drawn.drawn, kind)
     if len(values) < 2:
         return _nothing(len(found[0])), _nothing(len(found[1])), notes
     both = np.concatenate([values, variances], axis=1)

@@ -19,6 +19,7 @@ from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.graphs import Graph, quoted
+from halftrek.inference.evidence.layered import taken_notes
 from halftrek.inference.evidence.rows_behind import codings
 from halftrek.inference.kept import kept
 from halftrek.models import Gaussian
@@ -87,10 +88,10 @@ def takes_normal(fit: Fitted, query: Query) -> bool:
 
 
 def kind_notes(fit: Fitted) -> tuple[Note, ...]:
-    """Which variables with causes are not continuous, for a summary of the fit."""
+    """What columns were taken for, and which variables with causes are not continuous, for a summary of the fit."""
     known = {v: one for v, one in _known(fit).items() if fit.graph.parents(v)}
     texts = [_what(v, known[v]) for v in fit.graph.observed if v in known]
-    return (note("not continuous", variables="; ".join(texts)),) if texts else ()
+    return (*taken_notes(fit), *((note("not continuous", variables="; ".join(texts)),) if texts else ()))
 
 
 def refuse_few_valued(fit: Fitted, query: Query) -> None:
@@ -152,7 +153,8 @@ def _known(fit: Fitted) -> Mapping[str, _Known]:
     if data.kinds is None:
         return {}
     kinds = dict(zip(data.names, data.kinds, strict=True))
-    return {v: _Known(shape, kinds[v]) for v, shape in shapes(data).items()}
+    acting = () if fit.acting is None else fit.acting.margins
+    return {v: _Known(shape, kinds[v]) for v, shape in shapes(data).items() if v not in acting}
 
 
 def _what(variable: str, known: _Known) -> str:

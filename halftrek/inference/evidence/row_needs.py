@@ -16,6 +16,8 @@ def needs_rows(fit: Fitted, query: Query | None = None) -> bool:
 
     Without a query: for one of the parameters of the fit. False where there are no rows to make one from.
     """
+    if fit.moments.layer is not None:
+        return has_rows(fit)
     return has_rows(fit) and (sampled(fit) is not None or bool(robust_outcomes(fit, query)))
 
 

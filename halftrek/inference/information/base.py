@@ -102,4 +102,8 @@ def kind_of_data(fit: Fitted) -> DataKind:
     from halftrek.inference.information.complete import COMPLETE
     from halftrek.inference.information.missing import MISSING
 
+    if fit.moments.layer is not None:
+        from halftrek.inference.information.layer import LAYER
+
+        return LAYER
     return MISSING if isinstance(data_of(fit), Patterns) else COMPLETE

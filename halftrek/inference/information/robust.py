@@ -23,6 +23,7 @@ from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.influence import Forms
+from halftrek.inference.information.layer_forms import as_read
 from halftrek.inference.kept import kept
 from halftrek.notes import Note
 from halftrek.portable import Portable
@@ -87,7 +88,8 @@ def counts_units(fit: Fitted, robust: bool | None, what: str) -> bool:
             warnings.warn(str(Note("clusters not saved", {"what": what})), stacklevel=2)
         elif sampled(fit) is not None and not has_rows(fit):
             warnings.warn(str(Note("weights not counted", {"what": what})), stacklevel=2)
-        return (fit.rows is not None and fit.rows.cluster is not None) or (sampled(fit) is not None and has_rows(fit))
+        uneven = sampled(fit) is not None or fit.moments.layer is not None
+        return (fit.rows is not None and fit.rows.cluster is not None) or (uneven and has_rows(fit))
     if robust:
         rows_needed(fit, f"robust=True in {what}", "leave it out")
     return robust
@@ -118,7 +120,7 @@ def over_units(
     the fit has them; weights count units that are alike and are None where all are one. What a row adds is multiplied
     by its sampling weight already: it counts by the square of that.
     """
-    rows = rows_needed(fit, "this")
+    rows, forms = rows_needed(fit, "this"), as_read(fit, forms)
     like, wide = kind_of_data(fit).like(fit), sum(map(len, forms))
     added = partial(_added, tuple(forms), fit.moments.mean, fit.moments.cov, rows.sampling is not None)
     if rows.cluster is None:

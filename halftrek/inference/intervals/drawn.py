@@ -17,7 +17,6 @@ from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
 from halftrek.queries import Query
-from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import Gradient, scale_of
 
 
@@ -93,7 +92,7 @@ class Jackknife(_Drawn):
 
     def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
         drawn = self.replicates(fit, how)
-        both = np.concatenate(values_of(query, drawn.batch), axis=1)
+        both = np.concatenate(drawn.values_of(query), axis=1)
         good = np.isfinite(both).all(axis=1)
         spread = Spread(*(np.full(both.shape[1], np.nan) for _ in range(2)))
         if good.sum() > 1:

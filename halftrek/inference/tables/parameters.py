@@ -146,7 +146,7 @@ def district_parameters(fit: Fitted, how: How) -> ParameterRows:
     if how.interval is None and any(few):
         observed = district_information(fit, "observed")
         blocks = [careful if so else block for block, careful, so in zip(blocks, observed, few, strict=True)]
-    if kind.name in ("robust", "sandwich"):
+    if kind.for_misfit:  # all that are not drawn
         inside, intercepts = _by_sandwich(fit, blocks, from_rows=kind.needs_rows)
     else:
         inside, intercepts = _by_information(fit, blocks)

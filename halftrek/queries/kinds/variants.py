@@ -140,18 +140,25 @@ def single(variable: str | Variant) -> Sum:
 
 @dataclass(frozen=True)
 class Event(Portable):
-    """``low < sum < high``; an end that is infinite does not bind."""
+    """``low < sum < high``; an end that is infinite does not bind.
+
+    ``low_in`` and ``high_in``: the end itself belongs to it, as in ``sum >= low``. This matters where a value has a
+    probability of its own, in ordered columns.
+    """
 
     of: Sum
     low: float = -inf
     high: float = inf
+    low_in: bool = False
+    high_in: bool = False
 
     def __str__(self) -> str:
+        above, below = ">=" if self.low_in else ">", "<=" if self.high_in else "<"
         if self.high == inf:
-            return f"{self.of} > {number(self.low)}"
+            return f"{self.of} {above} {number(self.low)}"
         if self.low == -inf:
-            return f"{self.of} < {number(self.high)}"
-        return f"{number(self.low)} < {self.of} < {number(self.high)}"
+            return f"{self.of} {below} {number(self.high)}"
+        return f"{number(self.low)} {'<=' if self.low_in else '<'} {self.of} {below} {number(self.high)}"
 
 
 @dataclass(frozen=True)

@@ -125,11 +125,13 @@ def _sum(of: Sum) -> str:
 
 
 def _event(event: Event) -> str:
+    above, below = r"\ge" if event.low_in else ">", r"\le" if event.high_in else "<"
     if event.high == inf:
-        return f"{_sum(event.of)} > {number(event.low)}"
+        return f"{_sum(event.of)} {above} {number(event.low)}"
     if event.low == -inf:
-        return f"{_sum(event.of)} < {number(event.high)}"
-    return f"{number(event.low)} < {_sum(event.of)} < {number(event.high)}"
+        return f"{_sum(event.of)} {below} {number(event.high)}"
+    first = r"\le" if event.low_in else "<"
+    return f"{number(event.low)} {first} {_sum(event.of)} {below} {number(event.high)}"
 
 
 def _case(case: Case) -> str:

@@ -44,7 +44,7 @@ def fit_head(fit: Fit) -> Described:
             ("variables", count(len(graph.observed)) + (f", hidden: {len(graph.latents)}" if graph.latents else "")),
             *([("missing values", sentence)] if (sentence := kind_of_data(fit).sentence(fit)) else []),
             *(("note", str(note)) for note in (*data_notes(fit), *kind_notes(fit))),
-            ("log-likelihood", number(fit.loglik, 9)),
+            *([("log-likelihood", number(fit.loglik, 9))] if fit.moments.layer is None else []),
             ("status", [Span(str(fit.status), "good" if fit.status.code == "converged" else "bad")]),
         ]
     )
@@ -62,6 +62,9 @@ def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -
             table = Table(heads, lines, wide=("p", "standardised"), most=most, more="fit.params()")
             parts += [Heading(title), table]
     parts += [Heading("Equations"), _equations(fit, rows, most)]
+    cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r)) for r in rows if r.op == "|"]
+    if cuts:
+        parts += [Heading("Cuts between categories"), Table(heads[:5], cuts, most=most, more="fit.params()")]
     if any(r.op == "=~" for r in rows):
         parts.append(Paragraph("The sign of a hidden cause is free: all its loadings may be turned at once."))
     pairs = [u for u in fit.graph.latents if not any(r.op == "=~" and r.lhs == u for r in rows)]

@@ -23,6 +23,7 @@ from halftrek.queries import (
 from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.kinds.terms import DEEPEST, Expression, Kind, leaves
 from halftrek.queries.kinds.variants import Case, Event, Sum
+from halftrek.syntax.questions.contrasts import CONTRASTS, contrast_here
 from halftrek.syntax.questions.variants import (
     LESS,
     MORE,
@@ -45,7 +46,9 @@ _RULES = rules(
 _ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->", "~>": "~>", "⇝": "~>"}
 _CLOSING = {"(": ")", "[": "]"}
 _KINDS: dict[str, Kind] = {**{k.lower(): k for k in get_args(Kind)}, "cor": "Corr"}
-_FUNCTIONS = "P(...), E[...], Var[...], SD[...], Cov[...], Corr[...], Q(0.9, ...) or std(...)"
+_FUNCTIONS = (
+    "P(...), E[...], Var[...], SD[...], Cov[...], Corr[...], Q(0.9, ...), std(...), RD(...), RR(...) or OR(...)"
+)
 _FORMS = (
     "P(y | do(x=1)), E[y | do(x=1), z=2], P(y > 2 | do(x=1)), E[y_{x=1} - y_{x=0} | x=0], x ~> y, x -> y, x -> m -> y, "
     "x ~> m ~> y or x <-> y"
@@ -172,6 +175,8 @@ def _function(cursor: Cursor) -> Found:
         return _standardized(cursor, opened)
     if name in ("p", "pr"):
         return _probability(cursor, opened)
+    if name in CONTRASTS:
+        return contrast_here(cursor, opened, name)
     if name == "q":
         level = number_here(cursor, "for the level of the quantile, as in Q(0.9, y),")
         if not 0.0 < level < 1.0:

@@ -211,35 +211,35 @@ def bounded_event(cursor: Cursor) -> Event:
     start = cursor.here
     first = number_here(cursor, "here")
     rising = cursor.sees(*LESS)
-    _comparison(cursor)
+    included = _comparison(cursor)
     of = sum_here(cursor)
     if not cursor.sees(*(LESS if rising else MORE)):
         if cursor.sees(*LESS, *MORE):
             cursor.fail("both comparisons must point the same way: 1 < y < 2")
-        return Event(of, low=first) if rising else Event(of, high=first)
-    _comparison(cursor)
+        return Event(of, low=first, low_in=included) if rising else Event(of, high=first, high_in=included)
+    ends = (included, _comparison(cursor))
     second = number_here(cursor, "after the comparison")
     low, high = (first, second) if rising else (second, first)
     if not low < high:
         cursor.fail("no number lies between these two; write the smaller one first", start)
-    return Event(of, low, high)
+    return Event(of, low, high, *(ends if rising else ends[::-1]))
 
 
 def event_after(cursor: Cursor, of: Sum) -> Event:
     """``> 2``, after what it is about."""
     rising = cursor.sees(*MORE)
-    _comparison(cursor)
+    included = _comparison(cursor)
     bound = number_here(cursor, "after the comparison")
     if cursor.sees(*LESS, *MORE):
         cursor.fail("write the variable between its bounds: 1 < y < 2")
-    return Event(of, low=bound) if rising else Event(of, high=bound)
+    return Event(of, low=bound, low_in=included) if rising else Event(of, high=bound, high_in=included)
 
 
-def _comparison(cursor: Cursor) -> None:
-    """A comparison; in ``y<-2`` the sign belongs to the number."""
+def _comparison(cursor: Cursor) -> bool:
+    """A comparison, and whether its number belongs to it; in ``y<-2`` the sign belongs to the number."""
     if cursor.sees("<-"):
         cursor.split(1)
-    cursor.take()
+    return cursor.take().text in ("<=", "≤", ">=", "≥")
 
 
 # -- behind the bar ------------------------------------------------------------------------------

@@ -1,0 +1,58 @@
+"""Rows with ordered or ranked columns, as moments of the normal variables behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.choices import ColumnKind
+from halftrek.data.categories import Categories
+from halftrek.data.missing.patterns import Patterns
+from halftrek.data.moments import Moments
+from halftrek.data.rows import RowBlock, RowReader
+from halftrek.layer import Layer, layer_of
+
+
+def read_layer(rows: RowReader, read: Moments | Patterns, kinds: Mapping[str, ColumnKind]) -> Moments:
+    """The moments behind the rows that ``read`` was made of: all of them are held in memory at once."""
+    whole = all_rows(rows)
+    whole = whole.take(~np.isnan(whole.values).all(axis=1))
+    layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(rows.categories))
+    n = read.total if isinstance(read, Patterns) else read.n
+    dropped = read.dropped if isinstance(read, Moments) else 0
+    found = read.select(rows.names)
+    return Moments(
+        rows.names, n, layer.mean, layer.cov, dropped, kinds=found.kinds, weighting=found.weighting, layer=layer
+    )
+
+
+def all_rows(rows: RowReader) -> RowBlock:
+    """Every row at once."""
+    blocks = list(rows.blocks())
+    values = np.concatenate([b.values for b in blocks]).astype(float)
+    parts: list[Floats | None] = []
+    for name in ("weights", "cluster"):
+        found = [part for b in blocks if (part := getattr(b, name)) is not None]
+        parts.append(np.concatenate(found) if found else None)
+    return RowBlock(values, *parts)
+
+
+def labels_of(categories: Categories) -> dict[str, tuple[str, ...]]:
+    """The texts of columns whose levels are in an order."""
+    return {c.column: (c.reference, *c.levels) for c in categories if c.ordered}
+
+
+def seen_as(layer: Layer, n: float) -> Moments | None:
+    """Means and variances of the columns as they were read, to know the same rows again; None where they have holes."""
+    if not layer.complete:
+        return None
+    mean, variance = np.zeros(len(layer.names)), np.zeros(len(layer.names))
+    for j, margin in enumerate(layer.margins):
+        if margin.kind == "plain":
+            mean[j], variance[j] = margin.mean, margin.sd**2
+        else:
+            mean[j] = margin.shares @ margin.values
+            variance[j] = margin.shares @ (margin.values - mean[j]) ** 2
+    return Moments(layer.names, n, mean, np.diag(variance))

@@ -1,0 +1,130 @@
+"""The parameters of a model in which categories act, one after the other, and the model that they make.
+
+Each equation is linear in the values of its causes as they were seen. A column in categories is a cut of its own
+variable, whose error has variance 1; others have free intercepts and error variances. Columns that are not in
+categories are worked with in standard units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.graphs import Graph
+from halftrek.layer import Margin
+from halftrek.models import CGLSCM
+
+
+@dataclass(frozen=True, eq=False)
+class District:
+    """Places of one district's parameters: slopes, intercepts and spreads of plain members, cuts, covariances."""
+
+    members: tuple[int, ...]
+    plain: tuple[int, ...]
+    cut: tuple[int, ...]
+    slopes: tuple[tuple[int, int, int], ...]  # cause, effect, place
+    intercepts: Mapping[int, int]
+    spreads: Mapping[int, int]
+    cuts: Mapping[int, tuple[int, int]]  # first place, and one after the last
+    covariances: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """All districts of a graph; ``margins`` are those of the columns in categories."""
+
+    graph: Graph
+    margins: Mapping[str, Margin]
+    centre: Floats
+    scale: Floats
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables, in the order of arrays."""
+        return self.graph.observed
+
+    @cached_property
+    def _laid_out(self) -> tuple[tuple[District, ...], int]:
+        at, found, size = {v: i for i, v in enumerate(self.names)}, [], 0
+        for names in self.graph.districts:
+            members = tuple(at[v] for v in names)
+            cut = tuple(i for i in members if self.names[i] in self.margins)
+            plain = tuple(i for i in members if i not in cut)
+            slopes = []
+            for v in names:
+                for u in self.graph.parents(v):
+                    slopes.append((at[u], at[v], size))
+                    size += 1
+            intercepts = {i: size + k for k, i in enumerate(plain)}
+            spreads = {i: size + len(plain) + k for k, i in enumerate(plain)}
+            size += 2 * len(plain)
+            cuts = {}
+            for i in cut:
+                many = len(self.margins[self.names[i]].values) - 1
+                cuts[i] = (size, size + many)
+                size += many
+            pairs = [
+                (i, at[w]) for i, v in zip(members, names, strict=True) for w in self.graph.siblings(v) if i < at[w]
+            ]
+            covariances = tuple((i, j, size + k) for k, (i, j) in enumerate(pairs))
+            size += len(pairs)
+            found.append(District(members, plain, cut, tuple(slopes), intercepts, spreads, cuts, covariances))
+        return tuple(found), size
+
+    @property
+    def districts(self) -> tuple[District, ...]:
+        """In the order of the graph."""
+        return self._laid_out[0]
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return self._laid_out[1]
+
+    def errors(self, district: District, theta: Floats) -> Floats:
+        """The error covariance of a district's members, in standard units."""
+        own = {i: k for k, i in enumerate(district.members)}
+        found = np.eye(len(own))
+        for i, place in district.spreads.items():
+            found[own[i], own[i]] = np.exp(2.0 * theta[place])
+        for i, j, place in district.covariances:
+            found[own[i], own[j]] = found[own[j], own[i]] = theta[place]
+        return found
+
+    def model(self, theta: Floats) -> CGLSCM:
+        """The model in the units of the columns; edges out of a category have the effect of one unit of its value."""
+        p = len(self.names)
+        T, W, mu = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
+        for district in self.districts:
+            for u, v, place in district.slopes:
+                T[u, v] = theta[place] * self.scale[v] / self.scale[u]
+            at = np.array(district.members)
+            W[np.ix_(at, at)] = self.errors(district, theta) * np.outer(self.scale[at], self.scale[at])
+            for i, place in district.intercepts.items():
+                mu[i] = self.centre[i] + self.scale[i] * theta[place]
+        shift = self.centre @ T
+        shift[[i for district in self.districts for i in district.cut]] = 0.0  # what belongs to their cuts
+        mu -= shift
+        return CGLSCM(self.names, T, np.zeros((0, p)), mu, W, (), self.graph)
+
+    def cuts(self, theta: Floats) -> dict[str, Floats]:
+        """The cuts of each column in categories, for causes in the units of their columns."""
+        found = {}
+        for district in self.districts:
+            for i, (a, b) in district.cuts.items():
+                shift = sum(theta[k] * self.centre[u] / self.scale[u] for u, v, k in district.slopes if v == i)
+                found[self.names[i]] = theta[a:b] + shift
+        return found
+
+
+def standard_units(names: Sequence[str], values: Floats, cut: Mapping[str, Margin]) -> tuple[Floats, Floats]:
+    """Centres and scales of columns; 0 and 1 for columns in categories."""
+    centre, scale = values.mean(axis=0), values.std(axis=0)
+    for k, v in enumerate(names):
+        if v in cut:
+            centre[k], scale[k] = 0.0, 1.0
+    return centre, scale

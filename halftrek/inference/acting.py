@@ -1,0 +1,164 @@
+"""How sure are answers where categories act? From the sandwich of all parameters, or from rows drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import nan
+from typing import NoReturn
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.choices import ColumnKind
+from halftrek.data.layers import all_rows
+from halftrek.errors import InputError
+from halftrek.estimation import Fitted
+from halftrek.estimation.acts.fit import Acting, fit_acting
+from halftrek.inference.draws.layer_draws import row_times
+from halftrek.inference.evidence.evidence import two_sided
+from halftrek.inference.how import How
+from halftrek.inference.information.robust import is_clustered, rows_needed
+from halftrek.inference.intervals.base import Estimate, ends_on
+from halftrek.inference.kept import kept
+from halftrek.inference.tables.parameters import Parameter
+from halftrek.queries import Query
+from halftrek.queries.observed.acting import acting_scale, acting_value
+
+STEP = 1e-4
+
+
+def acting_of(fit: Fitted) -> Acting:
+    """The parameters of a fit in which categories are known to act."""
+    assert fit.acting is not None
+    return fit.acting
+
+
+def value_where_acting(fit: Fitted, query: Query, theta: Floats | None = None) -> float:
+    """The answer, on the scale of the columns."""
+    acting = acting_of(fit)
+    return acting_value(query, *acting.at(fit.graph, acting.theta if theta is None else theta))
+
+
+def estimate_where_acting(fit: Fitted, query: Query, value: float, how: How) -> Estimate:
+    """Its uncertainty; "influence" where no interval is asked for."""
+    acting = acting_of(fit)
+    if how.interval not in (None, "influence", "bootstrap"):
+        refuse_interval(how)
+    scale = acting_scale(query, acting.margins)
+    if how.interval == "bootstrap":
+        drawn = np.array([value_where_acting(fit, query, theta) for theta in _drawn(fit, how)])
+        tails = [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0]
+        return _estimate(fit, value, float(drawn.std(ddof=1)), np.quantile(drawn, tails)[None], how)
+    slope = _slope(fit, query, acting)
+    with np.errstate(invalid="ignore"):
+        error = (
+            float(np.sqrt(slope @ np.where(slope[:, None] == 0.0, 0.0, acting.spread) @ slope)) if slope.any() else 0.0
+        )
+    return _estimate(fit, value, error, ends_on(scale, np.array([value]), np.array([how.quantile * error])), how)
+
+
+def refuse_interval(how: How) -> NoReturn:
+    """Raise for an interval that is not known."""
+    raise InputError(
+        f'interval="{how.interval}" is not known where a category acts; ask for interval="influence" or '
+        f'interval="bootstrap"'
+    )
+
+
+def _estimate(fit: Fitted, value: float, error: float, intervals: Floats, how: How) -> Estimate:
+    none = np.zeros(0)
+    kind = how.interval or "influence"
+    return Estimate(
+        np.array([value]), np.array([error]), intervals, none, none, np.zeros((0, 2)), how.level, kind,
+        clustered=is_clustered(fit),
+    )  # fmt: skip
+
+
+def _slope(fit: Fitted, query: Query, acting: Acting) -> Floats:
+    """The derivative of the answer in each parameter."""
+    found = np.zeros(len(acting.theta))
+    for k in range(len(found)):
+        sides = []
+        for step in (STEP, -STEP):
+            moved = acting.theta.copy()
+            moved[k] += step
+            sides.append(value_where_acting(fit, query, moved))
+        found[k] = (sides[0] - sides[1]) / (2.0 * STEP)
+    return found
+
+
+def _drawn(fit: Fitted, how: How) -> tuple[Floats, ...]:
+    return _replicates(fit, how.replicates, how.random_state, how.progress)
+
+
+@kept
+def _replicates(fit: Fitted, replicates: int, random_state: int, progress: object) -> tuple[Floats, ...]:
+    """The parameters of data sets drawn like this one, from where those of all rows ended."""
+    acting = acting_of(fit)
+    rows = all_rows(rows_needed(fit, 'interval="bootstrap"'))
+    kinds: dict[str, ColumnKind] = {v: m.kind for v, m in acting.margins.items()}
+    sampling = fit.rows is not None and fit.rows.sampling is not None
+    found = []
+    for k, times in enumerate(row_times(rows, "bootstrap", replicates, sampling, np.random.default_rng(random_state))):
+        there = times > 0.0
+        one = fit_acting(fit.graph, rows.values[there], kinds, times[there], start=acting.theta, like=acting)
+        if one.converged:
+            found.append(one.theta)
+        if callable(progress):
+            progress(k + 1, replicates)
+    return tuple(found)
+
+
+def acting_parameters(fit: Fitted, how: How) -> list[Parameter]:
+    """Every parameter as a line of a table: slopes, covariances and variances of errors, intercepts, cuts."""
+    if how.interval not in (None, "influence"):
+        refuse_interval(how)
+    acting = acting_of(fit)
+    base = _numbers(fit, acting.theta)
+    slopes = np.zeros((len(base), len(acting.theta)))
+    for k in range(len(acting.theta)):
+        sides = []
+        for step in (STEP, -STEP):
+            moved = acting.theta.copy()
+            moved[k] += step
+            sides.append(np.array([value for *_, value in _numbers(fit, moved)]))
+        slopes[:, k] = (sides[0] - sides[1]) / (2.0 * STEP)
+    rows = []
+    for (lhs, op, rhs, value), slope in zip(base, slopes, strict=True):
+        used = slope != 0.0
+        error = float(np.sqrt(slope[used] @ acting.spread[np.ix_(used, used)] @ slope[used])) if used.any() else 0.0
+        z = value / error if error > 0.0 else nan
+        ends = ends_on(
+            "log" if op == "~~" and lhs == rhs else "plain", np.array([value]), np.array([how.quantile * error])
+        )
+        fixed = "fixed" if not used.any() else ""
+        p = float(two_sided(np.array(z), how.quantile, how.level))
+        rows.append(Parameter(lhs, op, rhs, value, error, z, p, *ends[0].tolist(), nan, fixed))
+    return rows
+
+
+def cut_line(variable: str, k: int, value: float, error: float, how: How) -> Parameter:
+    """A cut between categories as a line of a table."""
+    z, reach = value / error, how.quantile * error
+    p = float(two_sided(np.array(z), how.quantile, how.level))
+    return Parameter(variable, "|", f"t{k + 1}", value, error, z, p, value - reach, value + reach, nan)
+
+
+def _numbers(fit: Fitted, theta: Floats) -> list[tuple[str, str, str, float]]:
+    model, margins = acting_of(fit).at(fit.graph, theta)
+    at = {v: i for i, v in enumerate(model.names)}
+    return [
+        *_lines(fit, model.T, model.W, model.mu, at),
+        *((v, "|", f"t{k + 1}", float(cut)) for v, m in margins.items() for k, cut in enumerate(m.cuts)),
+    ]
+
+
+def _lines(fit: Fitted, T: Floats, W: Floats, mu: Floats, at: dict[str, int]) -> Iterator[tuple[str, str, str, float]]:
+    for u, v in fit.graph.directed:
+        yield v, "~", u, float(T[at[u], at[v]])
+    for u, v in fit.graph.bidirected:
+        yield u, "~~", v, float(W[at[u], at[v]])
+    for v in fit.graph.observed:
+        yield v, "~~", v, float(W[at[v], at[v]])
+    for v in fit.graph.observed:
+        yield v, "~1", "", float(mu[at[v]])

@@ -1,0 +1,83 @@
+"""Data sets drawn like one whose columns have normal variables behind them: cuts and moments of each, and its fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.choices import Redraw
+from halftrek.data import RowBlock
+from halftrek.data.layers import all_rows
+from halftrek.errors import DataError, InputError
+from halftrek.estimation import Fitted, fit_batch
+from halftrek.inference.draws.bootstrap import Replicates
+from halftrek.inference.draws.resample import Progress
+from halftrek.inference.information.robust import cluster_correction, rows_needed
+from halftrek.layer import Layer, layer_of
+
+
+def layer_replicates(
+    fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None
+) -> Replicates:
+    """Fits of rows (or clusters) drawn again, each with cuts of its own."""
+    if kind == "parametric":
+        raise InputError(
+            'interval="parametric" is not known where columns are ordered or ranked; ask for interval="influence" or '
+            'interval="bootstrap"'
+        )
+    layer = fit.moments.layer
+    assert layer is not None  # this kind of data
+    rows = all_rows(rows_needed(fit, f'interval="{kind}"').select(layer.names))
+    kinds = {v: m.kind for v, m in zip(layer.names, layer.margins, strict=True)}
+    sampling = fit.rows is not None and fit.rows.sampling is not None
+    found: list[Layer] = []
+    drawn = 0
+    total = replicates if kind == "bootstrap" else int(_clusters(rows).max()) + 1
+    for times in row_times(rows, kind, total, sampling, np.random.default_rng(random_state)):
+        drawn += 1
+        there = times > 0.0
+        with suppress(DataError):  # an empty cell: a data set without a fit
+            found.append(layer_of(layer.names, rows.values[there], kinds, times[there], strict=False))
+        if progress is not None:
+            progress(drawn, total)
+    if not found:
+        raise DataError("no data set drawn from these rows has a fit: categories are too rare. Merge some of them")
+    batch = fit_batch(
+        fit.graph,
+        cov=np.stack([one.cov for one in found]),
+        mean=np.stack([one.mean for one in found]),
+        n=np.full(len(found), fit.n),
+        starts=1,
+        start=fit.model.T,
+    )
+    good = np.flatnonzero(batch.converged)
+    return Replicates(batch.take(good), drawn, kind, tuple(found[i] for i in good))
+
+
+def _clusters(rows: RowBlock) -> Floats:
+    if rows.cluster is None:
+        raise InputError('interval="jackknife" leaves out one cluster at a time: say with cluster= which rows are one')
+    return rows.cluster
+
+
+def row_times(rows: RowBlock, kind: Redraw, total: int, sampling: bool, rng: np.random.Generator) -> Iterator[Floats]:
+    """For each data set how often each row is in it, times its sampling weight."""
+    own = np.ones(len(rows)) if rows.weights is None else rows.weights
+    units = None if rows.cluster is None else int(rows.cluster.max()) + 1
+    if units is not None:
+        cluster_correction(units)
+    for k in range(total):
+        if rows.cluster is not None and units is not None:
+            by_cluster = np.ones(units)
+            if kind == "jackknife":
+                by_cluster[k] = 0.0
+            else:
+                by_cluster = rng.multinomial(units, np.full(units, 1.0 / units)).astype(float)
+            yield own * by_cluster[rows.cluster]
+        elif sampling:
+            yield own * rng.multinomial(len(own), np.full(len(own), 1.0 / len(own)))
+        else:
+            yield rng.multinomial(round(float(own.sum())), own / own.sum()).astype(float)

@@ -1,0 +1,74 @@
+"""What to know of an answer because normal variables are behind some columns: what each was taken for, and units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from halftrek.estimation import Fitted
+from halftrek.layer import Margin
+from halftrek.notes import Note, note
+from halftrek.queries import Query, Standardized
+from halftrek.queries.kinds.effects import EFFECTS, ends_of
+from halftrek.queries.kinds.terms import Arithmetic, Leaf, leaves
+
+
+def layer_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
+    """In which units an effect is: those of the variables behind, where an end is ordered or ranked."""
+    layer = fit.moments.layer
+    if layer is None:
+        return ()
+    found: dict[Note, None] = {}
+    for leaf in _leaves(query):
+        if isinstance(leaf, EFFECTS) and not isinstance(leaf, Standardized):
+            cause, effect = ends_of(leaf)
+            behind = [v for v in (cause, effect) if layer.margin(v) is not None]
+            if behind:
+                last = layer.margin(effect)
+                ask = f"P({effect} > {_middle(last):g} | do({cause}=...))" if last is not None else ""
+                code = "behind units, ask" if ask and layer.margin(cause) is None else "behind units"
+                found[note(code, variables=" and ".join(behind), ask=ask)] = None
+    return tuple(found)
+
+
+def acting_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
+    """The same where categories act: an effect on what is in categories is on the variable behind it."""
+    assert fit.acting is not None
+    ends = [ends_of(leaf)[1] for leaf in _leaves(query) if isinstance(leaf, EFFECTS)]
+    behind = dict.fromkeys(v for v in ends if v in fit.acting.margins)
+    return tuple(note("error units", variable=v) for v in behind)
+
+
+def taken_notes(fit: Fitted) -> tuple[Note, ...]:
+    """What each column was taken for, for a summary of the fit."""
+    if fit.acting is not None:
+        texts = [f"{v} {_acts(m)}" for v, m in fit.acting.margins.items()]
+        return (note("taken for, acting", columns="; ".join(texts)),)
+    layer = fit.moments.layer
+    if layer is None:
+        return ()
+    texts = [f"{v} is {_what(m)}" for v, m in zip(layer.names, layer.margins, strict=True) if m.kind != "plain"]
+    return (note("taken for", columns="; ".join(texts)),)
+
+
+def _what(margin: Margin) -> str:
+    size = len(margin.values)
+    if margin.kind == "ranked":
+        return f"ranked ({size:,} values)"
+    values = [f"{x:g}" for x in margin.values.tolist()]
+    if margin.labels and margin.labels != tuple(values):
+        values = [f"{x} {label!r}" for x, label in zip(values, margin.labels, strict=False)]
+    what = "ordered" if margin.kind == "ordered" else "a cut of a continuous cause"
+    return f"{what} ({', '.join(values)})"
+
+
+def _middle(margin: Margin) -> float:
+    return float(margin.values[(len(margin.values) - 1) // 2])
+
+
+def _acts(margin: Margin) -> str:
+    values = ", ".join(f"{x:g}" for x in margin.values.tolist())
+    return f"acts as the category it is ({values})" if margin.kind == "acts" else f"is ordered ({values})"
+
+
+def _leaves(query: Query) -> Iterable[Leaf | Query]:
+    return leaves(query) if isinstance(query, Arithmetic) else (query,)

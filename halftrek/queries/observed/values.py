@@ -1,0 +1,219 @@
+"""What a model of the normal variables behind columns answers to a question about the columns, and how it moves.
+
+The mean of an ordered or ranked outcome is ``v_1 + sum_k (v_{k+1} - v_k) P(y* > tau_k)``: its values, and the
+probabilities of passing the cuts between them. An answer moves with the model's parameters and with the cuts; effects
+along arrows are those of the variables behind, in their units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.errors import QueryError
+from halftrek.layer import Layer, Margin
+from halftrek.layer.bivariate import phi
+from halftrek.models import CGLSCM, Gaussian
+from halftrek.queries.checks import check_query
+from halftrek.queries.derivatives import Gradient, Scale
+from halftrek.queries.evaluate import values_of
+from halftrek.queries.gradients import gradients_of, scale_of
+from halftrek.queries.kinds.terms import Expression
+from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
+from halftrek.queries.numbers import combined
+from halftrek.queries.observed.translation import Translation
+from halftrek.queries.types import Arithmetic, Distribution, Probability, Quantile, Query, Statistic
+
+STEP = 1e-4  # by which a cut is moved to either side, in standard deviations
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A number on the scale of the columns: its value, and its slopes in the parameters and (by column) in the cuts."""
+
+    value: float
+    slope: Gradient
+    cuts: Mapping[str, Floats] = field(default_factory=dict)
+
+    def plus(self, other: Seen, ours: float = 1.0, theirs: float = 1.0) -> Seen:
+        """``ours * self + theirs * other``, to first order; its value is set apart."""
+        cuts = {v: ours * line for v, line in self.cuts.items()}
+        for v, line in other.cuts.items():
+            cuts[v] = cuts.get(v, 0.0) + theirs * line
+        value = ours * self.value + theirs * other.value
+        return Seen(value, self.slope * ours + other.slope * theirs, cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """An answer: a number, or a distribution of plain outcomes; slopes of its values and variances, and their scale."""
+
+    result: float | Gaussian
+    values: tuple[Seen, ...]
+    variances: tuple[Seen, ...] = ()
+    scale: Scale = "plain"
+
+
+def observed(query: Query, model: CGLSCM, layer: Layer) -> Observed:
+    """The answer to a question about the columns."""
+    check_query(query, model.graph)
+    if isinstance(query, Distribution):
+        return _distribution(query, model, layer)
+    found = _expression(query, model, layer)
+    return Observed(found.value, (found,), scale=observed_scale(query, layer))
+
+
+def observed_scale(query: Expression, layer: Layer) -> Scale:
+    """Where the answer is closer to normal: probabilities on logits, their ratios on logarithms."""
+    match query:
+        case Statistic("E", (of,), _) if of.alone is not None and _is_chance(layer.margin(of.alone.variable)):
+            return "logit"
+        case Arithmetic("/", left, right) if _positive(left, layer) and _positive(right, layer):
+            return "log"
+        case float():
+            return "plain"
+    return scale_of(query)
+
+
+def _is_chance(margin: Margin | None) -> bool:
+    return margin is not None and margin.cut and margin.values.tolist() == [0.0, 1.0]
+
+
+def _positive(term: Expression, layer: Layer) -> bool:
+    """True for probabilities, odds, and ratios of them."""
+    match term:
+        case Arithmetic("/", left, right):
+            return _positive(left, layer) and _positive(right, layer)
+        case Arithmetic("-", float(one), right):
+            return one == 1.0 and observed_scale(right, layer) == "logit"
+    return observed_scale(term, layer) == "logit"
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+def _expression(term: Expression, model: CGLSCM, layer: Layer) -> Seen:
+    match term:
+        case Arithmetic(operation, left, right):
+            a, b = _expression(left, model, layer), _expression(right, model, layer)
+            value = float(combined(operation, np.array(a.value), np.array(b.value), term))
+            match operation:
+                case "*":
+                    found = a.plus(b, b.value, a.value)
+                case "/":
+                    found = a.plus(b, 1.0 / b.value, -a.value / b.value**2)
+                case _:
+                    found = a.plus(b, 1.0, 1.0 if operation == "+" else -1.0)
+            return Seen(value, found.slope, found.cuts)
+        case Probability(events, case):
+            return _moving(layer, lambda t: Probability(tuple(map(t.event, events)), t.case(case)), model)[0]
+        case Statistic("E", (of,), case):
+            return _mean(of, case, model, layer)
+        case Statistic(kind, of, case):
+            _refuse_outcomes(of, layer, f"{kind}[...]")
+            return _moving(layer, lambda t: Statistic(kind, tuple(map(t.sum, of)), t.case(case)), model)[0]
+        case Quantile(level, of, case):
+            _refuse_outcomes((of,), layer, "Q(...)")
+            return _moving(layer, lambda t: Quantile(level, t.sum(of), t.case(case)), model)[0]
+        case float() | int():
+            return Seen(float(term), Gradient.zero(model.T))
+    return _moving(layer, lambda _: term, model)[0]
+
+
+def _moving(layer: Layer, made: Callable[[Translation], Query], model: CGLSCM) -> list[Seen]:
+    """Values, then variances, of a question that is translated; its slopes in the numbers that come of cuts too."""
+    plain = Translation(layer)
+    query = made(plain)
+    slopes = gradients_of(query, model)
+    numbers = _numbers(query, model)
+    cuts: list[dict[str, Floats]] = [{} for _ in numbers]
+    for k, (name, weights) in enumerate(plain.met):
+        up, down = (_numbers(made(Translation(layer, k, step)), model) for step in (STEP, -STEP))
+        for line, slope in zip(cuts, (up - down) / (2.0 * STEP), strict=True):
+            line[name] = line.get(name, 0.0) + slope * weights
+    every = (*slopes.values, *slopes.variances)
+    return [Seen(float(x), slope, line) for x, slope, line in zip(numbers, every, cuts, strict=True)]
+
+
+def _numbers(query: Query, model: CGLSCM) -> Floats:
+    return np.concatenate(values_of(query, model))
+
+
+def _mean(of: Sum, case: Case, model: CGLSCM, layer: Layer) -> Seen:
+    """The mean of a sum: part by part."""
+    total = Seen(0.0, Gradient.zero(model.T))
+    for weight, variant in of.parts:
+        margin = layer.margin(variant.variable)
+        if margin is None:
+            part = _moving(layer, lambda t, v=variant: _expected(t, v, case), model)[0]
+        elif case.events or any(m is not None and m.cut for m in (layer.margin(v.variable) for v in case.given)):
+            part = _mean_by_chances(variant, margin, case, model, layer)
+        else:
+            part = _mean_behind(variant, margin, case, model, layer)
+        total = total.plus(part, 1.0, weight)
+    return total
+
+
+def _expected(t: Translation, variant: Variant, case: Case) -> Statistic:
+    return Statistic("E", (single(t.variant(variant)),), t.case(case))
+
+
+def _mean_behind(variant: Variant, margin: Margin, case: Case, model: CGLSCM, layer: Layer) -> Seen:
+    """From mean and variance of the variable behind, which is normal."""
+    mean, variance = _moving(layer, lambda t: Distribution((single(t.variant(variant)),), t.case(case)), model)
+    sd, steps = float(np.sqrt(max(variance.value, 0.0))), np.diff(margin.values)
+    if sd == 0.0:
+        raise QueryError(f"{variant} does not vary here, so that it has one category; ask for another outcome")
+    from scipy.special import ndtr
+
+    u = (margin.cuts - mean.value) / sd
+    density = steps * phi(u) / sd
+    found = mean.plus(variance, float(density.sum()), float((density * u).sum()) / (2.0 * sd))
+    cuts = dict(found.cuts)
+    cuts[variant.variable] = cuts.get(variant.variable, 0.0) - density
+    return Seen(float(margin.values[-1] - steps @ ndtr(u)), found.slope, cuts)
+
+
+def _mean_by_chances(variant: Variant, margin: Margin, case: Case, model: CGLSCM, layer: Layer) -> Seen:
+    """From the probabilities of passing each cut, where categories of other columns were seen."""
+    if not margin.cut:
+        raise QueryError(
+            f"{variant.variable} is ranked, and its mean is not known where categories were seen; ask P({variant} > 0)"
+        )
+    total = Seen(float(margin.values[0]), Gradient.zero(model.T))
+    for value, step in zip(margin.values[:-1].tolist(), np.diff(margin.values).tolist(), strict=True):
+        chance = Probability((Event(single(variant), low=value),), case)
+        total = total.plus(_expression(chance, model, layer), 1.0, step)
+    return total
+
+
+# -- distributions -------------------------------------------------------------------------------
+
+
+def _distribution(query: Distribution, model: CGLSCM, layer: Layer) -> Observed:
+    _refuse_outcomes(query.of, layer, "P(...)")
+    found = _moving(layer, lambda t: Distribution(tuple(map(t.sum, query.of)), t.case(query.case)), model)
+    from halftrek.queries.evaluate import evaluate
+
+    t = Translation(layer)
+    result = evaluate(Distribution(tuple(map(t.sum, query.of)), t.case(query.case)), model)
+    assert isinstance(result, Gaussian)
+    half = len(found) // 2
+    named = Gaussian(query.labels, result.mean, result.cov)
+    return Observed(named, tuple(found[:half]), tuple(found[half:]))
+
+
+def _refuse_outcomes(of: tuple[Sum, ...], layer: Layer, what: str) -> None:
+    for s in of:
+        for _, v in s.parts:
+            margin = layer.margin(v.variable)
+            if margin is not None:
+                middle = float(margin.values[(len(margin.values) - 1) // 2])
+                kind = "ranked" if margin.kind == "ranked" else "in categories"
+                raise QueryError(
+                    f"{what} of {v.variable}, which is {kind}, is no normal distribution; ask E[{v} | ...], or "
+                    f"P({v} > {middle:g} | ...)"
+                )

@@ -1,0 +1,128 @@
+"""What users say of columns that are not continuous, checked against the graph; what is asked for where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from halftrek.choices import ColumnKind
+from halftrek.data import Moments, Patterns, RowReader
+from halftrek.data.categories import Categories
+from halftrek.data.layers import all_rows, read_layer
+from halftrek.data.ordered import in_order, ordered_columns
+from halftrek.data.sources.sending import Spent
+from halftrek.errors import DataError, InputError
+from halftrek.estimation import Fitted
+from halftrek.estimation.acts.fit import fit_acting
+from halftrek.estimation.status import Code, Status
+from halftrek.graphs import Graph
+from halftrek.notes import note
+from halftrek.words import did_you_mean
+
+Kinds = Mapping[str, ColumnKind | Sequence[str]]
+
+
+def read_kinds(chosen: Graph, data: object, given: Kinds | None) -> tuple[dict[str, ColumnKind], Categories]:
+    """What each column is taken for, and the levels of those that are texts in an order.
+
+    Columns that the data themselves call ordered are recognised; what a user says of a column comes first.
+    """
+    levels = {v: c for v, c in ordered_columns(data).items() if v in chosen.observed}
+    found: dict[str, ColumnKind] = dict.fromkeys(levels, "ordered")
+    for v, kind in _checked(chosen, given).items():
+        if isinstance(kind, str):
+            found[v] = kind
+        else:
+            levels[v], found[v] = in_order(v, tuple(map(str, kind))), "ordered"
+    return {v: kind for v, kind in found.items() if kind != "plain"}, tuple(levels.values())
+
+
+def _checked(chosen: Graph, given: Kinds | None) -> dict[str, ColumnKind | Sequence[str]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"kinds says what columns are, for instance kinds={{'y': 'ordered'}}, not {given!r}")
+    for v, kind in given.items():
+        if v not in chosen.observed:
+            raise InputError(
+                f"kinds names {v!r}, which is no variable of the graph.{did_you_mean(str(v), chosen.observed)}"
+            )
+        listed = isinstance(kind, list | tuple) and len(kind) > 1 and all(isinstance(x, str) for x in kind)
+        if kind not in get_args(ColumnKind) and not listed:
+            raise InputError(
+                f"kinds: {v!r} is one of {', '.join(map(repr, get_args(ColumnKind)))}, or a list of its levels in "
+                f"their order, the lowest first; not {kind!r}"
+            )
+    return dict(given)
+
+
+def without_given(chosen: Graph, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnKind]:
+    """The kinds, without columns that act and have no cause, seen or hidden, where all others are plain.
+
+    What such a column does to others is a plain regression: it is given, however it is distributed.
+    """
+    roots = {
+        v: not chosen.parents(v) and not chosen.siblings(v) and not any(v in kids for kids in chosen.latents.values())
+        for v in kinds
+    }
+    if all(kind == "acts" and roots[v] for v, kind in kinds.items()):
+        return {}
+    return dict(kinds)
+
+
+def fit_where_acting(
+    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind], frame: str
+) -> Fitted:
+    """The fit of a model in which categories act."""
+    rows = _rows_twice(rows)
+    if isinstance(read, Patterns):
+        raise DataError(
+            "a column that acts needs complete rows, and some have missing values; leave these out with missing='drop'"
+        )
+    for v, kind in kinds.items():
+        if kind == "ordered" and chosen.children(v):
+            raise DataError(_say_what_acts(v, chosen.children(v)[0], 0))
+    moments, rows = read.select(chosen.observed), rows.select(chosen.observed)
+    block = all_rows(rows)
+    found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, sampling=rows.sampling is not None)
+    code: Code = "converged" if found.converged else "not converged"
+    status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
+    model, _ = found.at(chosen, found.theta)
+    return Fitted(chosen, moments, model, found.loglik, status, rows=rows, frame=frame, acting=found)
+
+
+def layered(
+    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind]
+) -> Moments:
+    """The moments behind the columns; an error where a column causes something and nobody has said how."""
+    found = read_layer(_rows_twice(rows), read, kinds)
+    assert found.layer is not None
+    for v, margin in zip(found.layer.names, found.layer.margins, strict=True):
+        if margin.kind == "ordered" and chosen.children(v):
+            raise DataError(_say_what_acts(v, chosen.children(v)[0], len(margin.values)))
+    return found
+
+
+def _rows_twice(rows: RowReader | None) -> RowReader:
+    if rows is None:
+        raise DataError("kinds go with rows; moments and covariances do not say which categories their rows are in")
+    if isinstance(rows.source, Spent):
+        once = f"{rows.source.what} can be read only once"
+        raise DataError(f"kinds need the rows twice, and {once}; pass a table or a file")
+    return rows
+
+
+def _say_what_acts(cause: str, effect: str, values: int) -> str:
+    count = "two values" if values == 2 else f"{values or 'few'} values"
+    return (
+        f"{cause!r} has {count} and causes {effect!r}: say what acts. kinds={{{cause!r}: 'acts'}} if being in the "
+        f"category is the cause, 'behind' if it is a cut of a continuous one."
+    )
+
+
+def refuse_with_kinds(**given: object) -> None:
+    """Raise for options that have no meaning where variables behind columns have mean 0 and variance 1."""
+    usual = {"method": "em", "intercepts": "free"}
+    for name, value in given.items():
+        if value != usual.get(name):
+            raise InputError(f"{name} cannot be used with kinds: leave it out")

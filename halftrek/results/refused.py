@@ -1,0 +1,43 @@
+"""What a fit cannot say where columns are in categories, by name: a method that asks for it raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from halftrek.errors import InputError
+from halftrek.estimation import Fitted
+
+Class = TypeVar("Class", bound=type[Fitted])
+
+ACTING = (
+    "bounds", "profile", "effects", "decompose", "mediation", "adjustments", "instruments", "counterfactual", "predict",
+    "measures", "r2", "residuals", "tests", "modifications", "report", "sensitivity", "robustness", "assumptions",
+    "benchmark",
+)  # fmt: skip
+BEHIND = (
+    "bounds", "profile", "adjustments", "instruments", "counterfactual", "predict", "sensitivity", "robustness",
+    "assumptions", "benchmark",
+)  # fmt: skip
+
+
+def refusing(cls: Class) -> Class:
+    """The class of fits, whose methods refuse what is not known of columns in categories."""
+    for name in ACTING:
+        setattr(cls, name, _guarded(name, getattr(cls, name)))
+    return cls
+
+
+def _guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def asked(self: Fitted, /, *args: Any, **options: Any) -> Any:
+        if self.acting is not None:
+            raise InputError(f"fit.{name}() is not known where a category acts; ask fit.query(...), or fit.params()")
+        if self.moments.layer is not None and name in BEHIND:
+            raise InputError(
+                f"fit.{name}() is not known where columns are ordered or ranked; ask fit.query(...), which is"
+            )
+        return method(self, *args, **options)
+
+    return asked

@@ -1,0 +1,56 @@
+"""The judge of answers where normal variables are behind columns: there is no likelihood of the rows to go by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from halftrek.choices import Interval
+from halftrek.errors import InputError
+from halftrek.estimation import Fitted
+from halftrek.identification import Verdict
+from halftrek.inference import Estimate, How, estimate
+from halftrek.inference.information.robust import count_clusters, is_clustered
+from halftrek.models import Gaussian
+from halftrek.notes import Note, note
+from halftrek.queries import Query
+from halftrek.trust.misfit import rejected
+from halftrek.trust.strength import STRONG, weakest_step
+
+KNOWN: tuple[Interval, ...] = ("influence", "jackknife", "bootstrap")
+
+
+def layer_kind(fit: Fitted, few: int) -> Interval:
+    """The kind of interval that suits the rows."""
+    return "jackknife" if is_clustered(fit) and fit.rows is not None and count_clusters(fit) <= few else "influence"
+
+
+def refuse_for_layer(fit: Fitted, how: How) -> None:
+    """Raise for an interval that is not right where columns are ordered or ranked."""
+    if fit.moments.layer is not None and how.interval not in (None, *KNOWN):
+        raise InputError(
+            f'interval="{how.interval}" is not known where columns are ordered or ranked; ask for interval="influence" '
+            f'or interval="bootstrap"'
+        )
+
+
+def judged_layer(
+    fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How, few: int
+) -> tuple[Estimate, tuple[Note, ...]]:
+    """An estimate, and what speaks against it."""
+    refuse_for_layer(fit, how)
+    chosen = how if how.interval is not None else replace(how, interval=layer_kind(fit, few))
+    found = estimate(fit, query, result, chosen)
+    if np.isnan(found.errors).any():
+        return found, (note("no information"), *found.notes)
+    notes = list(found.notes)
+    if how.interval is None and chosen.interval == "jackknife":
+        notes.insert(0, note("few clusters", clusters=count_clusters(fit)))
+    weakest = weakest_step(fit, query, verdict, float(found.errors[0]))
+    if weakest is not None and weakest.F < STRONG:
+        notes.append(weakest.note)
+    against = rejected(fit, query)
+    if against is not None:
+        notes.append(note("misfit", p=against.p))
+    return found, tuple(notes)
