@@ -23,6 +23,7 @@ Intercepts = Literal["free", "zero"] | Mapping[str, float]
 Scope = Literal["linear", "nonparametric"]
 Syntax = Literal["arrows", "lavaan", "dagitty", "dot"]
 AnySyntax = Literal["auto", "arrows", "lavaan", "dagitty", "dot"]
+LavaanFunction = Literal["sem", "cfa", "growth"]
 
 
 class Bounding(TypedDict, total=False):

@@ -100,8 +100,8 @@ def stated(given: Mapping[str, Coefficient] | None, what: str, nodes: Collection
         if name not in nodes:
             raise GraphError(f"{what} of {name!r} is given, but the graph has no such variable with an equation")
         found[name] = known_value(f"{what} of {name}", value)
-        if what == "the variance" and isinstance(found[name], float) and not found[name] > 0.0:
-            raise GraphError(f"the variance of {name!r} is given as {value}; it must be a positive number")
+        if what == "the variance" and isinstance(found[name], float) and found[name] < 0.0:
+            raise GraphError(f"the variance of {name!r} is given as {value}; no variance is negative")
     return found
 
 

@@ -80,7 +80,7 @@ def test_scales() -> None:
     [
         ({"directed": [("z", "F"), ("F", "z")], "hidden": ["F"]}, "cycle"),
         ({"directed": [("F", "z")], "hidden": ["F"], "variances": {"q": 1.0}}, "no such variable"),
-        ({"directed": [("F", "z")], "hidden": ["F"], "variances": {"F": -1.0}}, "positive"),
+        ({"directed": [("F", "z")], "hidden": ["F"], "variances": {"F": -1.0}}, "negative"),
         ({"directed": [("F", "z")], "hidden": ["F"], "intercepts": {"F": float("nan")}}, "finite number or a label"),
         ({"directed": [("F", "G")], "hidden": ["F", "G"]}, "no observed variable"),
     ],

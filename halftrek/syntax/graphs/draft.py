@@ -47,6 +47,7 @@ class Draft:
         self.variances: dict[str, Coefficient] = {}  # of errors, by variable: a number, or a label
         self.intercepts: dict[str, Coefficient] = {}
         self.box: tuple[float, float, float, float] | None = None  # the part of the plane that the text shows
+        self.definitions: dict[str, str] = {}  # numbers that the text makes of labels
 
     def meet(self, name: Token) -> None:
         """The name occurs; it is observed unless it is hidden somewhere."""
@@ -57,6 +58,20 @@ class Draft:
             except GraphError as error:
                 raise GraphSyntaxError(str(error), self.text, name.start, name.end) from None
             self._met[word] = name
+
+    @property
+    def names(self) -> dict[str, Token]:
+        """Every name with the place where it stands first."""
+        return self._met
+
+    def is_more_than_root(self, name: str) -> bool:
+        """True if a hidden variable surely has more than effects: a cause, an edge ``<->``, or a mean of its own."""
+        seen = {e.u for e in self._edges if e.kind == "->" and e.v not in self._hidden}
+        others = {e.u if e.v == name else e.v for e in self._edges if e.kind == "<->" and name in (e.u, e.v)}
+        others |= {e.u for e in self._edges if e.kind == "->" and e.v == name}
+        more = any(v not in self._hidden or v in seen for v in others)
+        inside = any(e.u == name and e.v in seen and e.v in self._hidden for e in self._edges if e.kind == "->")
+        return more or inside or name in self.intercepts
 
     def hide(self, name: Token) -> None:
         """The text says that the variable is hidden."""
@@ -170,7 +185,10 @@ class Draft:
         latents = {u: tuple(kids) for u, kids in children.items()}
         between = dict.fromkeys(pair for pair in arrows if pair[0] not in hidden) if hidden else dict.fromkeys(arrows)
         known = known_coefficients(written(given), between, arcs if self._blocks else pairs, latents)
-        return object.__new__(Graph)._keep(between, arcs, latents, observed, known, notes, self._sketch())
+        drawn = self._sketch()
+        return object.__new__(Graph)._keep(
+            between, arcs, latents, observed, known, notes, drawn, definitions=self.definitions
+        )
 
     def _has_more_than_roots(self) -> bool:
         """True if a hidden variable has a cause or covaries, or if more is known than of edges."""
@@ -190,6 +208,7 @@ class Draft:
             return Graph(
                 arrows, arcs, None, observed, known, hidden=self._hidden,
                 variances=self.variances, intercepts=self.intercepts, notes=notes, sketch=self._sketch(),
+                definitions=self.definitions,
             )  # fmt: skip
         except GraphError as error:
             raise GraphSyntaxError(str(error), self.text, 0, len(self.text)) from None
