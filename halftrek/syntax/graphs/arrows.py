@@ -4,7 +4,8 @@
 or the line. ``latent U, V`` and ``observed x, y`` declare; a name alone declares an observed variable. Brackets after
 an edge hold its coefficient: a number fixes it, edges with the same label are equal. ``variance F [1]`` and
 ``intercept x [0]`` say the same of the variance of an error and of an intercept; without brackets they are free.
-Comments begin with ``#``, ``//`` or ``%%``, or stand in ``/* */``. Names with other characters than letters, digits, ``_`` and ``.`` are quoted.
+Comments begin with ``#``, ``//`` or ``%%``, or stand in ``/* */``. Names with other characters than
+letters, digits, ``_`` and ``.`` are quoted.
 """
 
 from __future__ import annotations
