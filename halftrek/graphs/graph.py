@@ -52,6 +52,7 @@ class Graph(Neighbourhood, upward.Faces):
       ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal;
     - ``variances``, ``intercepts``: the same for error variances and intercepts, keyed by the variable. A hidden
       variable's error has the variance 1, or any if one of its loadings is fixed; its intercept is 0; a label frees it;
+    - ``definitions``: numbers made of labels, ``{"ab": "a * b"}``, which the tables of a fit list; no part of the model;
     - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way;
     - ``sketch``: how a dagitty text draws it, see ``positions`` and ``roles``; equality of graphs does not ask for it.
 
@@ -68,6 +69,7 @@ class Graph(Neighbourhood, upward.Faces):
     hidden: tuple[str, ...] = ()
     variances: Mapping[str, Coefficient] = field(default_factory=dict)
     intercepts: Mapping[str, Coefficient] = field(default_factory=dict)
+    definitions: Mapping[str, str] = field(default_factory=dict)
 
     def __init__(
         self,
@@ -80,6 +82,7 @@ class Graph(Neighbourhood, upward.Faces):
         hidden: Iterable[str] = (),
         variances: Mapping[str, Coefficient] | None = None,
         intercepts: Mapping[str, Coefficient] | None = None,
+        definitions: Mapping[str, str] | None = None,
         notes: Iterable[Note] = (),
         sketch: Sketch | None = None,
     ) -> None:
@@ -110,7 +113,7 @@ class Graph(Neighbourhood, upward.Faces):
             for part, what in ((variances, "the variance"), (intercepts, "the intercept"))
         )
         said_of = (*notes, *(n for n in made.notes if n not in notes))
-        self._keep(arrows, arcs, roots, names, known, said_of, sketch, made.hidden, spread, level)
+        self._keep(arrows, arcs, roots, names, known, said_of, sketch, made.hidden, spread, level, definitions or {})
 
     def _keep(
         self,
@@ -124,12 +127,13 @@ class Graph(Neighbourhood, upward.Faces):
         hidden: tuple[str, ...] = (),
         variances: Mapping[str, Coefficient] = MappingProxyType({}),
         intercepts: Mapping[str, Coefficient] = MappingProxyType({}),
+        definitions: Mapping[str, str] = MappingProxyType({}),
     ) -> Graph:
         """The graph of pieces that are known to make one, each arrow and arc once, keys of what is known as drawn."""
         drawn = (sketch.only((*names, *latents, *hidden)) or None) if sketch is not None else None
         kept = (
             tuple(arrows), arcs, MappingProxyType(latents), names, MappingProxyType(known), tuple(notes), drawn,
-            hidden, MappingProxyType(variances), MappingProxyType(intercepts),
+            hidden, MappingProxyType(variances), MappingProxyType(intercepts), MappingProxyType(definitions),
         )  # fmt: skip
         for part, value in zip(fields(self), kept, strict=True):
             object.__setattr__(self, part.name, value)
@@ -190,6 +194,7 @@ class Graph(Neighbourhood, upward.Faces):
             hidden=kept_hidden,
             variances={v: x for v, x in self.variances.items() if v in own} if variances is None else variances,
             intercepts={v: x for v, x in self.intercepts.items() if v in own} if intercepts is None else intercepts,
+            definitions=self.definitions,
             notes=self.notes if notes is None else notes,
             sketch=self.sketch if sketch is None else sketch,
         )
@@ -201,7 +206,7 @@ class Graph(Neighbourhood, upward.Faces):
         parts = made.directed, made.bidirected, made.latents, made.observed
         return Graph(
             *parts, coefficients, hidden=made.hidden, variances=made.variances, intercepts=made.intercepts,
-            notes=made.notes, sketch=made.sketch,
+            definitions=self.definitions, notes=made.notes, sketch=made.sketch,
         )  # fmt: skip
 
     @cached_property
@@ -306,7 +311,8 @@ class Graph(Neighbourhood, upward.Faces):
     def __reduce__(self) -> tuple[object, ...]:
         state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
         more = {"hidden": self.hidden, "variances": dict(self.variances), "intercepts": dict(self.intercepts)}
-        return (partial(Graph, notes=self.notes, sketch=self.sketch, **more), state)
+        made = partial(Graph, definitions=dict(self.definitions), notes=self.notes, sketch=self.sketch, **more)
+        return (made, state)
 
     def __len__(self) -> int:
         return len(self.observed)
