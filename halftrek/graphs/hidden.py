@@ -69,15 +69,17 @@ class Pieces:
         seen = reachable([v for v in names if v not in self.declared], above)
         dead = [u for u in self.declared if u in stirred and u not in seen]
         self._drop(dead, "hidden without effects")
-        while chained := [u for u in self.declared if u not in self.gone and self._feeds_one(u)]:
+        while chained := self._feed_one():
             self._drop(chained, "hidden root of one hidden")
 
-    def _feeds_one(self, u: str) -> bool:
-        effects = [v for a, v in self.arrows if a == u]
-        plain = u not in self.said and u not in ends_of(self.arcs) and not any(v == u for _, v in self.arrows)
-        if not plain or len(effects) != 1 or (u, effects[0]) in self.spoken:
-            return False
-        return effects[0] in self.declared and effects[0] not in self.said
+    def _feed_one(self) -> list[str]:
+        """Hidden roots that do nothing but to add to one other hidden variable, of neither of which more is known."""
+        effects = neighbours(self.declared, (pair for pair in self.arrows if pair[0] in self.declared))
+        known = self.said | set(ends_of(self.arcs)) | {v for _, v in self.arrows} | self.gone
+        alone = {u: own[0] for u, own in effects.items() if len(own) == 1 and u not in known}
+        return [
+            u for u, v in alone.items() if v in self.declared and v not in self.said and (u, v) not in self.spoken
+        ]
 
     def _drop(self, names: Collection[str], code: str) -> None:
         self.gone |= set(names)

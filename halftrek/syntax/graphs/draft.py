@@ -64,15 +64,6 @@ class Draft:
         """Every name with the place where it stands first."""
         return self._met
 
-    def is_more_than_root(self, name: str) -> bool:
-        """True if a hidden variable surely has more than effects: a cause, an edge ``<->``, or a mean of its own."""
-        seen = {e.u for e in self._edges if e.kind == "->" and e.v not in self._hidden}
-        others = {e.u if e.v == name else e.v for e in self._edges if e.kind == "<->" and name in (e.u, e.v)}
-        others |= {e.u for e in self._edges if e.kind == "->" and e.v == name}
-        more = any(v not in self._hidden or v in seen for v in others)
-        inside = any(e.u == name and e.v in seen and e.v in self._hidden for e in self._edges if e.kind == "->")
-        return more or inside or name in self.intercepts
-
     def hide(self, name: Token) -> None:
         """The text says that the variable is hidden."""
         self.meet(name)

@@ -42,7 +42,8 @@ def parse(text: str, conventions: Conventions = USUAL, group: int | None = None)
     draft = _drafted(model, formulas)
     _connect(model, conventions, known, draft)
     _say_intercepts(model, conventions, known, draft)
-    without_scale = _say_variances(model, known, draft)
+    _say_errors(model, known, draft)
+    without_scale = _say_scales(model, known, draft) if model.factors else []
     draft.definitions = defined(known, [one for one in asked if one.name is not None])
     return draft.build(reading_notes(model, conventions, known, without_scale))
 
@@ -85,21 +86,32 @@ def _connect(model: Model, conventions: Conventions, known: Known, draft: Draft)
             place = (formula.left, formula.term.last)
             draft.connect(formula.left, "<->", formula.term.name or formula.left, value, span=place)
     draft.join(list(model.covariates.values()))
-    hidden = model.factors
-    together = [] if conventions.orthogonal else [list(combinations(model.free_factors, 2))]
+    if not conventions.orthogonal:
+        _let_covary(model, known, draft, model.free_factors)
     if conventions.outcomes_covary:
-        together.append(list(combinations(model.terminal, 2)))
-    places = {name: hidden.get(name) or token for name, token in draft.names.items()}
-    for u, v in (pair for pairs in together for pair in pairs):
-        apart = conventions.orthogonal and u in hidden and v in hidden
+        _let_covary(model, known, draft, model.terminal, hidden_too=not conventions.orthogonal)
+
+
+def _let_covary(model: Model, known: Known, draft: Draft, names: list[str], *, hidden_too: bool = True) -> None:
+    """What covaries unless the text says otherwise."""
+    spoken = {v for pair in model.covariances for v in pair}
+    if hidden_too and spoken.isdisjoint(names) and not any(_no_variance(known, v) for v in names):
+        draft.join([draft.names[v] for v in names])
+        return
+    for u, v in combinations(names, 2):
+        apart = not hidden_too and u in model.factors and v in model.factors
         if frozenset((u, v)) not in model.covariances and not apart:
             _refuse_without_variance(model, known, u, v)
-            draft.connect(places[u], "<->", places[v])
+            draft.connect(draft.names[u], "<->", draft.names[v])
+
+
+def _no_variance(known: Known, name: str) -> bool:
+    return known.of(Key("variance", name)) == 0.0
 
 
 def _refuse_without_variance(model: Model, known: Known, u: str, v: str) -> None:
     for one, other in ((u, v), (v, u)):
-        if known.of(Key("variance", one)) == 0.0:
+        if _no_variance(known, one):
             place = known.places[Key("variance", one)].term
             model.refuse(
                 f"{one!r} has no variance here and lavaan would let it covary with {other!r} all the same; write "
@@ -109,43 +121,37 @@ def _refuse_without_variance(model: Model, known: Known, u: str, v: str) -> None
             )
 
 
-def _say_variances(model: Model, known: Known, draft: Draft) -> list[str]:
-    """Variances that differ from what a graph takes them for; factors to which the text gives no scale come back."""
-    without_scale = []
+def _say_errors(model: Model, known: Known, draft: Draft) -> None:
+    """Error variances of observed variables that are known, and of only indicators, which have none."""
     for v in model.errorless:
         draft.say("variance", draft.names[v], 0.0)
     for v in model.variances:
         value = known.of(Key("variance", v))
         if v not in model.factors and value is not None:
             draft.say("variance", draft.names[v], value)
-    for f, place in model.factors.items():
+
+
+def _say_scales(model: Model, known: Known, draft: Draft) -> list[str]:
+    """Variances of factors that differ from what a graph takes them for; factors without a scale come back.
+
+    A graph takes the variance of a hidden variable for free if one of its loadings is fixed and it is no mere root,
+    otherwise for 1. Which are mere roots the graph itself knows.
+    """
+    inner = set(draft.build().hidden)
+    without_scale = []
+    uses = known.uses
+    for f, arrows in model.out_of(model.factors).items():
         value = known.of(Key("variance", f))
-        if f in model.errorless:
+        loadings = [known.of(Key("->", *arrow)) for arrow in arrows]
+        marked = any(isinstance(one, float) and one != 0.0 for one in loadings)
+        labels = [one for one in loadings if isinstance(one, str)]
+        if f in draft.variances:
             continue
-        if value is None and _has_no_scale(model, known, f):
+        if value is None and not marked and all(labels.count(one) == uses[one] for one in labels):
             without_scale.append(f)
-        elif value != _taken_for(model, known, draft, f):
-            draft.say("variance", place, value)
+        elif value != (None if marked and f in inner else 1.0):
+            draft.say("variance", model.factors[f], value)
     return without_scale
-
-
-def _loadings(model: Model, known: Known, factor: str) -> list[Coefficient | None]:
-    return [known.of(Key("->", u, v)) for u, v in model.weights if u == factor]
-
-
-def _has_no_scale(model: Model, known: Known, factor: str) -> bool:
-    """True if neither a number nor a parameter elsewhere says how large a factor is."""
-    own = _loadings(model, known, factor)
-    if any(isinstance(value, float) and value for value in own):
-        return False
-    labels = {value for value in own if isinstance(value, str)}
-    return all(own.count(label) == known.uses(label) for label in labels)
-
-
-def _taken_for(model: Model, known: Known, draft: Draft, factor: str) -> float | None:
-    """The variance of a factor of which nothing is said: free if one of its loadings is fixed and it is no mere root."""
-    fixed = any(isinstance(value, float) and value for value in _loadings(model, known, factor))
-    return None if fixed and draft.is_more_than_root(factor) else 1.0
 
 
 def _say_intercepts(model: Model, conventions: Conventions, known: Known, draft: Draft) -> None:

@@ -7,6 +7,7 @@ label a number, ``equal("f=~x")`` gives a parameter the label of another.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -60,9 +61,10 @@ class Known:
             label = self.same[label]
         return label
 
-    def uses(self, label: str) -> int:
-        """How many parameters have the label."""
-        return sum(one.label is not None and self.root(one.label) == label for one in self.said.values())
+    @property
+    def uses(self) -> Counter[str]:
+        """How many parameters have each label."""
+        return Counter(self.root(one.label) for one in self.said.values() if one.label is not None)
 
     def equate(self, one: str, other: str, place: Token) -> None:
         """Two labels become one."""

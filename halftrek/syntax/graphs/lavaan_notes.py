@@ -21,6 +21,7 @@ def reading_notes(
 ) -> tuple[Note, ...]:
     """One note for each kind of thing."""
     notes = []
+    unscaled = set(without_scale)
     apart = [] if conventions.outcomes_covary else list(islice(outcomes_apart(model), 1))
     if apart:
         u, v = apart[0]
@@ -30,7 +31,7 @@ def reading_notes(
         if conventions == Conventions() and free and _is_growth_factor(model, factor, formulas):
             indicators = listed([v for _, v in formulas], _SHOWN, quote=False)
             notes.append(Note("lavaan growth", {"factor": factor, "indicators": indicators}))
-        if factor in without_scale and formulas:
+        if factor in unscaled and formulas:
             notes.append(Note("lavaan scale", {"factor": factor, "first": next(iter(formulas))[1]}))
     return tuple(notes)
 
