@@ -112,7 +112,7 @@ def residuals(fit: Fitted, robust: bool | None = None) -> list[Residual]:
     from scipy.special import ndtr, stdtr
 
     by_units = counts_units(fit, robust, "residuals()")
-    model, data = fit.model, kind_of_data(fit)
+    model, data = fit.implied, kind_of_data(fit)
     S = data.unrestricted(fit).cov
     observed, implied = np.where(data.known_pairs(fit), correlations(S), np.nan), correlations(model.cov)
     errors = data.residual_errors(fit)
