@@ -61,6 +61,11 @@ class Verdict(Portable, Faces):
         return self.status == "identified"
 
     @property
+    def answerable(self) -> bool:
+        """True if a fit has an answer: identified, or at least so near the estimates."""
+        return self.status in ("identified", "locally identified")
+
+    @property
     def how(self) -> str:
         """The method in words for people; ``method`` is its name for programs."""
         return method_in_words(self.method)

@@ -79,8 +79,8 @@ def residual_moves(patterns: Patterns, implied: Moments, own: PatternInformation
     """How scores of the free moments move unrestricted less implied ones; None where these do not exist.
 
     With d the derivatives of the implied moments, A the information about moments at the implied ones and G the inverse
-    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan. ``own`` is what data
-    say of the model's parameters, ``kind`` which information A is.
+    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan. ``own`` is what
+    data say of the model's parameters, ``kind`` which information A is.
     """
     known = saturated_information(patterns)
     if known is None or known.flat.shape[1]:

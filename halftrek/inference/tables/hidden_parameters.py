@@ -1,4 +1,4 @@
-"""Every parameter of a model with hidden variables: loadings, regressions, covariances, on the scale that was chosen."""
+"""Every parameter of a model with hidden variables: loadings, regressions, covariances, on the chosen scale."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def _forms(fit: Fitted, blocks: list[DistrictInformation]) -> list[Forms]:
 
 def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
     """Where values are missing: all parameters at once."""
-    model, names = fit.model, fit.model.names
+    names = fit.model.names
     space = make_space(fit.graph, names, fit.options)
     rests = seen_support(fit, np.eye(space.size))
     quantile, lift = np.full(space.size, how.quantile), np.ones(space.size)
