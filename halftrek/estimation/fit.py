@@ -63,6 +63,12 @@ class Fitted(Portable, Faces):
         return self.moments.n
 
     @property
+    def implied(self) -> Moments:
+        """The moments of the observed variables that the model implies."""
+        p, model = len(self.graph), self.model
+        return Moments(self.graph.observed, self.n, np.array(model.mean[:p]), np.array(model.cov[:p, :p]))
+
+    @property
     def converged(self) -> bool:
         """True if a maximum of the likelihood was reached."""
         return self.status.converged

@@ -127,7 +127,7 @@ def make_space(graph: Graph, names: tuple[str, ...], options: Options) -> Space:
 
 @lru_cache(maxsize=32)
 def _made(written: Written, names: tuple[str, ...], options: Options) -> Space:
-    graph = written.graph
+    graph = written.graph.opened
     plan = make_plan(graph, names, options, raw=True)
     tasks = list(plan.every_task)
     explicit = tuple(dict.fromkeys(k for task in tasks for k in task.latents))

@@ -22,13 +22,13 @@ DATA: dict[str, Words] = {
     ),
     # what a graph was given and does not hold
     "hidden without effects": Words(
-        "hidden {variable} causes nothing that is observed, so that no data speak of it: it was taken out of the graph, "
-        "which changes nothing about the others",
+        "hidden {variable} causes nothing that is observed, so that no data speak of it: it was taken out of the "
+        "graph, which changes nothing about the others",
         level="note",
     ),
     "hidden root of one hidden": Words(
-        "hidden {variable} only adds to the variance of one other hidden variable: it was taken out of the graph, which "
-        "changes nothing about the others",
+        "hidden {variable} only adds to the variance of one other hidden variable: it was taken out of the graph, "
+        "which changes nothing about the others",
         level="note",
     ),
     "no path": Words("the graph has no such path", level="note"),

@@ -23,6 +23,11 @@ FITS: dict[str, Words] = {
         "no best value, see fit.status",
         level="doubt",
     ),
+    "locally identified": Words(
+        "locally identified: no other value near this one fits equally well; that none far off does was not shown",
+        "locally identified",
+        level="note",
+    ),
     "boundary": Words(
         "equations of {who}: a noise variance is estimated at zero; intervals there are not reliable",
         "a noise variance is zero, see fit.status",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from halftrek import identification, upward
-from halftrek.errors import NotIdentifiedError
+from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.status import troubles
@@ -57,7 +57,7 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     how = how_of(**uncertainty)
     query, verdict = asked_of(fitted.graph, question)
     refuse_few_valued(fitted, query)
-    if not verdict.identified:
+    if not verdict.answerable:
         refused = refusal(fitted, query, verdict)
         raise NotIdentifiedError(refused.explain(), refused.verdict, refused)
     result = evaluate(query, fitted.model)
@@ -88,7 +88,7 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
-    if verdict.status == "not identified":
+    if verdict.status == "not identified" and not fitted.graph.hidden:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = verdict if left.witness is None else replace(verdict, witness=left.witness)
@@ -113,6 +113,8 @@ def _findings(
 ) -> tuple[Note, ...]:
     """Everything that there is to know of an answer."""
     said = _beside(fitted, query, result, verdict, judged)
+    if verdict.status == "locally identified":
+        said = (note("locally identified"), *said)
     return (*about_the_fit(fitted, query), *few_valued(fitted, query, result), *judged.notes, *said)
 
 
@@ -130,6 +132,9 @@ def _beside(
 
 def crude_of(fitted: Fitted, query: Query, **uncertainty: Unpack[Watched]) -> Answer:
     """The question with seeing in the place of doing, asked of the rows without the graph."""
+    for v in variables_of(query):
+        if v in fitted.graph.hidden:
+            raise QueryError(f"crude=True compares {query} with what the rows say, and {v!r} is hidden; leave it out")
     seen = as_seen(query)
     if not isinstance(query, TotalEffect | DirectEffect):
         return answer(seen_fit(fitted, sorted(variables_of(seen))), seen, **uncertainty)
@@ -179,7 +184,7 @@ def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
 def identified(graph: Graph, question: str | Query) -> Query:
     """A question that can be answered; NotIdentifiedError if it cannot be."""
     query, verdict = asked_of(graph, question)
-    if not verdict.identified:
+    if not verdict.answerable:
         raise NotIdentifiedError(verdict.explain(), verdict)
     return query
 

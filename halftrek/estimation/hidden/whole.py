@@ -17,7 +17,7 @@ from halftrek.estimation.hidden.starts import first_point
 from halftrek.estimation.missing.fiml import with_loadings
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import Space, make_space
-from halftrek.estimation.status import DistrictReport, Status, overall
+from halftrek.estimation.status import Code, DistrictReport, Status, overall
 from halftrek.graphs import Edge, Graph
 from halftrek.models import CGLSCM
 
@@ -164,15 +164,15 @@ class _Search:
         """How it went; error variances of zero have a report of their own, which names their variables."""
         pairs = sum(len(kids) == 2 for kids in self.graph.latents.values())  # of which data tell the product alone
         flat = max(0, ended.flat - pairs)
-        code = "not converged" if not ended.converged else "flat" if flat else "converged"
-        reports = [DistrictReport(self.space.names, code, ended.steps, starts, agreeing, flat)]  # type: ignore[arg-type]
+        code: Code = "not converged" if not ended.converged else "flat" if flat else "converged"
         low = self.space.W_at[
             ended.point.theta[self.space.W_at[:, 2]] <= NEAR_FLOOR * self.lower[self.space.W_at[:, 2]]
         ]
         zero = tuple(dict.fromkeys(self.space.names[i] for i, j, _ in low if i == j))
-        if zero and ended.converged:
-            reports.append(DistrictReport(zero, "boundary", ended.steps, 1, 1))
-        return tuple(reports)
+        zero = zero if ended.converged else ()
+        others = tuple(v for v in self.space.names if v not in zero)
+        report = DistrictReport(others, code, ended.steps, starts, agreeing, flat)
+        return (report, *([DistrictReport(zero, "boundary", ended.steps, 1, 1)] if zero else []))
 
 
 def _signs(graph: Graph, names: tuple[str, ...], T: Floats) -> Floats:

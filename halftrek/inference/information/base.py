@@ -15,6 +15,7 @@ from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.options import needs_whole
 from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
 
@@ -102,4 +103,9 @@ def kind_of_data(fit: Fitted) -> DataKind:
     from halftrek.inference.information.complete import COMPLETE
     from halftrek.inference.information.missing import MISSING
 
-    return MISSING if isinstance(data_of(fit), Patterns) else COMPLETE
+    kind = MISSING if isinstance(data_of(fit), Patterns) else COMPLETE
+    if not needs_whole(fit.graph):
+        return kind
+    from halftrek.inference.information.hidden import with_hidden
+
+    return with_hidden(kind)
