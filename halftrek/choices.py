@@ -26,6 +26,7 @@ Beyond = Literal["correlation", "linearity"]
 Scope = Literal["linear", "nonparametric", "non-normal"]
 Syntax = Literal["arrows", "lavaan", "dagitty", "dot"]
 AnySyntax = Literal["auto", "arrows", "lavaan", "dagitty", "dot"]
+LavaanFunction = Literal["sem", "cfa", "growth"]
 
 
 class Bounding(TypedDict, total=False):

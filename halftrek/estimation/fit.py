@@ -14,11 +14,19 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation.acts.fit import Acting
 from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.options import Options, refuse_idle, resolve_options, with_coefficients
+from halftrek.estimation.options import (
+    Options,
+    needs_whole,
+    refuse_idle,
+    refuse_unused,
+    resolve_options,
+    with_coefficients,
+)
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import DistrictReport, Status, incomplete, overall, reports_of
 from halftrek.graphs import Graph, did_you_mean
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.models import CGLSCM
 from halftrek.portable import Portable
 from halftrek.upward import Faces
@@ -55,6 +63,12 @@ class Fitted(Portable, Faces):
     def n(self) -> float:
         """Number of rows (sum of their weights)."""
         return self.moments.n
+
+    @property
+    def implied(self) -> Moments:
+        """The moments of the observed variables that the model implies."""
+        p, model = len(self.graph), self.model
+        return Moments(self.graph.observed, self.n, np.array(model.mean[:p]), np.array(model.cov[:p, :p]))
 
     @property
     def converged(self) -> bool:
@@ -102,6 +116,7 @@ def fit(
     if isinstance(moments, Patterns):
         moments = _chosen(moments, graph)
     if method == "cgl-go":
+        refuse_hidden(graph, "method='cgl-go'")
         if isinstance(moments, Patterns):
             raise InputError("method='cgl-go' needs complete rows; leave out the others with missing='drop'")
         refuse_idle(method, starts=starts, finish=finish, start=start)
@@ -116,7 +131,10 @@ def fit(
     refuse_idle(method, mask=mask)
     if starts is not None and starts < 1:
         raise InputError(f"starts must be at least 1, not {starts}")
-    options = resolve_options(graph, "free" if noise is None else noise, intercepts)
+    options = resolve_options(graph.opened, "free" if noise is None else noise, intercepts)
+    if needs_whole(graph):
+        refuse_unused(finish=finish, start=start)
+        return _whole(graph, moments, options, starts, max_iter or MAX_ITER)
     names = graph.observed
     first = None if start is None else _matrix(names, start)
     rows = _rows_of(moments)
@@ -138,6 +156,18 @@ def fit(
     reports = reports_of(names, solution)
     loglik = -0.5 * data.n * (len(names) * LOG_2PI + float(solution.value[0]))
     return Fitted(graph, data, model, loglik, overall(reports), reports, "em", options)
+
+
+def _whole(graph: Graph, data: Moments | Patterns, options: Options, starts: int | None, max_iter: int) -> Fitted:
+    """Where the likelihood does not fall apart: hidden variables with causes, equal variances or intercepts."""
+    from halftrek.estimation.hidden.whole import fit_whole
+
+    found = fit_whole(
+        graph, select(data, graph) if isinstance(data, Moments) else data, options, starts=starts, max_iter=max_iter
+    )
+    patterns = data if isinstance(data, Patterns) else None
+    parts = graph, found.moments, found.model, found.loglik, found.status, found.reports
+    return Fitted(*parts, "em", options, patterns=patterns)
 
 
 def _with_holes(graph: Graph, patterns: Patterns, options: Options, settings: Settings) -> Fitted:

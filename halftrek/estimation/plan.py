@@ -207,7 +207,7 @@ def make_plan(graph: Graph, names: tuple[str, ...], options: Options, *, raw: bo
 @lru_cache(maxsize=128)
 def remembered_plan(written: Written, names: tuple[str, ...], options: Options, raw: bool) -> Plan:
     """The plan of a graph as it is written, made once."""
-    graph = written.graph
+    graph = written.graph.opened
     place = {v: i for i, v in enumerate(names)}
     p = len(names)
     known = {Edge.read(text): value for text, value in graph.restrictions.items()}

@@ -127,7 +127,7 @@ def make_space(graph: Graph, names: tuple[str, ...], options: Options) -> Space:
 
 @lru_cache(maxsize=32)
 def _made(written: Written, names: tuple[str, ...], options: Options) -> Space:
-    graph = written.graph
+    graph = written.graph.opened
     plan = make_plan(graph, names, options, raw=True)
     tasks = list(plan.every_task)
     explicit = tuple(dict.fromkeys(k for task in tasks for k in task.latents))
@@ -155,7 +155,24 @@ def _made(written: Written, names: tuple[str, ...], options: Options) -> Space:
             size = max(size, a + 1)
             entries[kind].append((row, column, a))
     at = {kind: np.array(found, dtype=np.intp).reshape(-1, 3) for kind, found in entries.items()}
+    if graph.variances or graph.intercepts:
+        size = _tie_equations(graph, names, at, labels, size)
     return Space(names, explicit, size, at["T"], at["W"], at["C"], at["mu"], T0, W0, C0, mu0)
+
+
+def _tie_equations(graph: Graph, names: tuple[str, ...], at: dict[str, Ints], labels: dict[str, int], size: int) -> int:
+    """Error variances and intercepts of one label are one parameter; how many parameters are left."""
+    place = {v: i for i, v in enumerate(names)}
+    into = np.arange(size)
+    for kind, part in (("W", graph.variances), ("mu", graph.intercepts)):
+        for v, label in part.items():
+            own = [a for i, j, a in at[kind] if i == place[v] and (kind == "mu" or i == j)]
+            if isinstance(label, str) and own:
+                into[own[0]] = labels.setdefault(label, own[0])
+    kept, numbered = np.unique(into, return_inverse=True)
+    for entries in at.values():
+        entries[:, 2] = numbered[entries[:, 2]]
+    return len(kept)
 
 
 def _ties(task: Task) -> tuple[float | str | None, ...]:

@@ -30,4 +30,7 @@ class Written:
             and a.bidirected == b.bidirected
             and list(a.latents.items()) == list(b.latents.items())
             and list(a.known.items()) == list(b.known.items())
+            and a.hidden == b.hidden
+            and list(a.variances.items()) == list(b.variances.items())
+            and list(a.intercepts.items()) == list(b.intercepts.items())
         )

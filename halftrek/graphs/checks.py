@@ -62,32 +62,6 @@ def observed_names(
     return tuple(v for v in dict.fromkeys((*stated, *met)) if v not in hidden)
 
 
-def refuse_impossible(
-    names: tuple[str, ...], arrows: Iterable[Pair], correlated: Iterable[str], hidden: Mapping[str, tuple[str, ...]]
-) -> None:
-    """Raise if a hidden variable is no independent root, or if nothing is observed."""
-    for u, kids in hidden.items():
-        for c in kids:
-            if c in hidden:
-                raise GraphError(
-                    f"hidden {u!r} causes hidden {c!r}; hidden variables must be roots with observed children"
-                )
-    for u, v in arrows:
-        if v in hidden:
-            raise GraphError(
-                f"hidden {v!r} has a cause, {u!r}; hidden variables with causes are not supported. Measure {v!r}, or "
-                f"draw arrows from {u!r} to the children of {v!r}: a less strict model, which contains this one"
-            )
-    for w in correlated:
-        if w in hidden:
-            raise GraphError(
-                f"hidden {w!r} has a bidirected edge; hidden variables are independent roots. "
-                f"Give the two a hidden common cause of their children instead"
-            )
-    if not names:
-        raise GraphError("the graph has no observed variable; name at least one")
-
-
 def known_coefficients(
     given: Mapping[str, Coefficient],
     arrows: Container[Pair],
@@ -100,7 +74,7 @@ def known_coefficients(
         edge = as_drawn(Edge.read(text), arrows, arcs, hidden)
         if edge is None:
             raise GraphError(f"a coefficient is given for {text!r}, but the graph has no such edge")
-        key, number = str(edge), _known_value(text, value)
+        key, number = str(edge), known_value(text, value)
         if known.setdefault(key, number) != number:
             raise GraphError(f"{key!r} has two coefficients, {known[key]!r} and {number!r}; keep one")
     return known
@@ -115,7 +89,7 @@ def as_drawn(
     return next((e for e in (edge, edge.turned) if e[::2] in arcs), None)
 
 
-def _known_value(key: str, value: Coefficient) -> Coefficient:
+def known_value(key: str, value: Coefficient) -> Coefficient:
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -20,7 +20,9 @@ _YES = ("yes", "true", "1")
 
 
 def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
-    """Nodes carry ``hidden``; edges carry ``kind`` (also their key) and, where known, ``coefficient``.
+    """Nodes carry ``hidden`` and, where known, ``variance`` and ``intercept``.
+
+    Edges carry ``kind`` (also their key) and, where known, ``coefficient``.
 
     A bidirected edge is one edge of ``kind="bidirected"``, its direction has no meaning.
     """
@@ -28,7 +30,10 @@ def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
 
     drawn = networkx.MultiDiGraph()
     drawn.add_nodes_from(graph.observed, hidden=False)
-    drawn.add_nodes_from(graph.latents, hidden=True)
+    drawn.add_nodes_from((*graph.latents, *graph.hidden), hidden=True)
+    for word, part in (("variance", graph.variances), ("intercept", graph.intercepts)):
+        for v, value in part.items():
+            drawn.nodes[v][word] = value
     for edge in starmap(Edge, graph.edges()):
         kind = "directed" if edge.kind == "->" else "bidirected"
         known = {"coefficient": graph.known[edge]} if edge in graph.known else {}
@@ -67,7 +72,14 @@ def from_networkx(source: object) -> Graph:
         value = marks.get("coefficient")
         if value is not None:
             _remember(known, Edge(u, "->" if kind == "directed" else "<->", v), value)
-    return Graph(directed, bidirected, hidden, [n for n in names.values() if n not in hidden], written(known))
+    variances, intercepts = (
+        {names[v]: marks[word] for v, marks in source.nodes(data=True) if word in marks}
+        for word in ("variance", "intercept")
+    )
+    return Graph(
+        directed, bidirected, hidden, [n for n in names.values() if n not in hidden], written(known),
+        variances=variances, intercepts=intercepts,
+    )  # fmt: skip
 
 
 def _text_names(source: networkx.Graph) -> dict[Hashable, str]:

@@ -36,7 +36,21 @@ def project(graph: Graph, onto: Iterable[str]) -> Graph:
         alone = _untouched_arcs(graph, chosen, below)
         for u, v in alone & set(arcs):
             known.update(_known_of(graph, Edge(u, "<->", v)) or _known_of(graph, Edge(v, "<->", u)))
-    return graph.with_(directed=arrows, bidirected=arcs, latents={}, observed=keep, coefficients=written(known))
+    variances, intercepts = ({v: x for v, x in part.items() if v in chosen} for part in _equations(graph, chosen))
+    return graph.with_(
+        directed=arrows, bidirected=arcs, latents={}, observed=keep, coefficients=written(known),
+        variances=variances, intercepts=intercepts,
+    )  # fmt: skip
+
+
+def _equations(graph: Graph, chosen: set[str]) -> Iterator[Mapping[str, Coefficient]]:
+    """Error variances and intercepts that are known, of variables to which nothing that is removed adds."""
+    for part in (graph.variances, graph.intercepts):
+        yield {
+            v: x
+            for v, x in part.items()
+            if not (graph.latent_parents(v) or any(u not in chosen for u in graph.parents(v)))
+        }
 
 
 def canonical(graph: Graph) -> Graph:

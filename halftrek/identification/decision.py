@@ -111,6 +111,13 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
     absent = _absent(graph, query)
     if absent is not None:
         return Verdict(query, graph, "identified", "no path", "nonparametric", "0", "0", 1, reasons=(absent,))
+    if graph.hidden:
+        from halftrek.identification.hidden.door import decide_hidden
+
+        def plain(other: Graph, asked: Query) -> Verdict:
+            return decide(study.beside(other), asked, scope=scope, budget=budget, witness=False)
+
+        return decide_hidden(study, query, plain, scope=scope, budget=budget, witness=witness)
     if is_intervention(query) and not query.do:
         reason = "It asks nothing about an intervention: it is a part of the distribution that the data show."
         return Verdict(query, graph, "identified", "observed", "nonparametric", str(query), None, 1, reasons=(reason,))

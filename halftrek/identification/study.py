@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.graphs.as_written import Written
 from halftrek.identification.criteria.bench import Bench
+from halftrek.identification.hidden.measured import Measured, measured, structural
 from halftrek.identification.local.functionals import Functionals, functionals
 from halftrek.identification.local.jacobian import Probe, probe, random_point, touched_blocks
 from halftrek.identification.local.parameters import Parameters, parameters_of, without_redundant_latents
@@ -47,6 +49,29 @@ class Study:
     def memory(self) -> dict[Any, Any]:
         """Results that queries on this graph share (see ``elimination``); they change no answer."""
         return {}
+
+    @cached_property
+    def projected(self) -> Graph:
+        """The graph of the observed variables alone."""
+        return self.graph.project()
+
+    @cached_property
+    def measured(self) -> dict[str, Measured]:
+        """Hidden variables that count as observed."""
+        return measured(self.graph)
+
+    @cached_property
+    def with_factors(self) -> Graph:
+        """The graph in which they do."""
+        return structural(self.graph, self.measured)
+
+    def beside(self, graph: Graph) -> Study:
+        """Another graph that questions about this one are put to."""
+        key = ("beside", Written(graph))
+        if key not in self.memory:
+            self.memory[key] = Study(graph, self.progress)
+        found: Study = self.memory[key]
+        return found
 
     def probe(self, number: int) -> Probe:
         """The graph at the first or second random point, each modulo its own prime."""

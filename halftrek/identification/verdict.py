@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halftrek.notes.words import Front
     from halftrek.queries.types import Query
 
-Status = Literal["identified", "finite", "not identified", "undecided"]
+Status = Literal["identified", "locally identified", "finite", "not identified", "undecided"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,11 @@ class Verdict(Portable, Faces):
         return self.status == "identified"
 
     @property
+    def answerable(self) -> bool:
+        """True if a fit has an answer: identified, or at least so near the estimates."""
+        return self.status in ("identified", "locally identified")
+
+    @property
     def how(self) -> str:
         """The method in words for people; ``method`` is its name for programs."""
         return method_in_words(self.method)
@@ -75,7 +80,7 @@ class Verdict(Portable, Faces):
         """
         from halftrek.identification.arrows.listed_sets import listed_sets
 
-        return listed_sets(self.graph, self.query)
+        return listed_sets(self.graph.project() if self.graph.hidden else self.graph, self.query)
 
     def explain(self, *, details: bool = False, front: Front = "python") -> str:
         """The verdict in sentences, and what to do next, with lines to paste into ``front``.
@@ -170,6 +175,8 @@ def _headline(verdict: Verdict) -> str:
         grounds = "in linear models with this graph whose errors are not normal, and independent where it has no arc"
     if verdict.status == "identified":
         return f"{query} is identified {grounds}."
+    if verdict.status == "locally identified":
+        return f"{query} is locally identified in linear models with this graph: no other answer is near."
     if verdict.status == "finite":
         return (
             f"{query} is identified only up to {verdict.degree or 'a few'} values: data leave "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,12 @@ from halftrek.arrays import Flags, Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import make_plan
-from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, seen_support, student_quantile
+from halftrek.inference.evidence.evidence import PLENTY, Support, equation_sizes, seen_support, student_quantile
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.incomplete import pattern_information
-from halftrek.inference.information.influence import forms_covariance, influence
+from halftrek.inference.information.influence import forms_covariance, whole_forms
 from halftrek.inference.information.information import FLAT, LEAK, DistrictInformation, Kind, district_information
 from halftrek.inference.information.robust import cluster_correction, over_units, rows_needed
 from halftrek.models.gaussian import covariance_root
@@ -223,7 +223,13 @@ def _times(lines: Floats, factors: Floats) -> Floats:
         return np.where(lines == 0.0, 0.0, lines * factors)
 
 
-def whole_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: float) -> Columns:
+def whole_columns(
+    fit: Fitted,
+    pieces: list[Piece],
+    information: Kind,
+    level: float,
+    supported: Callable[[Fitted, Floats], Support] = seen_support,
+) -> Columns:
     """With missing values districts are not separate: all parameters at once."""
     known = pattern_information(fit, information)
     pulled = np.stack([known.pull(g) for piece in pieces for g in piece.single(len(fit.model.names))])
@@ -234,7 +240,7 @@ def whole_columns(fit: Fitted, pieces: list[Piece], information: Kind, level: fl
         return Columns(nothing, nothing, nothing, ())
     whole = np.concatenate([along, lost], axis=1)
     open_parts = ((lost, whole),) if leaks(lost, whole).any() else ()
-    spread, rests = along @ vectors / np.sqrt(values * fit.n), seen_support(fit, pulled)
+    spread, rests = along @ vectors / np.sqrt(values * fit.n), supported(fit, pulled)
     return Columns(spread, _times(spread, rests.growth()[:, None]), rests.quantiles(level)[:, None], open_parts)
 
 
@@ -267,7 +273,8 @@ def _one_triangle(ours: Triangle, theirs: Triangle) -> Triangle:
 
 def moment_factor(fit: Fitted, slopes: Pieces) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
     """The sandwich from moments alone: normal rows whose covariance is that of the data, not the model's."""
-    forms = [influence(fit, tuple(piece.single(len(fit.model.names)))) for piece in _pieces(slopes)]
+    scores = kind_of_data(fit).row_scores
+    forms = [whole_forms(scores(fit, tuple(piece.single(len(fit.model.names))))) for piece in _pieces(slopes)]
     covariance = forms_covariance(forms, fit.moments.cov)
     lost = np.isnan(np.diag(covariance))
     spread = covariance_root(np.where(lost[:, None] | lost, 0.0, covariance)).T / np.sqrt(fit.n)

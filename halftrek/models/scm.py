@@ -188,12 +188,19 @@ class CGLSCM(Portable, Faces):
         return float(self.B[self._place(cause), self._place(effect)])
 
     def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> Rows:
-        """``n`` rows drawn equation by equation from the errors upwards, columns in the order of ``names``."""
+        """``n`` rows drawn equation by equation from the errors upwards, columns in the order of ``names``.
+
+        Hidden variables have no column.
+        """
         rng = np.random.default_rng(random_state)
         p, q = len(self.names), len(self.latents)
         draws = rng.standard_normal((n, q + p))
         errors = draws[:, :q] @ self.C + draws[:, q:] @ _root(self.W).T
-        return Rows((self.mu + errors) @ self.B, self.names)
+        rows = (self.mu + errors) @ self.B
+        if not self.graph.hidden:
+            return Rows(rows, self.names)
+        seen = [v for v in self.names if v not in self.graph.hidden]
+        return Rows(rows[:, [self.names.index(v) for v in seen]], tuple(seen))
 
     def query(self, question: str | Query) -> Answer:
         """The exact answer of this model to a question in text, for instance ``"P(y | do(x=1))"``."""

@@ -20,6 +20,17 @@ DATA: dict[str, Words] = {
         "no information about it at these estimates",
         why="at these estimates the data carry no information about this answer",
     ),
+    # what a graph was given and does not hold
+    "hidden without effects": Words(
+        "hidden {variable} causes nothing that is observed, so that no data speak of it: it was taken out of the "
+        "graph, which changes nothing about the others",
+        level="note",
+    ),
+    "hidden root of one hidden": Words(
+        "hidden {variable} only adds to the variance of one other hidden variable: it was taken out of the graph, "
+        "which changes nothing about the others",
+        level="note",
+    ),
     "no path": Words("the graph has no such path", level="note"),
     # what the rows are
     "coded": Words("{variable} is 1 for {one!r} and 0 for {zero!r}", level="note"),

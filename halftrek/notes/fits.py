@@ -23,6 +23,11 @@ FITS: dict[str, Words] = {
         "no best value, see fit.status",
         level="doubt",
     ),
+    "locally identified": Words(
+        "locally identified: no other value near this one fits equally well; that none far off does was not shown",
+        "locally identified",
+        level="note",
+    ),
     "boundary": Words(
         "equations of {who}: a noise variance is estimated at zero; intervals there are not reliable",
         "a noise variance is zero, see fit.status",
@@ -174,25 +179,22 @@ FITS: dict[str, Words] = {
         level="doubt",
     ),
     # what the text of a graph says and the graph does not hold
-    "lavaan definitions": Words(
-        "what := defines is no part of a graph and was left out: {names}. Ask for it as a question, for instance "
-        "{ask_path}",
-        short=":= left out",
-        level="note",
-    ),
     "lavaan outcomes": Words(
         "sem() of lavaan would let the errors of outcomes that cause nothing covary: {names}. Here they do not unless "
-        "the text says so: write {first} ~~ {second} if they do, {first} ~~ 0*{second} if not",
+        "the text says so: write {first} ~~ {second} if they do, {first} ~~ 0*{second} if not, or have the text read as "
+        "sem() reads it: {ask_sem}",
         short="outcomes do not covary, as they do in sem()",
     ),
     "lavaan growth": Words(
         "all loadings of {factor!r} are given, as for growth() of lavaan, which would free the mean of {factor} and "
-        "hold the intercepts of {indicators} at zero. It was read as sem() reads it: a mean of zero, free intercepts",
+        "hold the intercepts of {indicators} at zero. It was read as sem() reads it: a mean of zero, free intercepts; "
+        "{ask_growth} reads it as growth() does",
         short="growth factor read as by sem()",
     ),
-    "lavaan factor mean": Words(
-        "{factor} ~ 1 frees the mean of a hidden cause; it is zero here, the intercepts of its children are free",
-        short="mean of a hidden cause is zero",
+    "lavaan scale": Words(
+        "nothing in the text says how large {factor!r} is, which sem() of lavaan needs: its variance was taken to be 1. "
+        "Write 1*{first} for a loading of 1, or {factor} ~~ 1*{factor}",
+        short="no scale in the text",
     ),
     # groups
     "group with holes": Words(

@@ -13,6 +13,7 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.graphs import Graph
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.inference.evidence.few_valued import refuse_few_valued
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
@@ -72,6 +73,7 @@ def bounds_of(
     constraints: Assumed | None = None,
 ) -> Bounds:
     """The same from a fit, whose data are used as they were read: with weights, clusters and missing values."""
+    refuse_hidden(fit.graph, "bounds()")
     assumed, query = _asked(fit, question, assume, constraints, level, interval)
     wide = _relaxed_fit(fit, assumed)
     found = identified_set(

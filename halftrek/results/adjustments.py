@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.frames import as_frame
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.identification import Verdict
 from halftrek.identification.arrows.listed_sets import listed_sets
 from halftrek.inference.evidence.seen import seen_fit
@@ -113,6 +114,7 @@ def adjustments_of(
     """The crude slope, one regression for each minimal adjustment set, and the model's own estimate."""
     if most < 1:
         raise QueryError(f"most is how many sets are listed, at least 1, not {most}")
+    refuse_hidden(fitted.graph, "adjustments()")
     query, verdict = asked_of(fitted.graph, question)
     cause, effect, asked = _ends(query)
     found = listed_sets(fitted.graph, asked, most=most)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from halftrek import identification, upward
-from halftrek.errors import NotIdentifiedError
+from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.status import troubles
@@ -62,7 +62,7 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     query, verdict = asked_of(fitted.graph, question)
     if fitted.acting is None:
         refuse_few_valued(fitted, query)
-    if not verdict.identified:
+    if not verdict.answerable:
         refused = refusal(fitted, query, verdict)
         raise NotIdentifiedError(refused.explain(), refused.verdict, refused)
     if fitted.acting is not None:
@@ -110,7 +110,8 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
-    if verdict.status == "not identified" and fitted.moments.layer is None and fitted.acting is None:
+    plain = fitted.moments.layer is None and fitted.acting is None and not fitted.graph.hidden
+    if verdict.status == "not identified" and plain:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = verdict if left.witness is None else replace(verdict, witness=left.witness)
@@ -135,6 +136,8 @@ def _findings(
 ) -> tuple[Note, ...]:
     """Everything that there is to know of an answer."""
     said = _beside(fitted, query, result, verdict, judged) if fitted.moments.layer is None else ()
+    if verdict.status == "locally identified":
+        said = (note("locally identified"), *said)
     return (
         *about_the_fit(fitted, query),
         *layer_notes(fitted, query),
@@ -158,6 +161,9 @@ def _beside(
 
 def crude_of(fitted: Fitted, query: Query, **uncertainty: Unpack[Watched]) -> Answer:
     """The question with seeing in the place of doing, asked of the rows without the graph."""
+    for v in variables_of(query):
+        if v in fitted.graph.hidden:
+            raise QueryError(f"crude=True compares {query} with what the rows say, and {v!r} is hidden; leave it out")
     seen = as_seen(query)
     if not isinstance(query, TotalEffect | DirectEffect):
         return answer(seen_fit(fitted, sorted(variables_of(seen))), seen, **uncertainty)
@@ -207,7 +213,7 @@ def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
 def identified(graph: Graph, question: str | Query) -> Query:
     """A question that can be answered; NotIdentifiedError if it cannot be."""
     query, verdict = asked_of(graph, question)
-    if not verdict.identified:
+    if not verdict.answerable:
         raise NotIdentifiedError(verdict.explain(), verdict)
     return query
 

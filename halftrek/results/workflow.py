@@ -17,7 +17,9 @@ from halftrek.data import Moments, read_moments
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.categories import Categories
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
+from halftrek.estimation.options import needs_whole
 from halftrek.frames import library_of
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.queries import (
     DirectEffect,
 )
@@ -180,7 +182,12 @@ def fit(
         random_state=random_state,
     )
     found = fit_once()
-    if method == "em" and finish is not False and any(_troubled(d) for d in found.districts):
+    if (
+        method == "em"
+        and finish is not False
+        and not needs_whole(found.graph)
+        and any(_troubled(d) for d in found.districts)
+    ):
         start = _formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if better(again, found) else found
@@ -215,6 +222,7 @@ def fit_groups(
     from halftrek.estimation.many.groups import fit_groups as fit_each
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
+    refuse_hidden(chosen, "a fit by group")
     groups, rows = read_grouped(
         chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing,
         cluster=cluster,
@@ -249,6 +257,7 @@ def _formula_values(fitted: Fitted) -> dict[tuple[str, str], float]:
 def fit_batch(source: object, data_sets: Iterable[object] | None = None, **options: Unpack[Batch]) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
     chosen = read_graph(source)
+    refuse_hidden(chosen, "a batch of fits")
     if data_sets is None:
         return estimation.fit_batch(chosen, **options)
     sets = [d if isinstance(d, Moments) else read_moments(d, chosen.observed) for d in data_sets]

@@ -30,6 +30,8 @@ def random_model(
     if not 0.0 < low <= high:
         raise ModelError(f"weights must be two positive sizes, the smaller first, not {weights}")
     rng = np.random.default_rng(random_state)
+    if graph.hidden or graph.variances or graph.intercepts:
+        return _with_stated(graph, noise, weights, rng)
     names, hidden = graph.observed, tuple(graph.latents)
     place = {v: i for i, v in enumerate(names)}
     psi = _noise_variances(names, noise, rng)
@@ -46,6 +48,22 @@ def random_model(
         W[place[u], place[v]] = W[place[v], place[u]] = values[Edge(u, "<->", v)]
     mu = rng.uniform(-1.0, 1.0, len(names))
     return CGLSCM(names, T, C, mu, _make_definite(W, noise), hidden, graph)
+
+
+def _with_stated(graph: Graph, noise: Noise, weights: tuple[float, float], rng: np.random.Generator) -> CGLSCM:
+    """The same where variances or intercepts are known, and for hidden variables on their scales."""
+    opened = graph.opened
+    held, level = dict(opened.variances), dict(opened.intercepts)
+    bare = opened.with_(variances={}, intercepts={})
+    fixed = {v: x for v, x in held.items() if isinstance(x, float)}
+    shared = {x: float(rng.uniform(0.5, 1.5)) for x in (*held.values(), *level.values()) if isinstance(x, str)}
+    fixed |= {v: shared[x] for v, x in held.items() if isinstance(x, str)}
+    asked = fixed | dict(noise) if isinstance(noise, Mapping) else fixed
+    found = random_model(bare, noise="unit" if noise == "unit" else asked, weights=weights, random_state=rng)
+    mu = np.array(found.mu)
+    for v, x in level.items():
+        mu[found.names.index(v)] = shared[x] if isinstance(x, str) else x
+    return CGLSCM(found.names, found.T, found.C, mu, found.W, found.latents, graph)
 
 
 def _noise_variances(names: tuple[str, ...], noise: Noise, rng: np.random.Generator) -> Floats:

@@ -170,7 +170,7 @@ def _general(model: GLSCM) -> None:
 
 
 def _same_names(names: tuple[str, ...], graph: Graph, what: str) -> None:
-    must(set(names) == set(graph.observed), f"{what} has other variables than the graph")
+    must(set(names) == set(graph.nodes), f"{what} has other variables than the graph")
 
 
 def _batch(batch: BatchFit) -> None:
@@ -212,7 +212,7 @@ def _known(names: Iterable[str], graph: Graph, what: str) -> None:
 def _fit(fit: Fitted) -> None:
     observed = fit.graph.observed
     must(fit.moments.names == observed, "the moments have other names than the graph, or another order")
-    must(fit.model.names == observed, "the model has other names than the graph, or another order")
+    must(fit.model.names == fit.graph.nodes, "the model has other names than the graph, or another order")
     must(fit.model.graph == fit.graph, "the model has another graph than the fit")
     must(fit.patterns is None or fit.patterns.names == observed, "the patterns have other names than the graph")
     must(math.isfinite(fit.loglik), f"the log-likelihood cannot be {fit.loglik!r}")

@@ -109,6 +109,15 @@ class Cursor:
         return self._tokens[at]
 
     @property
+    def statement(self) -> Iterator[Token]:
+        """The tokens up to the end of the line or a semicolon, none passed over."""
+        for at in range(self._at, len(self._tokens)):
+            token = self._tokens[at]
+            if token.kind in ("newline", "end") or token.text == ";":
+                return
+            yield token
+
+    @property
     def done(self) -> bool:
         """True at the end of the text."""
         return self.here.kind == "end"

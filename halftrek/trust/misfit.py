@@ -20,6 +20,7 @@ from halftrek.errors import HalftrekError
 from halftrek.estimation import Fitted
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.options import needs_whole
 from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed
@@ -124,9 +125,11 @@ def few_rows(fit: Fitted, rows: float) -> FewRows | None:
     """By how much the statistic is too large, and spreads too far; None for fewer rows than it takes."""
     from scipy.special import polygamma, psi
 
-    p = len(fit.model.names)
+    p = len(fit.graph)
     if rows <= p + 1.0:
         return None
+    if needs_whole(fit.graph):
+        return FewRows()
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     sizes: list[int] = []
     for task in plan.every_task:

@@ -66,7 +66,6 @@ def make(
         (make(nodes=[(1, {}), ("1", {})]), "would both be called '1'"),
         (make([("a", "b", {})], [("a", {"hidden": True, "observed": "yes"})]), "both hidden and observed"),
         (make([("a", "b", {})], [("a", {"hidden": "maybe"})]), "hidden='maybe'"),
-        (make([("a", "b", {})], [("b", {"hidden": True})]), "hidden 'b' has a cause"),
         (make([("a", "b", {}), ("b", "a", {})]), "cycle"),
         (
             make([("a", "b", {"coefficient": 1}), ("a", "b", {"coefficient": 2})], kind=networkx.MultiDiGraph),

@@ -109,6 +109,19 @@ def test_lavaan_models_of_the_reference_cases(case: dict[str, Any]) -> None:
 
 
 FACTOR = {"f": ["a", "b", "c"]}
+FREE = "variance of f"
+FACTORS = Graph(
+    [("f", "a"), ("f", "b"), ("g", "c"), ("g", "d")],
+    hidden=["f", "g"],
+    coefficients={"f -> a": 1.0, "g -> c": 1.0},
+    variances={"f": "variance of f", "g": "variance of g"},
+)
+
+
+def factor(known: dict[str, float | str], more: list[tuple[str, str]] | None = None, **variances: float | str) -> Graph:
+    """A factor with three effects, of which more is known than that it is there."""
+    arrows = [("f", "a"), ("f", "b"), ("f", "c"), *(more or [])]
+    return Graph(arrows, hidden=["f"], coefficients=known, variances=variances)
 
 
 @pytest.mark.parametrize(
@@ -135,22 +148,37 @@ FACTOR = {"f": ["a", "b", "c"]}
          Graph([("x", "y"), ("y", "z")], coefficients={"x -> y": "a", "y -> z": "a"})),
         ("x ~~ 0.3*y", Graph([], [("x", "y")], coefficients={"x <-> y": 0.3})),
         ("y ~ 0*x", Graph([("x", "y")], coefficients={"x -> y": 0.0})),
-        ("x ~~ v*x", Graph(observed=["x"])),
-        ("f =~ a + b + c", Graph(latents=FACTOR)),
-        ("f =~ a + b\nf =~ c\nf ~~ f\nf ~ 0*1", Graph(latents=FACTOR)),
+        ("x ~~ v*x", Graph(observed=["x"], variances={"x": "v"})),
+        ("x ~~ 2*x; x ~ 0*1", Graph(observed=["x"], variances={"x": 2.0}, intercepts={"x": 0.0})),
+        ("y ~ e*1 + x; x ~ e*1; y ~~ e*y",
+         Graph([("x", "y")], variances={"y": "e"}, intercepts={"y": "e", "x": "e"})),
+        ("f =~ a + b + c", factor({"f -> a": 1.0}, f=FREE)),
+        ("f =~ a + b\nf =~ c\nf ~~ f\nf ~ 0*1", factor({"f -> a": 1.0}, f=FREE)),
         ("f =~ NA*a + b + c\nf ~~ 1*f", Graph(latents=FACTOR)),
-        ("f =~ 1*a + b + c", Graph(latents=FACTOR)),
-        ("f =~ NA*a + 3*b + c", Graph(latents=FACTOR)),
+        ("f =~ 2*a + b + c", factor({"f -> a": 2.0}, f=FREE)),
+        ("f =~ start(0.8)*a + b + c", factor({"f -> a": 0.8}, f=FREE)),  # so lavaan: where a loading would be 1
+        ("f =~ NA*a + 3*b + c", factor({"f -> b": 3.0}, f=FREE)),
         ("f =~ a + b + c\nf ~~ 1*f", Graph(latents=FACTOR, coefficients={"f -> a": 1.0})),
+        ("f =~ NA*a + b + c\nf ~~ 2*f", factor({}, f=2.0)),
         ("f =~ NA*a + 0.7*b + l*c\nf ~~ 1*f", Graph(latents=FACTOR, coefficients={"f -> b": 0.7, "f -> c": "l"})),
-        ("f =~ a + l*b + l*c", Graph(latents=FACTOR, coefficients={"f -> b": "l", "f -> c": "l"})),
-        ("f =~ a + 1*b + c", Graph(latents=FACTOR, coefficients={"f -> a": "f_scale", "f -> b": "f_scale"})),
-        ("f =~ l*a + l*b + 1*c",
-         Graph(latents=FACTOR, coefficients=dict.fromkeys(["f -> a", "f -> b", "f -> c"], "l"))),
-        ("f =~ a + 0*b + c", Graph(latents=FACTOR, coefficients={"f -> b": 0.0})),
-        ("f =~ a + b\nc ~ f + x", Graph([("x", "c")], latents=FACTOR)),
-        ("f =~ a + b\ng =~ c + d\nf ~~ 0*g", Graph(latents={"f": ["a", "b"], "g": ["c", "d"]})),
-        ("f =~ a + b\na ~~ b\nb ~ a", Graph([("a", "b")], [("a", "b")], {"f": ["a", "b"]})),
+        ("f =~ a + l*b + l*c", factor({"f -> a": 1.0, "f -> b": "l", "f -> c": "l"}, f=FREE)),
+        ("f =~ a + 1*b + c", factor({"f -> a": 1.0, "f -> b": 1.0}, f=FREE)),
+        ("f =~ l*a + l*b + c", factor({"f -> a": 1.0, "f -> b": 1.0}, f=FREE)),  # one of them is 1, so both are
+        ("f =~ a + 0*b + c", factor({"f -> a": 1.0, "f -> b": 0.0}, f=FREE)),
+        ("f =~ a + k*b + l*c; k == l", factor({"f -> a": 1.0, "f -> b": "k", "f -> c": "k"}, f=FREE)),
+        ("f =~ a + k*b + l*c; k - l == 0", factor({"f -> a": 1.0, "f -> b": "k", "f -> c": "k"}, f=FREE)),
+        ("f =~ a + k*b + l*c; k == -0.5; 2 == l", factor({"f -> a": 1.0, "f -> b": -0.5, "f -> c": 2.0}, f=FREE)),
+        ("f =~ a + b + equal('f=~b')*c", factor({"f -> a": 1.0, "f -> b": "f_b", "f -> c": "f_b"}, f=FREE)),
+        ("f =~ a + (1/4)*b + sqrt(4)*c", factor({"f -> a": 1.0, "f -> b": 0.25, "f -> c": 2.0}, f=FREE)),
+        ("f =~ a + b\nc ~ f + x", factor({"f -> a": 1.0}, [("x", "c")], f=FREE)),
+        ("f =~ a + b\ng =~ c + d\nf ~~ 0*g", FACTORS),
+        ("f =~ a + b\ng =~ c + d", FACTORS.with_(bidirected=[("f", "g")], variances={})),
+        ("f =~ a + b\ng =~ c + d\ng ~ f", FACTORS.with_(directed=[*FACTORS.directed, ("f", "g")], variances={})),
+        ("f =~ a + b\nf ~ x", Graph([("x", "f"), ("f", "a"), ("f", "b")], hidden=["f"], coefficients={"f -> a": 1.0})),
+        ("f =~ a + b\nf ~ 1; a ~ 0", Graph(
+            [("f", "a"), ("f", "b")], hidden=["f"], coefficients={"f -> a": 1.0},
+            intercepts={"f": "intercept of f", "a": 0.0},
+        )),
         ('"a b" ~ größe + "c"', Graph([("größe", "a b"), ("c", "a b")], [("größe", "c")])),
     ],
 )  # fmt: skip
@@ -197,7 +225,7 @@ def codes(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("y ~ x", []),
-        ("y ~ a*x; twice := 2*a", ["lavaan definitions"]),
+        ("y ~ a*x; twice := 2*a", []),
         ("m + y ~ x", ["lavaan outcomes"]),
         ("m + y ~ x; m ~~ y", []),
         ("m + y ~ x; y ~~ 0*m", []),
@@ -206,9 +234,13 @@ def codes(text: str) -> list[str]:
         ("f =~ a + b; a ~ x; y ~ x", []),  # lavaan lets indicators alone
         ("i =~ 1*a + 1*b + 1*c", ["lavaan growth"]),
         ("i =~ 1*a + 1*b; s =~ 0*a + 1*b; i ~~ 0*s", ["lavaan growth", "lavaan growth"]),
+        ("i =~ 1*a + 1*b + 1*c; i ~ 1; a + b + c ~ 0*1", []),
         ("i =~ 1*a + 0.5*b; i ~~ 1*i", []),  # a hidden cause that is known, and no growth curve
         ("i =~ 1*a + b + c", []),
-        ("f =~ a + b + c; f ~ 1", ["lavaan factor mean"]),
+        ("f =~ NA*a + b + c", ["lavaan scale"]),
+        ("f =~ 0*a + b + c", ["lavaan scale"]),
+        ("f =~ NA*a + l*b; y ~ l*x", []),  # the label says how large f is
+        ("f =~ a + b + c; f ~ 1", []),
         ("f =~ a + b + c; f ~ 0*1", []),
     ],
 )
@@ -217,15 +249,19 @@ def test_what_is_read_in_another_way_than_sem_reads_it_is_a_note(text: str, expe
 
 
 def test_notes_name_what_they_speak_of() -> None:
-    outcomes, definitions = (
-        parse_graph("y1 + y2 + y3 ~ b*x; y1 ~~ y2").notes[0],
-        parse_graph("y ~ b*x; one := b; two := 2*b").notes[0],
-    )
+    outcomes = parse_graph("y1 + y2 + y3 ~ b*x; y1 ~~ y2").notes[0]
     assert "y1, y3, y2" in str(outcomes)
     assert "y1 ~~ y3 if they do, y1 ~~ 0*y3 if not" in str(outcomes)
-    assert "one, two" in str(definitions)
     many = "; ".join(f"y{i} ~ x" for i in range(30))
     assert "and 24 more" in str(parse_graph(many).notes[0])
+    assert "1*b for a loading of 1, or f ~~ 1*f" in str(parse_graph("f =~ NA*b + c + d").notes[0])
+
+
+def test_definitions_are_kept_with_labels_that_are_one_made_one() -> None:
+    graph = parse_graph("y ~ b*x + c*z; m ~ a*x; a == b; c == 2; ab := a*b; s := sqrt(ab)/(c + 1e-3); y ~~ 0*m")
+    assert dict(graph.definitions) == {"ab": "b * b", "s": "sqrt ( ab ) / ( (2) + 1e-3 )"}
+    assert graph == graph.with_() == parse_graph(format_graph(graph, "lavaan"))
+    assert graph.with_().definitions == graph.definitions
 
 
 @pytest.mark.parametrize(
@@ -233,10 +269,15 @@ def test_notes_name_what_they_speak_of() -> None:
     [
         ("f =~ 0; f ~~ 1*f; x ~~ x", Graph(latents={"f": []}, observed=["x"])),
         ("f =~ 0\nx ~~ x", Graph(latents={"f": []}, observed=["x"])),
+        ("f =~ a; f ~~ f", Graph(
+            [("f", "a")], hidden=["f"], coefficients={"f -> a": 1.0}, variances={"a": 0.0, "f": "variance of f"}
+        )),
         ("f =~ 0; f ~~ 1*f; y ~ 0.5*f; w ~ f", Graph(latents={"f": ["y", "w"]}, coefficients={"f -> y": 0.5})),
-        ("f =~ a; f ~~ f", Graph(latents={"f": ["a"]})),  # the error of a is zero in lavaan, and f stands for it
-        ("f =~ a; y ~ f; a ~~ a", Graph(latents={"f": ["a", "y"]})),
-        ("f =~ a; g =~ a + b; y ~ f; f ~~ 0*g", Graph(latents={"f": ["a", "y"], "g": ["a", "b"]})),
+        ("f =~ NA*a; f ~~ 1*f; y ~ f; a ~~ a", Graph(latents={"f": ["a", "y"]})),
+        (
+            "f =~ NA*a; g =~ NA*a + b; y ~ f; f ~~ 0*g; f ~~ 1*f; g ~~ 1*g",
+            Graph(latents={"f": ["a", "y"], "g": ["a", "b"]}),
+        ),
         (
             'y ~ "a b"*x + "ab"*z; x ~~ 0*z',
             Graph([("x", "y"), ("z", "y")], coefficients={"x -> y": "ab", "z -> y": "ab"}),

@@ -88,7 +88,7 @@ def _fit_incomplete(graph: Graph, plan: Plan, patterns: Patterns, options: Optio
     try:
         found = _Search(graph, plan, patterns, make_space(graph, plan.names, options), settings).run(first)
         if found is None:  # no hidden causes of two have these covariances: search among loadings
-            wider = _with_loadings(graph)
+            wider = with_loadings(graph)
             wide_plan, space = make_plan(wider, plan.names, options), make_space(wider, plan.names, options)
             found = _Search(graph, wide_plan, patterns, space, settings, last=True).run(first)
     except np.linalg.LinAlgError:
@@ -340,7 +340,7 @@ class _Search:
         return CGLSCM(plan.names, T, loadings, mu, W, plan.latents, self.graph)
 
 
-def _with_loadings(graph: Graph) -> Graph:
+def with_loadings(graph: Graph) -> Graph:
     """The same graph with a label of its own on each loading of a hidden cause of two, so that it is a parameter."""
     known = dict(graph.known)
     for cause, children in graph.latents.items():

@@ -45,6 +45,16 @@ class Block:
         return len(self.names) - len(self.members)
 
     @cached_property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Pairs of variables whose covariances there are: all, or those of observed variables."""
+        i, j = np.triu_indices(len(self.names))
+        given = self.point.parameters.seen
+        if given is None:
+            return i, j
+        seen = np.array([v in set(given.observed) for v in self.names])
+        return i[seen[i] & seen[j]], j[seen[i] & seen[j]]
+
+    @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Entries with a free parameter of the district."""
         table, members = self.point.parameters, set(self.members)
@@ -76,7 +86,7 @@ class Block:
                 left.append(self.sigma[place[e.source]])
             else:
                 left.append(factors[hidden[e.source]] if e.kind == "loading" else total[place[e.source]])
-        upper = np.triu_indices(len(self.names))
+        upper = self.pairs
         first, second = np.array(left), total[[place[e.target] for e in self.entries]]
         changes = field.mul(first[:, upper[0]], second[:, upper[1]])
         changes = field.reduce(changes + field.mul(first[:, upper[1]], second[:, upper[0]]))
@@ -148,7 +158,8 @@ def touched_blocks(table: Parameters, found: Functionals) -> list[int]:
 
 def _directions(field: PrimeField, block: Block) -> Ints:
     """A basis, in columns, of the movements of the free parameters that leave the covariance as it is."""
-    if len(block.entries) == len(block.free) and not any(e.kind == "loading" for e in block.entries):
+    open_ = block.point.parameters.seen is None
+    if open_ and len(block.entries) == len(block.free) and not any(e.kind == "loading" for e in block.entries):
         return free_directions(field, block)
     return field.null_space(block.jacobian.T)
 

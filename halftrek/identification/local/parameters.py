@@ -31,11 +31,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Which entries of T, C and W are free, which are fixed and which are equal."""
+    """Which entries of T, C and W are free, which are fixed and which are equal.
+
+    Where hidden variables have causes, ``graph`` has them as others and ``seen`` is the graph as it was given, whose
+    observed variables alone have covariances.
+    """
 
     graph: Graph
     entries: tuple[Entry, ...]
     texts: tuple[str, ...]
+    seen: Graph | None = None
 
     @property
     def count(self) -> int:
@@ -61,7 +66,10 @@ class Parameters:
     @cached_property
     def blocks(self) -> tuple[tuple[str, ...], ...]:
         """Districts, those that share a label joined: the pieces that are identified independently of each other."""
-        if not any(isinstance(known, str) for known in self.graph.coefficients.values()):
+        if self.seen is not None:
+            return (self.graph.topological_order,)
+        stated = (*self.graph.coefficients.values(), *self.graph.variances.values())
+        if not any(isinstance(known, str) for known in stated):
             return self.graph.districts
         groups: list[tuple[set[str], set[int]]] = []
         for district in self.graph.districts:
@@ -159,6 +167,8 @@ def parameters_of(graph: Graph) -> Parameters:
             texts.append(text)
         return numbers[key]
 
+    seen = graph if graph.hidden else None
+    graph = graph.opened
     entries: list[Entry] = []
     for edge in starmap(Edge, graph.edges()):
         source, arrow, target = edge
@@ -168,8 +178,13 @@ def parameters_of(graph: Graph) -> Parameters:
             entries.append(Entry(kind, source, target, None, known))
         else:
             entries.append(Entry(kind, source, target, free("edge" if known is None else "label", known or str(edge))))
-    entries += [Entry("noise", v, v, free("noise", f"{v} <-> {v}")) for v in graph.observed]
-    return Parameters(graph, tuple(entries), tuple(texts))
+    for v in graph.observed:
+        held = graph.variances.get(v) if graph.variances else None
+        if isinstance(held, float):
+            entries.append(Entry("noise", v, v, None, held))
+        else:
+            entries.append(Entry("noise", v, v, free("noise" if held is None else "label", held or f"{v} <-> {v}")))
+    return Parameters(graph, tuple(entries), tuple(texts), seen)
 
 
 def without_redundant_latents(graph: Graph) -> Graph:

@@ -41,7 +41,7 @@ def model_at(point: Point, *, means: bool) -> CGLSCM:
     if means:
         observed = np.array([mean_of(v) for v in graph.observed])
         intercepts = observed - observed @ T
-    return CGLSCM(graph.observed, T, C, intercepts, W, tuple(graph.latents), graph)
+    return CGLSCM(graph.observed, T, C, intercepts, W, tuple(graph.latents), point.parameters.seen or graph)
 
 
 def smooth_dual(query: Composite, point: Point) -> Array:

@@ -44,7 +44,8 @@ class Witness(Portable):
     @property
     def largest_difference(self) -> float:
         """Largest difference between the two covariance matrices."""
-        return float(np.max(np.abs(self.models[0].cov - self.models[1].cov)))
+        p = len(self.models[0].graph)  # hidden variables come after the observed ones
+        return float(np.max(np.abs(self.models[0].cov[:p, :p] - self.models[1].cov[:p, :p])))
 
     def explain(self, *, details: bool = False) -> str:
         """The two answers in a sentence; with details how closely the models agree."""
@@ -155,7 +156,7 @@ def _correct(point: Point, members: tuple[str, ...], home: Block, clock: Clock) 
         if clock.over():
             return None
         block = block_at(point, members)
-        upper = np.triu_indices(len(block.names))
+        upper = block.pairs
         gap = (home.sigma - block.sigma)[upper]
         if np.abs(gap).max() < 1e-15 * max(1.0, float(np.abs(home.sigma).max())):
             return point
@@ -165,7 +166,7 @@ def _correct(point: Point, members: tuple[str, ...], home: Block, clock: Clock) 
             return None
         if np.abs(change).max() < 1e-15:
             break
-    gap = np.abs(home.sigma - block_at(point, members).sigma).max()
+    gap = np.abs((home.sigma - block_at(point, members).sigma)[home.pairs]).max()
     return point if gap < 1e-12 * max(1.0, float(np.abs(home.sigma).max())) else None
 
 

@@ -74,9 +74,9 @@ def constraint_tests(fit: Fitted, robust: bool | None = None) -> list[Constraint
     remaining = everything.df - sum(not np.isnan(row.p) for row in rows)
     if remaining <= 0:
         return rows
-    graph = ancestral(fit.graph, independences)
+    graph = ancestral(fit.graph.project() if fit.graph.hidden else fit.graph, independences)
     wider = refit(fit, graph) if independences else None
-    found = beyond_independences(fit.graph, graph, fit.model, independences)
+    found = [] if fit.graph.hidden else beyond_independences(fit.graph, graph, fit.model, independences)
     single = _tetrads(fit, found, by_units)
     if len(single) < remaining:
         single += _missing_edges(fit, independences, by_units)
@@ -158,7 +158,7 @@ def ancestral(graph: Graph, independences: list[Independence]) -> Graph:
         for x in order[:j]:
             if frozenset((x, y)) not in apart:
                 (arrows if x in above[y] else arcs).append((x, y))
-    return graph.with_(directed=arrows, bidirected=arcs, latents={}, coefficients={})
+    return graph.with_(directed=arrows, bidirected=arcs, latents={}, coefficients={}, variances={}, intercepts={})
 
 
 def _other(fit: Fitted, chi2: float, wider: Fitted | None, df: int, by_units: bool) -> Constraint:
@@ -217,7 +217,7 @@ def _inseparable(fit: Fitted, independences: list[Independence]) -> Edges:
     """Arrows and arcs between pairs without an edge that no set separates, arrows first."""
     graph, names = fit.graph, fit.model.names
     apart = {frozenset((x, y)) for x, y, _ in independences}
-    order = graph.topological_order
+    order = [v for v in graph.topological_order if v not in graph.hidden]
     pairs = []
     for j, y in enumerate(order):
         near = {*graph.parents(y), *graph.children(y), *graph.spouses(y)}

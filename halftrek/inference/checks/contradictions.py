@@ -105,7 +105,7 @@ def restrictions_behind(
     """
     gradients = linearize(query, fit.model).values
     errors = standard_errors(fit, query)[0]
-    if not len(gradients) or np.isnan(errors).any():
+    if not len(gradients) or np.isnan(errors).any() or not errors.any():
         return []
     by_units = counts_units(fit, robust, "tests()")
     words = in_words(fit.graph)
@@ -238,7 +238,7 @@ class Restrictions:
     def __init__(self, graph: Graph) -> None:
         self._graph, self._walks = graph, Walks(graph)
         self._place = {v: k for k, v in enumerate(graph.topological_order)}
-        self._above = {v: graph.ancestors(v) for v in graph.observed}
+        self._above = {v: graph.ancestors(v) for v in graph.nodes}
         self._seen: dict[frozenset[str], list[str] | None] = {}
 
     def of(self, edge: Edge) -> str:

@@ -66,8 +66,8 @@ def measures(fit: Fitted) -> Measures:
     data, so they do not count among the degrees of freedom.
     """
     kind, best, p = kind_of_data(fit), best_loglik(data_of(fit)), len(fit.graph)
-    free, pairs = free_roots(fit.graph, fit.model.names)
-    apart = [(v,) for v in fit.model.names if v not in free] + ([tuple(free)] if free else [])
+    free, pairs = free_roots(fit.graph, fit.graph.observed)
+    apart = [(v,) for v in fit.graph.observed if v not in free] + ([tuple(free)] if free else [])
     baseline = sum(best_loglik(data_of(fit).select(names)) for names in apart)
     worst = max(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - kind.pairs_apart(fit) - pairs
     found = measured(fit.n, counted(fit), fit.loglik, best, worst, _srmr(fit, kind.unrestricted(fit)))
@@ -158,11 +158,12 @@ def _srmr(fit: Fitted, moments: Moments) -> tuple[float, float]:
     """Root mean square of standardised residuals: with the means, if there are any, and without."""
     S = moments.cov
     scale = np.sqrt(np.diag(S))
-    residual = (S - fit.model.cov) / np.outer(scale, scale)
+    implied = fit.implied
+    residual = (S - implied.cov) / np.outer(scale, scale)
     p = len(scale)
     lower = residual[np.tril_indices(p)]
     alone = float(np.sqrt(lower @ lower / (p * (p + 1) / 2)))
     if not moments.has_mean:
         return alone, alone
-    means = (moments.mean - fit.model.mean) / scale
+    means = (moments.mean - implied.mean) / scale
     return float(np.sqrt((lower @ lower + means @ means) / (p * (p + 1) / 2 + p))), alone

@@ -14,7 +14,7 @@ import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.choices import RobustTest
-from halftrek.data import Moments
+from halftrek.data import Moments, Patterns
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind, refit
@@ -52,7 +52,7 @@ def residual_errors(fit: Fitted) -> Floats:
     """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist."""
     patterns = patterns_behind(fit)
     errors = np.full((len(patterns.names), len(patterns.names)), np.nan)
-    known, moved = saturated_information(patterns), residual_moves(fit)
+    known, moved = saturated_information(patterns), _own_moves(fit)
     if known is None or moved is None:
         return errors
     spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
@@ -64,26 +64,28 @@ def residual_errors(fit: Fitted) -> Floats:
 
 def residual_scores(fit: Fitted, i: Ints, j: Ints) -> RowScores:
     """What each row adds to unrestricted less implied covariances of these pairs."""
-    moved, known = residual_moves(fit), saturated_information(patterns_behind(fit))
+    moved, known = _own_moves(fit), saturated_information(patterns_behind(fit))
     assert moved is not None  # else no pair has an error
     assert known is not None
     place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
     return scores_along(fit, known.space, known.theta, moved[[place[pair] for pair in zip(i, j, strict=True)]])
 
 
-def residual_moves(fit: Fitted) -> Floats | None:
+def _own_moves(fit: Fitted) -> Floats | None:
+    return residual_moves(patterns_behind(fit), fit.implied, pattern_information(fit, "expected"), "observed")
+
+
+def residual_moves(patterns: Patterns, implied: Moments, own: PatternInformation, kind: Kind) -> Floats | None:
     """How scores of the free moments move unrestricted less implied ones; None where these do not exist.
 
     With d the derivatives of the implied moments, A the information about moments at the implied ones and G the inverse
-    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan.
+    of that at the unrestricted ones: ``(1 - d (d'Ad)^-1 d'A) G``, which gives the errors of lavaan. ``own`` is what
+    data say of the model's parameters, ``kind`` which information A is.
     """
-    patterns = patterns_behind(fit)
     known = saturated_information(patterns)
     if known is None or known.flat.shape[1]:
         return None
-    model, own = fit.model, pattern_information(fit, "expected")
-    implied = Moments(model.names, patterns.total, np.array(model.mean), np.array(model.cov))
-    A = moment_information(patterns, implied, "observed").matrix
+    A = moment_information(patterns, implied, kind).matrix
     moved = moved_moments(known.space, own.space, own.theta) @ own.determined
     try:
         Q = np.eye(len(A)) - moved @ np.linalg.solve(moved.T @ A @ moved, moved.T @ A)
@@ -198,7 +200,7 @@ def complete_ratio(fit: Fitted) -> tuple[float, float] | None:
     Savalei 2022).
     """
     patterns = patterns_behind(fit)
-    known, moved = saturated_information(patterns), residual_moves(fit)
+    known, moved = saturated_information(patterns), _own_moves(fit)
     if known is None or moved is None:
         return None
     model, seen = fit.model, patterns.unrestricted.moments

@@ -127,8 +127,9 @@ class Squares:
     @staticmethod
     def of(fit: Fitted) -> Squares:
         """Where the fit's implied covariance is the unit matrix."""
-        gap = fit.moments.mean - fit.model.mean if fit.options.intercepts else None
-        return Squares(np.linalg.inv(np.linalg.cholesky(fit.model.cov)), gap)
+        implied = fit.implied
+        gap = fit.moments.mean - implied.mean if fit.options.intercepts else None
+        return Squares(np.linalg.inv(np.linalg.cholesky(implied.cov)), gap)
 
     def __len__(self) -> int:
         p = len(self.white)
@@ -161,8 +162,9 @@ class Squares:
             mine = np.setdiff1d(np.arange(space.size), space.mu_at[:, 2])
             dmean, dcov = dmean[mine], dcov[mine]
         i, j, unit = self._pairs
-        moved = (self.white @ dcov @ self.white.T)[:, i, j] * unit
-        return np.concatenate([moved, *([] if self.gap is None else [dmean @ self.white.T])], axis=1).T
+        p = len(self.white)  # hidden variables come after the observed ones
+        moved = (self.white @ dcov[:, :p, :p] @ self.white.T)[:, i, j] * unit
+        return np.concatenate([moved, *([] if self.gap is None else [dmean[:, :p] @ self.white.T])], axis=1).T
 
     @property
     def _pairs(self) -> tuple[Ints, Ints, Floats]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from halftrek.arrays import Flags
 from halftrek.estimation import Fitted
+from halftrek.estimation.options import needs_whole
 from halftrek.graphs import Edge, Graph
 from halftrek.inference.checks.relaxation import relaxations
 from halftrek.inference.checks.scores import Edges, Relaxation
@@ -34,6 +35,8 @@ Test = Literal["score", "score, observed moments", "robust score"]
 @dataclass(frozen=True)
 class Modification:
     """One edge that is not in the graph, written as in lavaan: ``y ~ x`` for x -> y, ``x ~~ y`` for x <-> y.
+
+    ``f =~ x`` is an arrow from a hidden variable.
 
     ``mi``: how much the chi-square would fall, about (where the edge frees one constraint; it may free several);
     ``epc``: the value that the edge would take, about, ``std`` the same on the scale of standard deviations (of the
@@ -78,7 +81,7 @@ def modification_notes(test: Test) -> tuple[Note, ...]:
 
 
 def _ends(row: Modification) -> tuple[str, str]:
-    return (row.rhs, row.lhs) if row.op == "~" else (row.lhs, row.rhs)
+    return (row.rhs, row.lhs) if row.op == "~" else (row.lhs, row.rhs)  # of a loading too: from cause to effect
 
 
 def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, flat: Flags) -> Iterator[Modification]:
@@ -101,6 +104,8 @@ def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, fla
     hangs = _undetermined(fit, freed.edges, flat)
     for k, edge in enumerate(freed.edges.named(fit.model.names)):
         lhs, op, rhs = (edge.second, "~", edge.first) if edge.kind == "->" else (edge.first, "~~", edge.second)
+        if op == "~" and rhs in fit.graph.hidden and lhs not in fit.graph.hidden:
+            lhs, op, rhs = rhs, "=~", lhs
         epc, scaled = float(freed.change[k]), float(std[k])
         if hangs[k]:
             epc = scaled = float("nan")  # its value hangs on what data do not tell
@@ -110,6 +115,8 @@ def _rows(fit: Fitted, freed: Relaxation, kind: Kind | None, by_units: bool, fla
 def _flat_districts(fit: Fitted) -> Flags:
     """Variables of districts with parameters that data do not determine."""
     flat = np.zeros(len(fit.model.names), dtype=bool)
+    if needs_whole(fit.graph):
+        return flat
     for block in district_information(replace(fit, patterns=None)):
         if information_rank(block.matrix) < len(block.matrix):
             flat[list(block.task.variables)] = True

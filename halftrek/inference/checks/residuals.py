@@ -9,6 +9,7 @@ import numpy as np
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
+from halftrek.estimation.options import needs_whole
 from halftrek.estimation.space import make_space
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank
@@ -60,6 +61,8 @@ def explained(fit: Fitted) -> list[Explained]:
     model = fit.model
     loaded = set(make_space(fit.graph, model.names, fit.options).C_at[:, 1].tolist())
     errors = error_variances(fit)
+    if needs_whole(fit.graph):
+        return _explained_as_one(fit, errors)
     # at the estimates R² may stand still along a direction that data leave open; at a random point it does not
     anywhere = replace(fit, model=random_model(fit.graph, noise=dict(fit.options.noise), random_state=1), patterns=None)
     unclear = [(at, d) for at in (replace(fit, patterns=None), anywhere) for d in _unclear(at)]
@@ -73,6 +76,26 @@ def explained(fit: Fitted) -> list[Explained]:
         else:
             nan = float("nan")
             rows.append(Explained(v, nan, nan, total, "not determined by data"))
+    return rows
+
+
+def _explained_as_one(fit: Fitted, errors: Floats) -> list[Explained]:
+    """The same where all parameters are one block: hidden variables with causes."""
+    model, p = fit.model, len(fit.model.names)
+    rows = []
+    for j, v in enumerate(model.names):
+        if not fit.graph.parents(v) and not fit.graph.latent_parents(v):
+            continue
+        error, total, reach = float(errors[j]), float(model.cov[j, j]), model.B[:, j]
+        own = np.zeros((p, p))
+        own[j, j] = 1.0 / total
+        share = error / total**2
+        by_arrow, by_error = 2.0 * np.outer(model.cov[:, j], reach), np.outer(reach, reach)
+        moved = Gradient(share * by_arrow, share * by_error - own, np.zeros(p))
+        if np.isnan(kind_of_data(fit).variances(fit, (moved,), "expected")[0]):
+            rows.append(Explained(v, float("nan"), float("nan"), total, "not determined by data"))
+        else:
+            rows.append(Explained(v, 1.0 - error / total, error, total))
     return rows
 
 
@@ -112,7 +135,7 @@ def residuals(fit: Fitted, robust: bool | None = None) -> list[Residual]:
     from scipy.special import ndtr, stdtr
 
     by_units = counts_units(fit, robust, "residuals()")
-    model, data = fit.model, kind_of_data(fit)
+    model, data = fit.implied, kind_of_data(fit)
     S = data.unrestricted(fit).cov
     observed, implied = np.where(data.known_pairs(fit), correlations(S), np.nan), correlations(model.cov)
     errors = data.residual_errors(fit)

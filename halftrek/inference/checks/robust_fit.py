@@ -251,4 +251,7 @@ def _baseline(fit: Fitted) -> Fitted:
     graph = fit.graph
     roots = {v for v in graph.observed if not graph.parents(v)}
     arcs = [(u, v) for u, v in graph.bidirected if u in roots and v in roots]
-    return refit(fit, graph.with_(directed=(), bidirected=arcs, latents={}, coefficients={}))
+    bare = graph.with_(
+        directed=(), bidirected=arcs, latents={}, coefficients={}, hidden=(), variances={}, intercepts={}
+    )
+    return refit(fit, bare)

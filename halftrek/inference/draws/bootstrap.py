@@ -116,7 +116,7 @@ def _made(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progres
 
 def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     """Replicates of complete moments, all in one array program."""
-    drawn = _drawn(fit, kind, replicates, random_state, progress)
+    drawn = drawn_moments(fit, kind, replicates, random_state, progress)
     replicates = len(drawn.n)
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     several = any(task.several_starts for task in plan.tasks)
@@ -139,7 +139,8 @@ def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, prog
     return Replicates(joined(parts), replicates, kind)
 
 
-def _drawn(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
+def drawn_moments(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
+    """Moments of data sets like the one of a fit whose rows are complete."""
     rng = np.random.default_rng(random_state)
     match kind:
         case "bootstrap":
@@ -230,8 +231,8 @@ def acceleration(fit: Fitted, query: Query, kind: Redraw) -> Floats:
     scores = kind_of_data(fit).row_scores(fit, (*found.values, *found.variances))
     second, third = np.zeros(len(scores)), np.zeros(len(scores))
     if kind == "parametric":
-        for share, form in scores.parts(fit.model.mean - fit.moments.mean):
-            variance, skew = form.normal_moments(fit.model.cov)
+        for share, form in scores.parts(fit.implied.mean - fit.moments.mean):
+            variance, skew = form.normal_moments(fit.implied.cov)
             second, third = second + fit.n * share * variance, third + fit.n * share * skew
     else:
         second, third = over_units(fit, [scores], _powers, operator.add)

@@ -285,7 +285,7 @@ def _weighted_sums(units: _Units, like: Patterns, times: Floats) -> Floats:
 def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Iterator[Stack]:
     """Normal rows that lack the same values, by their moments: Wishart covariances, or rows where these are few."""
     p, K = len(like.names), len(like)
-    root = np.linalg.cholesky(fit.model.cov)
+    root = np.linalg.cholesky(fit.implied.cov)
     mean, cov = np.zeros((replicates, K, p)), np.zeros((replicates, K, p, p))
     below, i = np.tril_indices(p, -1), np.arange(p)
     for k, n in enumerate(like.n):
@@ -305,5 +305,5 @@ def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Gen
     step = _together(like)
     for first in range(0, replicates, step):
         part = slice(first, first + step)
-        means, covs = np.where(like.observed, mean[part] + fit.model.mean, 0.0), np.where(both, cov[part], 0.0)
+        means, covs = np.where(like.observed, mean[part] + fit.implied.mean, 0.0), np.where(both, cov[part], 0.0)
         yield Stack(like.names, like.observed, np.repeat(like.n[None], len(means), axis=0), means, covs)

@@ -52,6 +52,8 @@ def _values(row: Parameter, batch: BatchFit, inside: Floats) -> Floats:
     match row.op:
         case "~":
             return batch.T[:, at[row.rhs], at[row.lhs]]
+        case "=~" if row.lhs in at:
+            return batch.T[:, at[row.lhs], at[row.rhs]]
         case "=~":
             return batch.C[:, batch.latents.index(row.lhs), at[row.rhs]]
         case "~~":

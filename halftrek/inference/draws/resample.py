@@ -101,17 +101,17 @@ def leave_clusters_out(fit: Fitted) -> Drawn:
 
 def draw_model(fit: Fitted, replicates: int, rng: np.random.Generator) -> Drawn:
     """Replicates from the fitted model: Wishart covariances (by Bartlett's decomposition) and normal means."""
-    n, p = fit.n, len(fit.model.names)
+    n, p, implied = fit.n, len(fit.graph), fit.implied
     if n <= p:
         raise InputError(f'interval="parametric" needs more rows than variables: {n:g} rows for {p} variables')
-    root = np.linalg.cholesky(fit.model.cov)
+    root = np.linalg.cholesky(implied.cov)
     factor = np.zeros((replicates, p, p))
     i = np.arange(p)
     factor[:, i, i] = np.sqrt(rng.chisquare(n - 1.0 - i, size=(replicates, p)))
     below = np.tril_indices(p, -1)
     factor[:, below[0], below[1]] = rng.standard_normal((replicates, len(below[0])))
     spread = root @ factor
-    mean = np.repeat(fit.model.mean[None], replicates, axis=0)
+    mean = np.repeat(implied.mean[None], replicates, axis=0)
     if fit.moments.has_mean:
         mean = mean + rng.standard_normal((replicates, p)) @ root.T / np.sqrt(n)
     return Drawn(spread @ spread.transpose(0, 2, 1) / n, mean, np.full(replicates, n))

@@ -15,6 +15,7 @@ from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.options import needs_whole
 from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
 
@@ -105,5 +106,11 @@ def kind_of_data(fit: Fitted) -> DataKind:
     if fit.moments.layer is not None:
         from halftrek.inference.information.layer import LAYER
 
-        return LAYER
-    return MISSING if isinstance(data_of(fit), Patterns) else COMPLETE
+        kind: DataKind = LAYER
+    else:
+        kind = MISSING if isinstance(data_of(fit), Patterns) else COMPLETE
+    if not needs_whole(fit.graph):
+        return kind
+    from halftrek.inference.information.hidden import with_hidden
+
+    return with_hidden(kind)

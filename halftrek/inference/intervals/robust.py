@@ -13,7 +13,7 @@ from halftrek.inference.factor import Factor, Piece, Pieces, Slopes, moment_fact
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.edge_slopes import EdgeSlopes
-from halftrek.inference.information.influence import influence
+from halftrek.inference.information.influence import whole_forms
 from halftrek.inference.information.robust import count_clusters, gradient_errors, is_clustered, rows_needed
 from halftrek.inference.information.score_squares import Squares, normal_squares, row_squares, sandwich_errors
 from halftrek.inference.intervals.base import IntervalKind, Spread
@@ -55,7 +55,8 @@ class Sandwich(IntervalKind):
     for_misfit = True
 
     def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
-        variances = influence(fit, tuple(gradients)).normal_moments(fit.moments.cov)[0]
+        forms = whole_forms(kind_of_data(fit).row_scores(fit, tuple(gradients)))
+        variances = forms.normal_moments(fit.moments.cov)[0]
         errors = np.sqrt(variances / fit.n)
         return Spread(errors, errors * few_rows_quantiles(support(fit, gradients), how))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from math import nan
@@ -14,7 +15,7 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
-from halftrek.estimation.space import make_space
+from halftrek.estimation.space import Space, make_space
 from halftrek.frames import Columns
 from halftrek.graphs import Edge, Graph
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
@@ -208,7 +209,7 @@ def undetermined_parameters(graph: Graph, options: Options) -> frozenset[tuple[s
 
 
 def _unknown(row: Parameter) -> Parameter:
-    return _row(row.lhs, row.op, row.rhs, nan, nan, nan, Reach(1.0))
+    return row_of(row.lhs, row.op, row.rhs, nan, nan, nan, Reach(1.0))
 
 
 def _by_information(fit: Fitted, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
@@ -241,7 +242,7 @@ def _forms(fit: Fitted, blocks: list[DistrictInformation]) -> list[Forms]:
 
 def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
     """Where values are missing: all parameters at once."""
-    model, names = fit.model, fit.model.names
+    names = fit.model.names
     space = make_space(fit.graph, names, fit.options)
     rests = seen_support(fit, np.eye(space.size))
     quantile, lift = np.full(space.size, how.quantile), np.ones(space.size)
@@ -256,21 +257,35 @@ def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
         lift = np.where(few, rests.growth() ** 2, lift)
         errors = errors * np.sqrt(lift)
     reach = [Reach(float(q), how.level, float(x)) for q, x in zip(quantile, lift, strict=True)]
-    T, W, C, _ = space.arrays(space.vector(model))
-    sd = np.sqrt(np.diag(model.cov))
-    rows = [
-        _row(names[v], "~", names[u], T[u, v], errors[a], T[u, v] * sd[u] / sd[v], reach[a]) for u, v, a in space.T_at
-    ]
-    for k, j, a in space.C_at:
-        cause = model.latents[space.latents[k]]
-        rows.append(_row(cause, "=~", names[j], C[k, j], errors[a], C[k, j] / sd[j], reach[a], "up to sign"))
-    for i, j, a in space.W_at:
-        unit = sd[i] ** 2 if i == j else np.sqrt(W[i, i] * W[j, j])
-        rows.append(_row(names[i], "~~", names[j], W[i, j], errors[a], W[i, j] / unit, reach[a]))
+    rows = rows_in_space(fit, space, errors, reach, {})
     intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
     for j, _, a in space.mu_at:
         intercepts[j], reaches[j] = errors[a], reach[a]
     return rows, intercepts, reaches, True
+
+
+def rows_in_space(
+    fit: Fitted, space: Space, errors: Floats, reach: list[Reach], hidden: Mapping[str, str]
+) -> list[Parameter]:
+    """Rows of all parameters of a space but the intercepts; ``hidden`` says something of each hidden variable."""
+    model, names = fit.model, space.names
+    T, W, C, _ = space.arrays(space.vector(model))
+    sd = np.sqrt(np.diag(model.cov))
+    rows = []
+    for u, v, a in space.T_at:
+        cause, effect, std = names[u], names[v], T[u, v] * sd[u] / sd[v]
+        if cause in hidden and effect not in hidden:
+            rows.append(row_of(cause, "=~", effect, T[u, v], errors[a], std, reach[a], hidden[cause]))
+        else:
+            note = hidden.get(cause) or hidden.get(effect) or ""
+            rows.append(row_of(effect, "~", cause, T[u, v], errors[a], std, reach[a], note))
+    for k, j, a in space.C_at:
+        cause = model.latents[space.latents[k]]
+        rows.append(row_of(cause, "=~", names[j], C[k, j], errors[a], C[k, j] / sd[j], reach[a], "up to sign"))
+    for i, j, a in space.W_at:
+        unit = sd[i] ** 2 if i == j else np.sqrt(W[i, i] * W[j, j])
+        rows.append(row_of(names[i], "~~", names[j], W[i, j], errors[a], W[i, j] / unit, reach[a]))
+    return rows
 
 
 def _probes(block: DistrictInformation) -> Floats:
@@ -317,8 +332,9 @@ def _fixed_rows(fit: Fitted) -> list[Parameter]:
     rows = []
     for (u, kind, v), value in fit.graph.known.items():
         if isinstance(value, float) and u not in fit.graph.latents:
-            sides = (v, "~", u) if kind == "->" else (u, "~~", v)
-            rows.append(_row(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
+            loading = u in fit.graph.hidden and v not in fit.graph.hidden
+            sides = (u, "=~", v) if loading else (v, "~", u) if kind == "->" else (u, "~~", v)
+            rows.append(row_of(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
     return rows
 
 
@@ -335,23 +351,23 @@ def _district_rows(fit: Fitted, block: DistrictInformation, errors: Floats, reac
             v = task.variables[j]
             value = float(model.T[slot, v])
             error = errors[a] * own[j] / block.scale[a]
-            rows.append(_row(names[v], "~", names[slot], value, error, value * sd[slot] / sd[v], reach))
+            rows.append(row_of(names[v], "~", names[slot], value, error, value * sd[slot] / sd[v], reach))
     for a, (k, j) in enumerate(shape.loadings, at.c.start):
         u, v = task.latents[k], task.variables[j]
         value = float(model.C[u, v])
         rows.append(
-            _row(model.latents[u], "=~", names[v], value, errors[a] * own[j], value / sd[v], reach, "up to sign")
+            row_of(model.latents[u], "=~", names[v], value, errors[a] * own[j], value / sd[v], reach, "up to sign")
         )
     for a, (i, j) in enumerate(shape.pairs, at.w.start):
         v, w = task.variables[i], task.variables[j]
         value = float(inside[i, j])
         std = value / np.sqrt(inside[i, i] * inside[j, j])
-        rows.append(_row(names[v], "~~", names[w], value, errors[a] * own[i] * own[j], std, reach))
+        rows.append(row_of(names[v], "~~", names[w], value, errors[a] * own[i] * own[j], std, reach))
     for a, j in enumerate(shape.noisy, at.v.start):
         v = task.variables[j]
         value = float(inside[j, j])
         error = errors[a] * (value if shape.loadings else own[j] ** 2)
-        rows.append(_row(names[v], "~~", names[v], value, error, value / sd[v] ** 2, reach))
+        rows.append(row_of(names[v], "~~", names[v], value, error, value / sd[v] ** 2, reach))
     return rows
 
 
@@ -360,15 +376,16 @@ def _intercept(fit: Fitted, j: int, error: float, reach: Reach) -> Parameter:
     name, value = model.names[j], float(model.mu[j])
     std = value / float(np.sqrt(model.cov[j, j]))
     if name in dict(fit.options.intercepts):
-        return _row(name, "~1", "", value, 0.0, std, reach, "fixed")
+        return row_of(name, "~1", "", value, 0.0, std, reach, "fixed")
     if not fit.moments.has_mean:
-        return _row(name, "~1", "", nan, nan, nan, reach, NO_MEANS)
-    return _row(name, "~1", "", value, error, std, reach)
+        return row_of(name, "~1", "", nan, nan, nan, reach, NO_MEANS)
+    return row_of(name, "~1", "", value, error, std, reach)
 
 
-def _row(
+def row_of(
     lhs: str, op: str, rhs: str, est: float, se: Floats | float, std: float, reach: Reach, note: str = ""
 ) -> Parameter:
+    """A row with its interval; nothing but a note where data do not determine it."""
     error, value = float(se), float(est)
     if np.isnan(error):
         return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or UNDETERMINED)

@@ -10,6 +10,7 @@ import numpy as np
 from halftrek.errors import GraphError, InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.partial.varied.contours import Contours, contours_of
 from halftrek.partial.varied.curve import Sensitivity, curve_of
 from halftrek.partial.varied.engine.edges import EdgeLike, read_edges
@@ -35,6 +36,7 @@ def varied(
         raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
     if not np.isfinite(target):
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
+    refuse_hidden(fitted.graph, "sensitivity()")
     query, edges = read_question(question), read_edges(fitted.graph, edge)
     if len(edges) == 1:
         return curve_of(fitted, query, edges[0], values=_numbers(values), level=level, target=target)

@@ -11,6 +11,7 @@ import numpy as np
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.graphs import did_you_mean
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.notes import Note, note
 from halftrek.partial.assumptions.checks import correlation_limit
 from halftrek.partial.assumptions.strength import like_shares
@@ -88,6 +89,7 @@ def benchmark_of(
     level: float = 0.95,
 ) -> Benchmark:
     """Each covariate with each strength."""
+    refuse_hidden(fitted.graph, "benchmark()")
     if not 0.0 < level < 1.0:
         raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
     found = _regression(fitted, cause, effect)

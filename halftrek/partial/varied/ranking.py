@@ -19,6 +19,7 @@ from halftrek.choices import Multiplicity
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.inference.checks.contradictions import Restrictions, in_words
 from halftrek.inference.checks.modification import absent_edges
 from halftrek.inference.checks.multiplicity import adjusted
@@ -112,6 +113,7 @@ def ranking_of(
     fitted: Fitted, question: str | Query, *, target: float = 0.0, multiplicity: Multiplicity = "holm"
 ) -> Ranking:
     """Every edge that the graph does not have: tested by the data, carrying the answer, or harmless."""
+    refuse_hidden(fitted.graph, "assumptions()")
     query, verdict = asked_of(fitted.graph, question)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)

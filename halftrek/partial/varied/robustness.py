@@ -10,6 +10,7 @@ import numpy as np
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.inference import How
 from halftrek.notes import Note, note
 from halftrek.partial.varied.common import common_limit
@@ -91,6 +92,7 @@ def robustness_of(
     level: float = 0.95,
 ) -> Robustness:
     """For one edge, or for every absent edge that carries the answer and all absent edges together."""
+    refuse_hidden(fitted.graph, "robustness()")
     if not np.isfinite(target):
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
     said = answer(fitted, question, level=level)

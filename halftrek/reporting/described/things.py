@@ -36,9 +36,11 @@ def graph_document(graph: Graph) -> Described:
     lines += [f"{u} -> {v}" for u, children in graph.latents.items() for v in children]
     held = {str(edge): value for edge, value in graph.coefficients.items()}
     facts: list[tuple[str, Words]] = [("variables", _names(graph.observed))]
-    if graph.latents:
-        facts.append(("hidden", _names(tuple(graph.latents))))
+    if graph.latents or graph.hidden:
+        facts.append(("hidden", _names((*graph.latents, *graph.hidden))))
     rows: list[tuple[Cell, ...]] = [(edge, _held(held.get(edge))) for edge in lines]
+    for word, part in (("variance", graph.variances), ("intercept", graph.intercepts)):
+        rows += [(f"{word} of {v}", _held(value)) for v, value in part.items()]
     table = Table(("edge", "held at"), rows, most=_MANY, more="graph.to_dict()")
     return Facts(facts), *([table] if rows else [])
 

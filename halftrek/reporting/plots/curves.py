@@ -61,6 +61,12 @@ def capsule(x: float, y: float, width: float, height: float = HEIGHT) -> Floats:
     return np.column_stack([x + across, y + np.sin(angle) * height / 2])
 
 
+def box(x: float, y: float, width: float, height: float = HEIGHT) -> Floats:
+    """The outline of a node in a box."""
+    across, up = width / 2, height / 2
+    return np.array([(x - across, y - up), (x + across, y - up), (x + across, y + up), (x - across, y + up)])
+
+
 def node_width(name: str) -> float:
     """Wide enough for the name."""
     return max(HEIGHT, LETTER * len(name) + 0.28)

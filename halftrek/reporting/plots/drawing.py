@@ -32,7 +32,10 @@ _BUDGET = 0.5  # seconds for the verdict on one edge
 
 @dataclass(frozen=True)
 class Node:
-    """A variable: its centre and width; ``hidden`` for a hidden cause, ``hub`` for the middle of a star, a dot."""
+    """A variable: its centre and width; ``hidden`` for a hidden cause, ``hub`` for the middle of a star, a dot.
+
+    ``boxed``: an observed variable beside hidden ones with causes, drawn as usual for these: in a box.
+    """
 
     name: str
     x: float
@@ -40,6 +43,7 @@ class Node:
     width: float
     hidden: bool
     hub: bool = False
+    boxed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +93,7 @@ def make_drawing(
 ) -> Drawing:
     """A graph, or a fit: then with its weights, and what data do not determine has a question mark for a number."""
     full, model, known = _parts(source, model, identified)
-    graph, hubs = _with_stars(full, known)
+    graph, hubs = _with_stars(full.opened, known)
     widths = {v: _DOT if v in hubs else node_width(v) for v in (*graph.observed, *graph.latents)}
     layout = lay_out_as_drawn(graph, widths) or lay_out(graph, {v: max(1.0, w) for v, w in widths.items()})
     whole = {edge: curve(route) for edge, route in layout.routes.items()}
@@ -97,12 +101,13 @@ def make_drawing(
         (u, kind, v): visible(line, layout.nodes[u], widths[u], layout.nodes[v], widths[v])
         for (u, kind, v), line in whole.items()
     }
-    hidden = graph.latents
+    hidden = {*graph.latents, *full.hidden}
     strokes = tuple(
-        Stroke(e, lines[e], len(layout.routes[e]) == 2, e[0] in hidden or e[1] == "<->", known.get(e, True))
+        Stroke(e, lines[e], len(layout.routes[e]) == 2, e[0] in graph.latents or e[1] == "<->", known.get(e, True))
         for e in layout.routes
     )
-    nodes = tuple(Node(v, x, y, widths[v], v in hidden, v in hubs) for v, (x, y) in layout.nodes.items())
+    boxed = set(full.observed) if full.hidden else set()
+    nodes = tuple(Node(v, x, y, widths[v], v in hidden, v in hubs, v in boxed) for v, (x, y) in layout.nodes.items())
     labels: tuple[Label, ...] = ()
     if model is not None:
         weights = edge_weights(full, model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halftrek.arrays import Floats
-from halftrek.reporting.plots.curves import HEIGHT, capsule
+from halftrek.reporting.plots.curves import HEIGHT, box, capsule
 from halftrek.reporting.plots.drawing import Drawing, Identified, Stroke, edge_weights, make_drawing
 from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION, axes_or_new
 
@@ -73,7 +73,9 @@ def _draw_nodes(ax: Axes, drawing: Drawing, points: float, colours: dict[str, st
         fill = GREEN if node.hub else colours.get(node.name)
         ax.add_patch(
             Polygon(
-                capsule(node.x, node.y, node.width, node.width if node.hub else HEIGHT),
+                box(node.x, node.y, node.width)
+                if node.boxed
+                else capsule(node.x, node.y, node.width, node.width if node.hub else HEIGHT),
                 facecolor=fill or "white",
                 edgecolor=GREEN if node.hidden else fill or INK,
                 linestyle=(0, (3, 2)) if node.hidden and not node.hub else "-",

@@ -88,9 +88,10 @@ def _node(node: Node, place: _Place, fill: str | None) -> str:
     width, height = _UNIT * node.width, _UNIT * HEIGHT
     line = GREEN if node.hidden else fill or INK
     dash = ' stroke-dasharray="5 3"' if node.hidden else ""
+    corner = 2.0 if node.boxed else height / 2
     box = (
         f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height:.1f}" '
-        f'rx="{height / 2:.1f}" fill="{fill or "#fff"}" stroke="{line}" stroke-width="1.6"{dash}/>'
+        f'rx="{corner:.1f}" fill="{fill or "#fff"}" stroke="{line}" stroke-width="1.6"{dash}/>'
     )
     return box + _text(node.name, x, y, "#fff" if fill else line, 13.5)
 

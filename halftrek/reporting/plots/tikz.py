@@ -56,6 +56,7 @@ def _node(node: Node, key: str, role: str | None) -> str:
     if node.hub:
         return f"  \\node[hub] ({key}) at {_point(node.x, node.y)} {{}};"
     style = "hidden" if node.hidden else role or "observed"
+    style += ", sharp corners" if node.boxed else ""
     name = latex_text(node.name)
     return f"  \\node[{style}, minimum width={node.width:.2f}cm] ({key}) at {_point(node.x, node.y)} {{{name}}};"
 

@@ -2,8 +2,10 @@
 
 ``{x, y, z} <-> {x, y, z}``, the same names on both sides, joins each of them to each other. Statements end with ``;``
 or the line. ``latent U, V`` and ``observed x, y`` declare; a name alone declares an observed variable. Brackets after
-an edge hold its coefficient: a number fixes it, edges with the same label are equal. Comments begin with ``#``, ``//``
-or ``%%``, or stand in ``/* */``. Names with other characters than letters, digits, ``_`` and ``.`` are quoted.
+an edge hold its coefficient: a number fixes it, edges with the same label are equal. ``variance F [1]`` and
+``intercept x [0]`` say the same of the variance of an error and of an intercept; without brackets they are free.
+Comments begin with ``#``, ``//`` or ``%%``, or stand in ``/* */``. Names with other characters than
+letters, digits, ``_`` and ``.`` are quoted.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ _RULES = rules(
 )
 _ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
 _DECLARATIONS = ("latent", "observed")
+_EQUATIONS = ("variance", "intercept")
 
 
 def parse(text: str) -> Graph:
@@ -31,6 +34,8 @@ def parse(text: str) -> Graph:
             return draft.build()
         if cursor.sees(*_DECLARATIONS) and (cursor.after.is_name or cursor.after.text == "{"):
             _declare(cursor, draft)
+        elif cursor.sees(*_EQUATIONS) and (cursor.after.is_name or cursor.after.text == "{"):
+            _equation(cursor, draft)
         else:
             _chain(cursor, draft)
         if not (cursor.done or cursor.sees(";", "\n")):
@@ -39,7 +44,8 @@ def parse(text: str) -> Graph:
 
 def write(graph: Graph) -> str:
     """The text of the graph, one statement on a line."""
-    lines = [f"latent {', '.join(map(_name, graph.latents))}"] if graph.latents else []
+    hidden = (*graph.latents, *graph.hidden)
+    lines = [f"latent {', '.join(map(_name, hidden))}"] if hidden else []
     drawn: dict[str, None] = {}
     edges: list[str] = []
     for u, v in graph.directed:
@@ -59,8 +65,9 @@ def write(graph: Graph) -> str:
         drawn |= dict.fromkeys(block)
         names = f"{{{', '.join(map(_name, block))}}}"
         edges.append(f"{names} <-> {names}")
+    edges += _equations(graph)
     alone = [v for v in graph.observed if v not in drawn]
-    if (*drawn, *alone) != graph.observed:
+    if (*(v for v in drawn if v not in graph.hidden), *alone) != graph.observed:
         lines.append(f"observed {', '.join(map(_name, graph.observed))}")
         alone = []
     return "\n".join([*lines, *edges, *map(_name, alone)])
@@ -78,6 +85,23 @@ def _declare(cursor: Cursor, draft: Draft) -> None:
     word = cursor.take().text
     for name in _group(cursor) if cursor.sees("{") else _names(cursor):
         draft.hide(name) if word == "latent" else draft.state(name)
+
+
+def _equation(cursor: Cursor, draft: Draft) -> None:
+    word = cursor.take().text
+    names = _group(cursor)
+    value = _coefficient(cursor, draft)
+    for name in names:
+        draft.say(word, name, value)
+
+
+def _equations(graph: Graph) -> list[str]:
+    said = (("variance", graph.variances), ("intercept", graph.intercepts))
+    return [f"{word} {_name(v)} [{_value(x)}]" for word, part in said for v, x in part.items()]
+
+
+def _value(known: Coefficient) -> str:
+    return quoted(known) if isinstance(known, str) else number_text(known)
 
 
 def _names(cursor: Cursor) -> list[Token]:
@@ -155,8 +179,8 @@ def _edge(graph: Graph, edge: Edge) -> str:
     text = f"{_name(edge.first)} {edge.kind} {_name(edge.second)}"
     if known is None:
         return text
-    return f"{text} [{quoted(known) if isinstance(known, str) else number_text(known)}]"
+    return f"{text} [{_value(known)}]"
 
 
 def _name(name: str) -> str:
-    return f'"{name}"' if name in _DECLARATIONS else quoted(name)
+    return f'"{name}"' if name in _DECLARATIONS + _EQUATIONS else quoted(name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from itertools import chain, combinations, pairwise
+from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
 from typing import NamedTuple, NoReturn
 
 from halftrek.errors import GraphError, GraphSyntaxError, shortened
@@ -44,7 +44,10 @@ class Draft:
         self._joined: set[str] = set()  # names in blocks, none in two
         self._places: dict[str, tuple[float, float]] = {}
         self._roles: dict[tuple[str, Role], None] = {}
+        self.variances: dict[str, Coefficient] = {}  # of errors, by variable: a number, or a label
+        self.intercepts: dict[str, Coefficient] = {}
         self.box: tuple[float, float, float, float] | None = None  # the part of the plane that the text shows
+        self.definitions: dict[str, str] = {}  # numbers that the text makes of labels
 
     def meet(self, name: Token) -> None:
         """The name occurs; it is observed unless it is hidden somewhere."""
@@ -55,6 +58,11 @@ class Draft:
             except GraphError as error:
                 raise GraphSyntaxError(str(error), self.text, name.start, name.end) from None
             self._met[word] = name
+
+    @property
+    def names(self) -> dict[str, Token]:
+        """Every name with the place where it stands first."""
+        return self._met
 
     def hide(self, name: Token) -> None:
         """The text says that the variable is hidden."""
@@ -106,6 +114,17 @@ class Draft:
         self._blocks.append(names)
         self._joined |= words
 
+    def say(self, what: str, name: Token, value: Coefficient | None) -> None:
+        """The text says something of a variable's error ``"variance"`` or of its ``"intercept"``; None leaves it free.
+
+        A hidden variable has a convention for both, which this replaces.
+        """
+        self.meet(name)
+        known = self.variances if what == "variance" else self.intercepts
+        label = f"{what} of {name.word}" if value is None else value
+        if known.setdefault(name.word, label) != label:
+            self.refuse(f"two things are said of the {what} of {name.word!r}; keep one", name)
+
     def coefficient(self, token: Token) -> Coefficient:
         """What the token says of an edge: a number, or the label of a free coefficient."""
         word = token.word
@@ -131,11 +150,8 @@ class Draft:
                 self.refuse(f"{name!r} is both latent and observed; keep one of the two", later)
         hidden = self._hidden
         for edge in self._edges:
-            if edge.u == edge.v or (hidden and (edge.u in hidden or edge.v in hidden)):
-                self._check_ends(edge)
-        for member in chain.from_iterable(self._blocks):
-            if member.word in hidden:
-                self._refuse_hidden_end(member.word, member)
+            if edge.u == edge.v:
+                self.refuse(f"{edge.u!r} has an edge to itself; remove it", edge)
         given = self._coefficients()
         arrows = {(e.u, e.v): e for e in self._edges if e.kind == "->"}
         cycle = find_cycle(tuple(self._met), arrows)
@@ -149,39 +165,49 @@ class Draft:
         observed = tuple(v for v in self._met if v not in hidden)
         if not observed:
             self.refuse("all variables are hidden; name at least one that is observed", next(iter(self._met.values())))
+        pairs = unordered((e.u, e.v) for e in self._edges if e.kind == "<->")
+        arcs = arcs_of(pairs, ([name.word for name in block] for block in self._blocks))
+        if self._has_more_than_roots():
+            return self._sorted(arcs, written(given), notes)
         children: dict[str, list[str]] = {u: [] for u in hidden}
         for u, v in arrows if hidden else ():
             if u in hidden:
                 children[u].append(v)
         latents = {u: tuple(kids) for u, kids in children.items()}
         between = dict.fromkeys(pair for pair in arrows if pair[0] not in hidden) if hidden else dict.fromkeys(arrows)
-        pairs = unordered((e.u, e.v) for e in self._edges if e.kind == "<->")
-        arcs = arcs_of(pairs, ([name.word for name in block] for block in self._blocks))
         known = known_coefficients(written(given), between, arcs if self._blocks else pairs, latents)
-        sketch = None
-        if self._places or self._roles or self.box:
-            sketch = Sketch(tuple((v, x, y) for v, (x, y) in self._places.items()), tuple(self._roles), self.box)
-        return object.__new__(Graph)._keep(between, arcs, latents, observed, known, notes, sketch)
-
-    def _check_ends(self, edge: SaidEdge) -> None:
-        if edge.u == edge.v:
-            self.refuse(f"{edge.u!r} has an edge to itself; remove it", edge)
-        if edge.kind == "->" and edge.v in self._hidden:
-            self.refuse(
-                f"hidden {edge.v!r} has a cause, {edge.u!r}; hidden variables must be roots. Measure {edge.v!r}, "
-                f"or give its children the arrow from {edge.u!r} directly and keep {edge.v!r} as their hidden cause",
-                edge,
-            )
-        for name in (edge.u, edge.v):
-            if edge.kind == "<->" and name in self._hidden:
-                self._refuse_hidden_end(name, edge)
-
-    def _refuse_hidden_end(self, name: str, place: Token | SaidEdge) -> NoReturn:
-        self.refuse(
-            f"hidden {name!r} has a bidirected edge; hidden variables are independent roots. "
-            f"Give the two a hidden common cause of their children instead",
-            place,
+        drawn = self._sketch()
+        return object.__new__(Graph)._keep(
+            between, arcs, latents, observed, known, notes, drawn, definitions=self.definitions
         )
+
+    def _has_more_than_roots(self) -> bool:
+        """True if a hidden variable has a cause or covaries, or if more is known than of edges."""
+        if self.variances or self.intercepts:
+            return True
+        hidden = self._hidden
+        return bool(hidden) and (
+            any(e.v in hidden or (e.u in hidden and e.kind == "<->") for e in self._edges)
+            or not self._joined.isdisjoint(hidden)
+        )
+
+    def _sorted(self, arcs: Sequence[tuple[str, str]], known: dict[str, Coefficient], notes: Iterable[Note]) -> Graph:
+        """A graph whose hidden variables are more than roots."""
+        arrows = dict.fromkeys((e.u, e.v) for e in self._edges if e.kind == "->")
+        observed = [v for v in self._met if v not in self._hidden]
+        try:
+            return Graph(
+                arrows, arcs, None, observed, known, hidden=self._hidden,
+                variances=self.variances, intercepts=self.intercepts, notes=notes, sketch=self._sketch(),
+                definitions=self.definitions,
+            )  # fmt: skip
+        except GraphError as error:
+            raise GraphSyntaxError(str(error), self.text, 0, len(self.text)) from None
+
+    def _sketch(self) -> Sketch | None:
+        if not (self._places or self._roles or self.box):
+            return None
+        return Sketch(tuple((v, x, y) for v, (x, y) in self._places.items()), tuple(self._roles), self.box)
 
     def _coefficients(self) -> dict[Edge, Coefficient]:
         known: dict[Edge, Coefficient] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from halftrek.errors import GraphSyntaxError
+from halftrek.syntax.graphs.modifiers import PLAIN, Modifier, Said, call, in_brackets, label_of, together
 from halftrek.syntax.tokens import UNSIGNED, Cursor, Token, rules, scan
 
 NAME = r"(?:[^\W\d]|\.(?!\d))[\w.]*"
@@ -16,7 +17,6 @@ _RULES = rules(
     number=UNSIGNED,
 )
 _REFUSED = {
-    "==": "constraints are not supported; give the edges the same label to make them equal",
     "<": "inequality constraints are not supported",
     ">": "inequality constraints are not supported",
     "<~": "composites (<~) are not supported",
@@ -24,20 +24,43 @@ _REFUSED = {
     "~*~": "scaling factors (~*~) are not supported; all variables are continuous here",
     ":": "blocks, groups and interactions (:) are not supported",
 }
+_BLOCKS = {
+    "level": "levels (level: 1) are not supported: multilevel models have random parts for clusters, which a graph "
+    "does not have; cluster= gives standard errors that count clusters",
+    "group": "blocks of groups (group: 1) are not supported; write c(a, b)* where groups differ",
+    "class": "mixtures (class: 1) are not supported",
+    "block": "blocks (block: 1) are not supported",
+}
 
 
 class Term(NamedTuple):
     """One term of a right side: ``0.5*x``, ``a*x``, ``NA*x``.
 
-    Without a name it is the intercept, or the 0 of ``f =~ 0``, a hidden cause without children.
+    Without a name it is the intercept, or the 0 of ``f =~ 0``, a hidden cause without children. ``each`` has what is
+    said of it: once for all, or for each group.
     """
 
     name: Token | None
     first: Token
     last: Token
-    fixed: float | None = None
-    label: str | None = None
-    freed: bool = False
+    each: Said = PLAIN
+
+    @property
+    def only(self) -> Modifier:
+        """What is said of it, where all groups have the same."""
+        return self.each[0]
+
+    @property
+    def fixed(self) -> float | None:
+        return self.only.fixed
+
+    @property
+    def label(self) -> str | None:
+        return self.only.label
+
+    @property
+    def freed(self) -> bool:
+        return self.only.freed
 
 
 class Formula(NamedTuple):
@@ -49,13 +72,15 @@ class Formula(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """``name := expression``, which says nothing of the graph."""
+    """``name := expression``, which says nothing of the graph, or the constraint ``left == right``, without a name."""
 
-    name: Token
+    name: Token | None
+    tokens: tuple[Token, ...]
+    operator: Token
 
 
 def parse_formulas(text: str) -> Iterator[Formula | Definition]:
-    """Every formula and definition of the text, in order."""
+    """Every formula, definition and constraint of the text, in order."""
     cursor = Cursor(text, scan(text, _RULES, GraphSyntaxError, newlines=True), GraphSyntaxError)
     while True:
         cursor.skip("\n", ";")
@@ -70,16 +95,20 @@ def parse_formulas(text: str) -> Iterator[Formula | Definition]:
 
 
 def _formula(cursor: Cursor) -> Iterator[Formula | Definition]:
+    known = _constraint(cursor)
+    if known is not None:
+        yield known
+        return
     lefts = [_left(cursor)]
     while cursor.accept("+"):
         lefts.append(_left(cursor))
     operator = cursor.here
     if cursor.sees(":="):
-        while not (cursor.done or cursor.sees("\n", ";")):
-            if cursor.take().text in ("+", "-", "*", "/", "^", ",", "(", ":="):
-                cursor.skip("\n")
-        yield from map(Definition, lefts)
+        tokens = _to_the_end(cursor)[1:]
+        yield from (Definition(left, tokens, operator) for left in lefts)
         return
+    if cursor.sees(":") and lefts[-1].text.lower() in _BLOCKS:
+        cursor.fail(_BLOCKS[lefts[-1].text.lower()], lefts[-1], operator)
     if not cursor.sees("~", "~~", "=~"):
         cursor.fail(
             _REFUSED.get(operator.text)
@@ -104,7 +133,35 @@ def _formula(cursor: Cursor) -> Iterator[Formula | Definition]:
         cursor.take()
 
 
+def _constraint(cursor: Cursor) -> Definition | None:
+    """A statement with ``==`` in it, or one with ``<`` or ``>``, which is refused."""
+    for token in cursor.statement:
+        if token.kind == "quoted":
+            continue
+        if token.text == "==":
+            tokens = _to_the_end(cursor)
+            return Definition(None, tokens, token)
+        if token.text in ("<", ">"):
+            cursor.fail(_REFUSED[token.text], token)
+        if token.text in ("~", "~~", "=~", ":=", "<~", "|", "~*~", ":"):
+            break
+    return None
+
+
+def _to_the_end(cursor: Cursor) -> tuple[Token, ...]:
+    """The rest of a statement, which goes on over the end of a line behind an operator or an open bracket."""
+    found: list[Token] = []
+    while not (cursor.done or cursor.sees("\n", ";")):
+        found.append(cursor.take())
+        if found[-1].text in ("+", "-", "*", "/", "^", ",", "(", ":=", "=="):
+            cursor.skip("\n")
+    return tuple(found)
+
+
 def _left(cursor: Cursor) -> Token:
+    if cursor.here.kind == "name" and cursor.after.text == "(":
+        call(cursor)  # efa("block")*f and other calls are refused there
+        cursor.fail("a formula begins with a variable's name, without a modifier")
     if cursor.here.kind not in ("name", "quoted"):
         cursor.fail(f"a formula begins with a variable's name, not {cursor.here.shown()}")
     return cursor.take()
@@ -112,36 +169,34 @@ def _left(cursor: Cursor) -> Token:
 
 def _term(cursor: Cursor) -> Term:
     first = cursor.here
-    fixed: float | None = None
-    label: str | None = None
-    freed = False
+    said = PLAIN
     while True:
         token, number = cursor.here, _number(cursor)
         if number is not None:
+            if cursor.accept("?"):
+                said = together(cursor, said, (Modifier(start=number),), token)
+                continue
             if not cursor.sees("*"):
-                if number != 1.0:
-                    cursor.fail("a number alone can only be the intercept, 1; write number*name", first, token)
-                return Term(None, first, token, fixed, label, freed)
-            fixed = number
+                if number not in (0.0, 1.0):
+                    cursor.fail("a number alone can only be the intercept, 1 or 0; write number*name", first, token)
+                zero = (Modifier(fixed=0.0),)  # y ~ 0: no intercept
+                return Term(None, first, token, said if number else together(cursor, said, zero, token))
+            added: Said = (Modifier(fixed=number),)
         elif token.kind == "name" and cursor.after.text == "(":
-            label = _call(cursor) or label
+            added = call(cursor)
         elif token.kind in ("name", "quoted"):
             cursor.take()
             if not cursor.sees("*"):
-                return Term(token, first, token, fixed, label, freed)
-            if token.kind == "name" and token.text == "NA":
-                freed = True
-            else:
-                label = _label(token)
+                return Term(token, first, token, said)
+            free = token.kind == "name" and token.text == "NA"
+            added = (Modifier(freed=True) if free else Modifier(label=label_of(token)),)
+        elif token.text == "(":
+            added = (Modifier(fixed=in_brackets(cursor)),)
         else:
             cursor.fail(f"a variable's name is needed here, not {token.shown()}")
+        said = together(cursor, said, added, token)
         cursor.expect("*", "a '*' is needed between a modifier and its variable")
         cursor.skip("\n")
-
-
-def _label(token: Token) -> str:
-    """lavaan takes ``"a b"`` and ``"ab"`` for one label: it removes spaces also within quotes."""
-    return "".join(token.word.split())
 
 
 def _number(cursor: Cursor) -> float | None:
@@ -151,21 +206,3 @@ def _number(cursor: Cursor) -> float | None:
         cursor.take()
         return -float(cursor.take().text)
     return None
-
-
-def _call(cursor: Cursor) -> str | None:
-    """``start(0.5)`` says nothing about the model, ``label("a")`` names a coefficient; other calls change the model."""
-    function = cursor.take()
-    opened = cursor.take()
-    inside: list[Token] = []
-    while not cursor.accept(")"):
-        if cursor.done or cursor.sees("\n"):
-            cursor.fail("this '(' is not closed; add a ')'", opened)
-        inside.append(cursor.take())
-    if function.text == "start":
-        return None
-    if function.text == "label" and len(inside) == 1 and inside[0].kind in ("quoted", "name"):
-        return _label(inside[0])
-    return cursor.fail(
-        f"the modifier {function.text}() is not supported; a number, a label, NA, start() and label() are", function
-    )

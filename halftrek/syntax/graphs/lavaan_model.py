@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
 from halftrek.errors import GraphSyntaxError
-from halftrek.syntax.graphs.formulas import Formula
+from halftrek.syntax.graphs.formulas import Formula, Term
 from halftrek.syntax.tokens import Token
 
 Arrow = tuple[str, str]
@@ -24,17 +23,34 @@ class Model:
     covariances: dict[frozenset[str], Formula]
     variances: dict[str, Formula]
     intercepts: dict[str, Formula]
-    label_uses: Counter[str]
+
+    @property
+    def formulas(self) -> Iterator[Formula]:
+        """Every parameter of the text."""
+        for kind in (self.weights, self.covariances, self.variances, self.intercepts):
+            yield from kind.values()
 
     @property
     def exogenous(self) -> dict[str, Token]:
-        """Variables right of some ``~``, never left of one, no indicators."""
+        """Observed variables right of some ``~``, never left of one, no indicators."""
         effects = {v for _, v in self.weights}
         return {
             u: formula.term.name or formula.left
             for (u, _), formula in self.weights.items()
             if formula.operator.text == "~" and u not in effects and u not in self.factors
         }
+
+    @property
+    def covariates(self) -> dict[str, Token]:
+        """Exogenous ones of which no ``~~`` and no ``~ 1`` speaks: as in lavaan, others covary only as written."""
+        spoken = {*self.variances, *self.intercepts, *(v for pair in self.covariances for v in pair)}
+        return {u: token for u, token in self.exogenous.items() if u not in spoken}
+
+    @property
+    def free_factors(self) -> list[str]:
+        """Factors without causes, which covary in lavaan."""
+        effects = {v for _, v in self.weights}
+        return [f for f in self.factors if f not in effects]
 
     def out_of(self, sources: Iterable[str]) -> dict[str, dict[Arrow, Formula]]:
         """The arrows that begin at each of these."""
@@ -52,6 +68,18 @@ class Model:
         others = {u for u, _ in regressions} | {v for u, v in self.weights if (u, v) not in known}
         return list(dict.fromkeys(v for _, v in regressions if v not in others))
 
+    @property
+    def errorless(self) -> list[str]:
+        """Only indicators of a factor, whose error ``sem()`` fixes at zero: no other factor has them, no ``~~`` either."""
+        loadings = [arrow for arrow, formula in self.weights.items() if formula.operator.text == "=~"]
+        own: dict[str, list[str]] = {}
+        homes: dict[str, list[str]] = {}
+        for factor, v in loadings:
+            own.setdefault(factor, []).append(v)
+            homes.setdefault(v, []).append(factor)
+        alone = [kids[0] for kids in own.values() if len(kids) == 1]
+        return [v for v in alone if len(homes[v]) == 1 and v not in self.variances]
+
     def refuse(self, message: str, first: Token, last: Token | None = None) -> NoReturn:
         raise GraphSyntaxError(message, self.text, first.start, (last or first).end)
 
@@ -62,7 +90,7 @@ def sorted_formulas(text: str, formulas: list[Formula]) -> Model:
     for formula in formulas:
         if formula.operator.text == "=~":
             factors.setdefault(formula.left.word, formula.left)
-    model = Model(text, factors, {}, {}, {}, {}, Counter())
+    model = Model(text, factors, {}, {}, {}, {})
     for formula in formulas:
         left, name = formula.left.word, formula.term.name
         if name is None and formula.operator.text == "=~":
@@ -77,9 +105,17 @@ def sorted_formulas(text: str, formulas: list[Formula]) -> Model:
         else:
             key = (left, name.word) if formula.operator.text == "=~" else (name.word, left)
             model.weights[key] = _merged(model, model.weights.get(key), formula)
-    for kind in (model.weights, model.covariances, model.variances, model.intercepts):
-        model.label_uses.update(f.term.label for f in kind.values() if f.term.label is not None)
     return model
+
+
+def in_group(formulas: Iterable[Formula], group: int) -> list[Formula]:
+    """The formulas with what they say of one group."""
+    found = []
+    for formula in formulas:
+        term = formula.term
+        each = term.each if len(term.each) == 1 else (term.each[group],)
+        found.append(formula._replace(term=term._replace(each=each)))
+    return found
 
 
 def _merged(model: Model, before: Formula | None, formula: Formula) -> Formula:
@@ -96,9 +132,8 @@ def _merged(model: Model, before: Formula | None, formula: Formula) -> Formula:
         if apart and one != other:
             words = ["free" if said is None else str(said) for said in (one, other)]
             model.refuse(f"this was given before as {words[0]} and is now {words[1]}; keep one", new.first, new.last)
-    term = new._replace(
-        fixed=new.fixed if old.fixed is None else old.fixed,
-        label=old.label or new.label,
-        freed=old.freed or new.freed,
-    )
-    return formula._replace(term=term)
+    return formula._replace(term=_added(old, new))
+
+
+def _added(old: Term, new: Term) -> Term:
+    return new._replace(each=(old.only.with_(new.only),))

@@ -7,28 +7,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
 
 from halftrek.notes import Note
+from halftrek.syntax.graphs.conventions import Conventions
 from halftrek.syntax.graphs.formulas import Formula
+from halftrek.syntax.graphs.lavaan_labels import Key, Known
 from halftrek.syntax.graphs.lavaan_model import Arrow, Model
 from halftrek.words import listed
 
 _SHOWN = 6
 
 
-def reading_notes(model: Model, defined: Sequence[str]) -> tuple[Note, ...]:
+def reading_notes(
+    model: Model, conventions: Conventions, known: Known, without_scale: Sequence[str]
+) -> tuple[Note, ...]:
     """One note for each kind of thing."""
     notes = []
-    if defined:
-        notes.append(Note("lavaan definitions", {"names": listed(defined, _SHOWN, quote=False)}))
-    apart = list(islice(outcomes_apart(model), 1))
+    unscaled = set(without_scale)
+    apart = [] if conventions.outcomes_covary else list(islice(outcomes_apart(model), 1))
     if apart:
         u, v = apart[0]
         notes.append(Note("lavaan outcomes", {"names": _all_apart(model), "first": u, "second": v}))
     for factor, formulas in model.out_of(model.factors).items():
-        if _is_growth_factor(model, factor, formulas):
+        free = known.of(Key("variance", factor)) is None
+        if conventions == Conventions() and free and _is_growth_factor(model, factor, formulas):
             indicators = listed([v for _, v in formulas], _SHOWN, quote=False)
             notes.append(Note("lavaan growth", {"factor": factor, "indicators": indicators}))
-        if factor in model.intercepts and model.intercepts[factor].term.fixed is None:
-            notes.append(Note("lavaan factor mean", {"factor": factor}))
+        if factor in unscaled and formulas:
+            notes.append(Note("lavaan scale", {"factor": factor, "first": next(iter(formulas))[1]}))
     return tuple(notes)
 
 
@@ -53,8 +57,7 @@ def _all_apart(model: Model) -> str:
 
 
 def _is_growth_factor(model: Model, factor: str, formulas: Mapping[Arrow, Formula]) -> bool:
-    """True if all loadings are given and the variance is free: an intercept or a slope over time."""
+    """True if all loadings are given and nothing is said of means: an intercept or a slope over time."""
     loadings = [f.term for f in formulas.values() if f.operator.text == "=~"]
-    variance = model.variances.get(factor)
-    free = variance is None or variance.term.fixed is None
-    return free and len(loadings) > 1 and all(term.fixed is not None for term in loadings)
+    given = len(loadings) > 1 and all(term.fixed is not None for term in loadings)
+    return given and factor not in model.intercepts

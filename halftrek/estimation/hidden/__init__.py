@@ -1,0 +1,1 @@
+"""Maximum likelihood of models with hidden variables that have causes: all parameters at once."""

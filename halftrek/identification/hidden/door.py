@@ -1,0 +1,119 @@
+"""May it be known, where hidden variables have causes? By the observed ones alone, by factors, else near a solution.
+
+1. The latent projection is a less strict model of the observed variables: what it identifies is identified.
+2. Factors whose measurement is identified count as observed, and every criterion runs on the graph with them.
+3. The exact rank of the Jacobian tells whether an answer is locally a function of the observed covariances. If not, it
+   is not identified. If so, it is "locally identified": no other value is near; one far off is not excluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from halftrek.choices import Scope
+from halftrek.errors import QueryError
+from halftrek.graphs import Edge
+from halftrek.graphs.hidden import scaled_by
+from halftrek.identification.clock import start_clock
+from halftrek.identification.hidden.level import depends_on_level, level_known, local_verdicts
+from halftrek.identification.hidden.measured import Measured
+from halftrek.identification.local.witness import find_witness
+from halftrek.identification.verdict import Verdict
+from halftrek.queries.checks import variables_of
+from halftrek.queries.types import DirectEffect, ErrorCovariance, Query
+
+if TYPE_CHECKING:
+    from halftrek.graphs import Graph
+    from halftrek.identification.study import Study
+
+Decide = Callable[["Graph", Query], Verdict]
+
+
+def decide_hidden(study: Study, query: Query, decide: Decide, *, scope: Scope, budget: float, witness: bool) -> Verdict:
+    """The verdict on one query; ``decide`` is for graphs without such variables."""
+    graph = study.graph
+    asked = [v for v in variables_of(query) if v in graph.hidden]
+    if not asked:
+        plain = decide(study.projected, query)
+        if plain.identified or scope == "nonparametric":
+            return replace(plain, graph=graph)
+    elif scope == "nonparametric":
+        raise QueryError(
+            f"{query}: {asked[0]!r} is hidden, and what is known of it rests on linear equations; ask with "
+            f"scope='linear'"
+        )
+    found = _by_factors(study, query, asked, decide)
+    if found is not None:
+        return found
+    if local_verdicts(study, query, asked):
+        return _locally(graph, query, study.measured, asked)
+    return _not_identified(study, query, budget, witness)
+
+
+def _by_factors(study: Study, query: Query, asked: list[str], decide: Decide) -> Verdict | None:
+    """Identified on the graph in which factors count as observed; None if that does not settle it."""
+    graph, factors = study.graph, study.measured
+    if not factors or any(v not in factors for v in asked):
+        return None
+    wider = study.with_factors
+    inner = wider.project() if wider.hidden else wider
+    found = decide(inner, query)
+    if not found.identified or not all(_scaled(graph, inner, v, factors[v], decide) for v in asked):
+        return None
+    if any(depends_on_level(query, v) and not level_known(graph, v, factors[v]) for v in asked):
+        return None
+    reasons = (*(f"{str(factors[v])[0].upper()}{str(factors[v])[1:]}." for v in _used(study, asked)), *found.reasons)
+    return replace(
+        found, graph=graph, scope="linear", recipe=None, reasons=(*reasons, *scale_sentences(graph, asked)),
+        method=found.method if found.method != "observed" else "factors",
+    )  # fmt: skip
+
+
+def _used(study: Study, asked: list[str]) -> list[str]:
+    """The factors to speak of: those in question, or all where the question is about observed variables."""
+    return asked or list(study.measured)
+
+
+def _scaled(graph: Graph, inner: Graph, name: str, factor: Measured, decide: Decide) -> bool:
+    """Does the scale that the graph sets follow from covariances of the factor, whatever scale these have?"""
+    marker = scaled_by(graph, name)
+    if marker is None:
+        return decide(inner, ErrorCovariance(name, name)).identified
+    return marker in factor.loaded or decide(inner, DirectEffect(name, marker)).identified
+
+
+def scale_sentences(graph: Graph, asked: list[str]) -> tuple[str, ...]:
+    """On which scale an answer about hidden variables is."""
+    found = []
+    for v in asked:
+        marker = scaled_by(graph, v)
+        if marker is not None:
+            weight = graph.known[Edge(v, "->", marker)]
+            found.append(f"The scale of {v} is that of {marker}: its loading is fixed at {weight:g}.")
+        else:
+            found.append(f"The scale of {v} is a convention: its error has the variance 1, and its sign is free.")
+    return tuple(found)
+
+
+def _locally(graph: Graph, query: Query, factors: dict[str, Measured], asked: list[str]) -> Verdict:
+    reason = (
+        "No other value near it fits the observed covariances equally well; that none far off does was not shown. An "
+        "estimate is the value where the fit ended."
+    )
+    open_ = [v for v in graph.hidden if v not in factors]
+    why = () if not open_ else (f"No rule for factors covers hidden {', '.join(open_[:4])}.",)
+    return Verdict(
+        query, graph, "locally identified", "jacobian", "linear",
+        reasons=(reason, *why, *scale_sentences(graph, asked)),
+    )  # fmt: skip
+
+
+def _not_identified(study: Study, query: Query, budget: float, witness: bool) -> Verdict:
+    reason = (
+        "Other values of the coefficients give the same variances and covariances of everything that is observed, and "
+        "another answer: no amount of data tells them apart."
+    )
+    proof = find_witness(study.graph, query, clock=start_clock(budget, study.progress)) if witness else None
+    return Verdict(query, study.graph, "not identified", "jacobian", "linear", witness=proof, reasons=(reason,))

@@ -1,0 +1,74 @@
+"""Every parameter of a model with hidden variables: loadings, regressions, covariances, on the chosen scale."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.estimation import Fitted
+from halftrek.graphs.hidden import scaled_by
+from halftrek.inference.evidence.evidence import Support
+from halftrek.inference.how import How
+from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.incomplete import parameter_errors, parameter_scores, pattern_information
+from halftrek.inference.information.influence import whole_forms
+from halftrek.inference.information.opened import opened, seen_scores, usual
+from halftrek.inference.information.robust import mean_squares, rows_needed
+from halftrek.inference.intervals import kind_of
+from halftrek.inference.intervals.robust import row_quantiles
+from halftrek.inference.tables.parameters import Parameter, ParameterRows, Reach, row_of, rows_in_space
+
+
+def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
+    """Rows of all parameters but the intercepts, and what these need."""
+    kind, whole = kind_of(how), opened(fit)
+    known = pattern_information(whole, usual(fit, how.information))
+    space, names = known.space, fit.model.names
+    rests = _support(fit, parameter_errors(whole, usual(fit, how.information)))
+    quantile, lift = np.full(space.size, how.quantile), np.ones(space.size)
+    if kind.needs_rows or kind.for_misfit:
+        errors = _by_rows(fit, from_rows=kind.needs_rows)
+        quantile = row_quantiles(fit, rests, how)
+    else:
+        errors = np.sqrt(rests.variance[:, 0])
+        few = ~rests.plenty(how.level) if how.interval is None else np.full(space.size, how.interval == "t")
+        quantile = np.where(few, rests.quantiles(how.level), quantile)
+        lift = np.where(few, rests.growth() ** 2, lift)
+        errors = errors * np.sqrt(lift)
+    reach = [Reach(float(q), how.level, float(x)) for q, x in zip(quantile, lift, strict=True)]
+    rows = [*rows_in_space(whole, space, errors, reach, _signs(fit)), *_held(fit)]
+    intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
+    for j, _, a in space.mu_at:
+        intercepts[j], reaches[j] = errors[a], reach[a]
+    return rows, intercepts, reaches, False
+
+
+def _support(fit: Fitted, errors: Floats) -> Support:
+    """What each parameter rests on."""
+    data = kind_of_data(fit)
+    variance = errors[:, None] ** 2
+    return Support(variance, np.full(variance.shape, data.rows(fit)), data.support(fit, (), None).parameters)
+
+
+def _signs(fit: Fitted) -> dict[str, str]:
+    """What there is to say of the sign of each hidden variable: one without a fixed loading may be turned round."""
+    return {v: "" if scaled_by(fit.graph, v) else "up to sign" for v in fit.graph.hidden}
+
+
+def _held(fit: Fitted) -> list[Parameter]:
+    """Error variances that give hidden variables their scale."""
+    held, at = dict(fit.options.noise), {v: i for i, v in enumerate(fit.model.names)}
+    return [
+        row_of(v, "~~", v, held[v], 0.0, held[v] / float(fit.model.cov[at[v], at[v]]), Reach(1.0), "fixed")
+        for v in fit.graph.hidden
+        if v in held
+    ]
+
+
+def _by_rows(fit: Fitted, *, from_rows: bool) -> Floats:
+    """Errors from one pass over the rows, or from moments alone, whatever the model says of them."""
+    scores = seen_scores(fit, parameter_scores(opened(fit)))
+    if from_rows or not kind_of_data(fit).moments_suffice:
+        rows_needed(fit, 'interval="robust"')
+        return np.asarray(np.sqrt(mean_squares(fit, [scores])[0] / fit.n))
+    return np.asarray(np.sqrt(whole_forms(scores).normal_moments(fit.moments.cov)[0] / fit.n))
