@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TypedDict
 
 import numpy as np
@@ -29,6 +30,7 @@ STEPS = 60  # of SLSQP; a dozen are usual
 FEWER = 35  # where the answer has no end in reach more would be in vain
 ENDED = (0, 8)  # how SLSQP ends at an optimum: within its tolerance, or where rounding leaves no better step
 KEPT = 1e-6  # by which a condition may be broken, in units of the noise
+FTOL = 1e-9  # of half a deviance, and of what is kept
 LOST = 1e12  # deviance where there is no likelihood
 
 
@@ -52,6 +54,10 @@ class Point:
     def broken(self) -> float:
         """By how much the graph or an assumption is broken, in units of the noise."""
         return float(max(np.abs(self.equations).max(initial=0.0), -self.limits.min(initial=0.0)))
+
+
+class _Left(Exception):
+    """Answers are beyond those that a program is asked for."""
 
 
 class _Constraint(TypedDict):
@@ -136,7 +142,7 @@ class Program:
 
     def nearest(self, start: Floats) -> Point | None:
         """The least deviance under the assumptions; None if no way to obey them is found."""
-        return self._solved(start, lambda x: self.at(x).loss, lambda x: self.at(x).loss_slope, [])
+        return self._solved(start, self._half_loss, self._half_slope, [])
 
     def least_loss(self, start: Floats, value: float, scale: float) -> Point | None:
         """The least deviance where the answer is ``value``; ``scale`` is how far answers move by chance."""
@@ -145,20 +151,39 @@ class Program:
             return np.array([(self.at(x).answer - value) / scale])
 
         here: _Constraint = {"type": "eq", "fun": held, "jac": lambda x: self.at(x).answer_slope[None] / scale}
-        found = self._solved(start, lambda x: self.at(x).loss, lambda x: self.at(x).loss_slope, [here])
+        found = self._solved(start, self._half_loss, self._half_slope, [here])
         return found if found is not None and abs(found.answer - value) <= KEPT * scale else None
 
-    def furthest(self, start: Floats, side: int, cut: float) -> Point | None:
-        """The largest (``side`` 1) or smallest answer of models within a deviance, from a start."""
-        unit = side / max(float(np.linalg.norm(self.at(start).answer_slope)), 1e-300)
+    def _half_loss(self, x: Floats) -> float:
+        """Half of a deviance: SLSQP begins with curvature one, which is that of half the loss in the covariance."""
+        return 0.5 * self.at(x).loss
+
+    def _half_slope(self, x: Floats) -> Floats:
+        return 0.5 * self.at(x).loss_slope
+
+    def furthest(self, start: Floats, side: int, cut: float, leave: float = inf) -> Point | None:
+        """The largest (``side`` 1) or smallest answer of models within a deviance, from a start.
+
+        None too where answers get as large as ``leave`` on the way: there may be no end.
+        """
+        # with this unit the multiplier of the loss is about one half at the end: SLSQP begins with the right curvature
+        unit = side * np.sqrt(cut) / max(float(np.linalg.norm(self.at(start).answer_slope)), 1e-300)
         within: _Constraint = {
             "type": "ineq",
             "fun": lambda x: np.array([cut - self.at(x).loss]),
             "jac": lambda x: -self.at(x).loss_slope[None],
         }
-        found = self._solved(
-            start, lambda x: -unit * self.at(x).answer, lambda x: -unit * self.at(x).answer_slope, [within], FEWER
-        )
+
+        def away(x: Floats) -> float:
+            answer = self.at(x).answer
+            if abs(answer) > leave:
+                raise _Left
+            return -unit * answer
+
+        try:
+            found = self._solved(start, away, lambda x: -unit * self.at(x).answer_slope, [within], FEWER)
+        except _Left:
+            return None
         return found if found is not None and found.loss <= cut + KEPT * (1.0 + cut) else None
 
     def _solved(
@@ -182,7 +207,7 @@ class Program:
         with np.errstate(all="ignore"):
             found = minimize(
                 value, start, jac=slope, constraints=kept, method="SLSQP", bounds=Bounds(*self.coordinates.reach),
-                options={"maxiter": steps, "ftol": 1e-12},
+                options={"maxiter": steps, "ftol": FTOL},
             )  # fmt: skip
         if found.status not in ENDED:
             return None
