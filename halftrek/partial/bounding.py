@@ -185,6 +185,8 @@ def _packed(wide: Fitted, query: Query, found: IdentifiedSet, chance: Chance) ->
         certificate=found.certificate,
         binds_low=found.lower.binding,
         binds_high=found.upper.binding,
+        attained_low=found.lower.attained,
+        attained_high=found.upper.attained,
         model_low=found.lower.model,
         model_high=found.upper.model,
         refuted=None if test is None else Refuted(test.statistic, test.restrictions, test.p, test.mixture),

@@ -87,10 +87,13 @@ class Search:
             found = self._end_from(start.vector, side)
             if found is not None and (best is None or side * (found.value - best.value) > 0.0):
                 best = found
-        return None if best is None or abs(best.value) > FARTHEST * self.scale else best
+        far = best is not None and not np.isfinite(self.range[side > 0]) and abs(best.value) > FARTHEST * self.scale
+        return None if far else best
 
-    def walked(self, start: Point, beyond: Point, side: int) -> Found:
-        """The farthest value before one that the data exclude, by the loss alone."""
+    def walked(self, start: Point, beyond: Point, side: int) -> Found | None:
+        """The farthest value before one that the data exclude, by the loss alone; None if they do not exclude it."""
+        if self._excess(beyond) <= 0.0:
+            return None
         point = self._crossing(start, beyond)
         cut, binding = self.cut_at(point, side)
         return Found(point.answer, cut, point, binding)
@@ -98,7 +101,7 @@ class Search:
     def _end_from(self, start: Floats, side: int) -> Found | None:
         cut = cut_for(1, self.level)
         vector = self.aside(start, side, cut)
-        leave = max(LEAVE * self.scale, 3.0 * abs(self.program.at(start).answer))
+        leave = inf if np.isfinite(self.range[side > 0]) else max(LEAVE * self.scale, 3.0 * abs(self.program.at(start).answer))
         for _ in range(ROUNDS):
             point = self.program.furthest(vector, side, cut, leave)
             if point is None:
@@ -252,7 +255,7 @@ class Search:
             x, y = np.arctan(low.answer / scale), np.arctan(high.answer / scale)
             if abs(y - x) <= CLOSE or -CLOSE <= f_low <= 0.0:
                 break
-            share = 0.5 if stuck > 1 else float(np.clip(f_low / (f_low - f_high), 0.02, 0.98))
+            share = 0.5 if stuck > 1 or f_low >= f_high else float(np.clip(f_low / (f_low - f_high), 0.02, 0.98))
             moved = self._reached(low, float(np.tan(x + share * (y - x))) * scale)
             if moved is None:
                 break
