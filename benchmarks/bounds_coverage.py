@@ -15,6 +15,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,12 @@ from halftrek.arrays import Floats
 from halftrek.choices import SetInterval
 from halftrek.data import Moments
 from halftrek.estimation import fit
-from halftrek.partial.assumptions import conditions_of, read_assumptions, relaxed
+from halftrek.partial.assumptions import Assumption, conditions_of, read_assumptions, relaxed
 from halftrek.partial.chance.interval import Chance, chance_of
 from halftrek.partial.chance.likelihood import Piece
 from halftrek.partial.chance.setting import program_of
 from halftrek.progress import late_bar
+from halftrek.queries import Query
 from halftrek.trust import leeway
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks"
@@ -53,6 +55,13 @@ class Case:
     truth: float
     n: int
     ends: Callable[[Floats], Ends]
+
+    @cached_property
+    def read(self) -> tuple[ht.Graph, tuple[Assumption, ...], ht.Graph, Query]:
+        """The graph, what is assumed, the graph with the edges of that, and the question."""
+        graph = ht.graph(self.graph)
+        assumed = read_assumptions(self.assume, graph)
+        return graph, assumed, relaxed(graph, assumed), ht.parse_question(self.question)
 
     @property
     def sigma(self) -> Floats:
@@ -165,11 +174,8 @@ def drawn(case: Case, samples: int) -> Floats:
 
 def interval_at(case: Case, S: Floats, kind: SetInterval = "likelihood") -> Chance:
     """The interval of one sample."""
-    graph = ht.graph(case.graph)
-    assumed = read_assumptions(case.assume, graph)
-    wider = relaxed(graph, assumed)
+    graph, assumed, wider, query = case.read
     fitted = fit(wider, Moments(case.names, case.n, np.zeros(len(S)), S))
-    query = ht.parse_question(case.question)
     program = program_of(fitted, query, conditions_of(assumed, graph, fitted.model.names))
     order = [case.names.index(v) for v in fitted.model.names]
     (low, at_low), (high, at_high) = case.ends(S)
