@@ -106,8 +106,8 @@ def _asked(
 def _refuse_groups(fitting: Fitting) -> None:
     if "by" in fitting:
         raise InputError(
-            "bounds are computed for one fit at a time: fits = ht.fit(graph, data, by=...), then "
-            "fits[group].bounds(question, assume=...) for each group"
+            "bounds are computed of fits that are there: fits = ht.fit(graph, data, by=...), then "
+            "fits.bounds(question, assume=...) is a table of all groups"
         )
 
 
