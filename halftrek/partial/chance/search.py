@@ -149,7 +149,7 @@ class Search:
         for value in ([] if first is None else [first]) + [side * multiple * self.scale for multiple in FAR]:
             if side * (value - here.answer) <= 0.0:
                 continue
-            walk = self._walk(here, value, early)
+            walk = self.walk(here, value, early)
             if not walk:
                 return Beyond(here if points else None, kept=False)
             here = walk[-1]
@@ -167,7 +167,7 @@ class Search:
             return Beyond(here, kept=True) if farther is None else Beyond(farther, kept=farther.loss < cut)
         return Beyond(here, kept=here.loss < cut)
 
-    def _walk(self, start: Point, value: float, early: bool = False) -> list[Point]:
+    def walk(self, start: Point, value: float, early: bool = False) -> list[Point]:
         """The least loss at a value, at once or in steps; nothing if the way is lost.
 
         ``early``: in steps, up to where all hope is lost.
