@@ -65,6 +65,7 @@ _BOUNDS = _object(
         "interval_pieces": _PIECES,
         "interval_kind": _TEXT,
         "binding": _object({"low": _TEXTS, "high": _TEXTS}),
+        "attained": _object({"low": _FLAG, "high": _FLAG}),
         "models": _object({"low": _ANY_OBJECT, "high": _ANY_OBJECT}),
         "certificate": _TEXT,
         "refuted": _ANY_OBJECT,

@@ -30,7 +30,7 @@ BOUNDS: dict[str, Words] = {
         "note",
     ),
     "set end lost": Words(
-        "the search did not find the {side} end of the interval; nothing is said of that side",
+        "the search did not find the {side} end of the interval, so nothing is excluded on that side",
         "{side} end not found",
         "doubt",
     ),

@@ -108,8 +108,8 @@ def _asked(
 def _refuse_groups(fitting: Fitting) -> None:
     if "by" in fitting:
         raise InputError(
-            "bounds are computed for one fit at a time: fits = ht.fit(graph, data, by=...), then "
-            "fits[group].bounds(question, assume=...) for each group"
+            "bounds are computed of fits that are there: fits = ht.fit(graph, data, by=...), then "
+            "fits.bounds(question, assume=...) is a table of all groups"
         )
 
 
@@ -187,6 +187,8 @@ def _packed(wide: Fitted, query: Query, found: IdentifiedSet, chance: Chance) ->
         certificate=found.certificate,
         binds_low=found.lower.binding,
         binds_high=found.upper.binding,
+        attained_low=found.lower.attained,
+        attained_high=found.upper.attained,
         model_low=found.lower.model,
         model_high=found.upper.model,
         refuted=None if test is None else Refuted(test.statistic, test.restrictions, test.p, test.mixture),

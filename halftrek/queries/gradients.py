@@ -62,8 +62,13 @@ def _checked_gradients(query: Query, model: CGLSCM) -> Linearized:
     return gradients_of(query, model)
 
 
-def gradients_of(query: Query, models: Models) -> Linearized:
-    """The gradients of a query's answer at models; their arrays have the leading axes that the models have."""
+def gradients_of(query: Query, models: Models, *, far: bool = False) -> Linearized:
+    """The gradients of a query's answer at models; their arrays have the leading axes that the models have.
+
+    ``far``: models may be far from usual, with weights so large that what is next to nothing elsewhere is not.
+    """
+    if far and not isinstance(query, Distribution):
+        return Linearized((_expression(query, models),), scale=scale_of(query))
     sd = np.sqrt(np.diagonal(models.cov, axis1=-2, axis2=-1))
     if isinstance(query, Distribution):
         parts = distribution_gradients(query, models)

@@ -193,6 +193,7 @@ def bounds_record(found: Bounds) -> Record:
         "interval_kind": found.kind,
         "level": found.level,
         "binding": {side: list(texts) for side, texts in found.binding.items()},
+        "attained": dict(found.attained),
         "models": {
             side: None if model is None else fields_record(model, keys=("names", "latents", "T", "C", "mu", "W"))
             for side, model in found.models.items()

@@ -68,6 +68,8 @@ class Bounds(Portable, Tabled):
     certificate: str = ""
     binds_low: tuple[str, ...] = ()
     binds_high: tuple[str, ...] = ()
+    attained_low: bool = True
+    attained_high: bool = True
     model_low: CGLSCM | None = field(default=None, compare=False)
     model_high: CGLSCM | None = field(default=None, compare=False)
     refuted: Refuted | None = None
@@ -84,6 +86,22 @@ class Bounds(Portable, Tabled):
     def binding(self) -> Mapping[str, tuple[str, ...]]:
         """What holds each end, "low" and "high": the assumptions that are reached there; none at an end inside."""
         return {"low": self.binds_low, "high": self.binds_high}
+
+    @property
+    def attained(self) -> Mapping[str, bool]:
+        """Whether a model has the value of each end, "low" and "high"; False for a limit that models only approach."""
+        return {"low": self.attained_low, "high": self.attained_high}
+
+    @property
+    def ends(self) -> tuple[tuple[str, float, str], ...]:
+        """The finite ends of a set with two: "lower" or "upper", the value, and what holds it, in words."""
+        if self.low == self.high or self.kind == INDEPENDENT:
+            return ()
+        both = (
+            ("lower", self.low, _held(self.binds_low, self.attained_low)),
+            ("upper", self.high, _held(self.binds_high, self.attained_high)),
+        )
+        return tuple(end for end in both if isfinite(end[1]))
 
     @property
     def models(self) -> Mapping[str, CGLSCM | None]:
@@ -137,6 +155,14 @@ class Bounds(Portable, Tabled):
     def __repr__(self) -> str:
         asked = "" if self.question is None else f"{self.question}: "
         return f"Bounds({asked}{self.words})"
+
+
+def _held(binds: tuple[str, ...], attained: bool) -> str:
+    """What holds an end."""
+    if not attained:
+        where = f", where {' and '.join(binds)} binds" if binds else ""
+        return f"a limit that models approach and none has{where}"
+    return f"held by {' and '.join(binds)}" if binds else "inside: no assumption holds it"
 
 
 def set_in_words(pieces: Sequence[Ends]) -> str:

@@ -64,7 +64,7 @@ def answer_groups(
     columns["status"] = [text for text in status for _ in range(k)]
     notes = [in_short([*_about(fits, i, how), *found.notes[i]]) for i in range(len(fits))]
     columns["note"] = [text for text in notes for _ in range(k)]
-    return _framed(fits, columns, k)
+    return framed(fits, columns, k)
 
 
 def group_parameters(fits: GroupFits, *, level: float = 0.95, interval: Literal["delta"] | None = None) -> Frame:
@@ -81,7 +81,7 @@ def group_parameters(fits: GroupFits, *, level: float = 0.95, interval: Literal[
         about = fits.status[i] if fits.batch.code[i] == "failed" else in_short(_about(fits, i, how))
         notes += ["; ".join(filter(None, (line, about))) for line in lines]
     columns["note"] = notes
-    return _framed(fits, columns, k)
+    return framed(fits, columns, k)
 
 
 def group_measures_table(fits: GroupFits) -> Frame:
@@ -110,7 +110,7 @@ def group_measures_table(fits: GroupFits) -> Frame:
     columns["test"] = [words for _, words in lines]
     columns["status"] = list(fits.status)
     columns["note"] = [notes[i] for i in range(len(fits))]
-    return _framed(fits, columns, 1)
+    return framed(fits, columns, 1)
 
 
 def _how(fits: GroupFits, level: float, interval: str | None) -> How:
@@ -128,7 +128,7 @@ def _about(fits: GroupFits, i: int, how: How) -> list[Note]:
     return [*group_notes(fits, i), *ignored]
 
 
-def _framed(fits: GroupFits, columns: Mapping[str, Sequence[object]], lines: int) -> Frame:
+def framed(fits: GroupFits, columns: Mapping[str, Sequence[object]], lines: int) -> Frame:
     """The table with the groups first: one column, or one for each variable that says the group."""
     by = fits.groups.by
     names = [f"{name}_group" if name in columns else name for name in by]  # a table has each name once

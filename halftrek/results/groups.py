@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from halftrek import upward
+from halftrek.choices import Bounding
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
+from halftrek.results.group_bounds import bound_groups
 from halftrek.results.group_tables import answer_groups, compare_groups, group_measures_table, group_parameters
 
 
@@ -38,6 +40,15 @@ class GroupFits(FittedGroups):
         NotIdentifiedError if the graph does not allow an answer.
         """
         return answer_groups(self, question, level=level, interval=interval)
+
+    def bounds(self, question: str | Query, **options: Unpack[Bounding]) -> Any:
+        """A tidy frame of bounds, a row for each group: group low high interval_low interval_high bounds ... note.
+
+        ``low`` and ``high`` are the outermost values of the set, ``bounds`` all of it in words; the interval is for the
+        true value. For options see ``ht.bounds``; ``fits[group].bounds(...)`` has everything of one group. A group
+        without bounds has a note that says why.
+        """
+        return bound_groups(self, question, **options)
 
     def effect(
         self, cause: str, effect: str | None = None, *, level: float = 0.95, interval: Literal["delta"] | None = None

@@ -107,7 +107,7 @@ def _conditions(assumption: Assumption, graph: Graph, names: tuple[str, ...]) ->
 def _shifted(number: Smooth, sign: float, limit: float) -> Smooth:
     def smooth(state: State) -> tuple[Floats, Slopes]:
         value, slopes = number(state)
-        return sign * value - limit, slopes * sign
+        return sign * value - limit, slopes if sign == 1.0 else slopes * sign
 
     return smooth
 

@@ -51,6 +51,8 @@ class Slopes:
         return Slopes(self.T + other.T, self.omega + other.omega, self.sigma + other.sigma, self.noise + other.noise)
 
     def __mul__(self, factor: float | Floats) -> Slopes:
+        if isinstance(factor, float):
+            return Slopes(self.T * factor, self.omega * factor, self.sigma * factor, self.noise * factor)
         by = np.asarray(factor)[..., None]
         wide = by[..., None]
         return Slopes(self.T * wide, self.omega * wide, self.sigma * wide, self.noise * by)

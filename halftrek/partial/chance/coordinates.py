@@ -19,7 +19,8 @@ from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
 from halftrek.models import total_effects
 
-FARTHEST = 1e6  # of a weight between variables of unit variance
+FARTHEST = 1e8  # of a weight between variables of unit variance
+LARGE = 10.0  # one that no usual model has
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +141,13 @@ class Coordinates:
         far = np.full(self.size, 40.0 + np.sqrt(self.n))
         far[self.parts[0]] = FARTHEST * np.sqrt(self.n)
         return -far, far
+
+    def units_at(self, vector: Floats) -> Floats:
+        """Units for a program that begins at a vector: far out a weight moves by shares of itself."""
+        found = np.ones(self.size)
+        weights = self.parts[0]
+        found[weights] = np.maximum(1.0, np.abs(vector[weights]) / (LARGE * np.sqrt(self.n)))
+        return found
 
     def place(self, vector: Floats) -> Place:
         """The model at a point."""

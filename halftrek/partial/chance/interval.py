@@ -20,6 +20,7 @@ from halftrek.partial.chance.likelihood import (
     contradiction,
     likelihood_set,
     nearest,
+    range_of,
     start_from,
 )
 from halftrek.partial.chance.program import Program
@@ -93,9 +94,10 @@ def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leewa
         for vector, end, side in ((low.at_low, low.low, -1), (high.at_high, high.high, 1))
     ]
     if np.isnan(errors).any():
-        ends = tuple(float("nan") if np.isnan(e) else end for e, end in zip(errors, (low.low, high.high), strict=True))
+        least, most = range_of(program.query)
+        ends = (least if np.isnan(errors[0]) else low.low, most if np.isnan(errors[1]) else high.high)
         lost = note("set end lost", side="lower" if np.isnan(errors[0]) else "upper")
-        return Chance(((ends[0], ends[1]),), "stoye", level, (float("nan"), float("nan")), (*given.notes, lost))
+        return Chance((ends,), "stoye", level, (float("nan"), float("nan")), (*given.notes, lost))
     width = high.high - low.low
     c = stoye_quantile(width, max(errors), level) if isfinite(width) else stoye_quantile(np.inf, 1.0, level)
     ends = (low.low - c * errors[0], high.high + c * errors[1])

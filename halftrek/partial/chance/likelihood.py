@@ -21,6 +21,7 @@ from halftrek.partial.chance.search import Ends, Factor, Found, Search, merged
 from halftrek.queries import Probability, Query
 from halftrek.queries.gradients import scale_of
 
+SHORT = 1e-5  # of the answer's scale, by which an end of the interval may seem to fall short of the set's
 NEAREST = 4  # starts from which models are looked for that obey the assumptions
 
 
@@ -83,13 +84,15 @@ def likelihood_set(
     starts += [p for v in more if (p := program.at(v)).broken <= 1e-5]
     if not starts:
         return LikelihoodSet(merged([(p.low, p.high) for p in pieces]))
-    search = Search(program, level, starts[0].vector, range_of(program.query), factor)
+    weights = program.coordinates.parts[0]
+    usual = min(starts, key=lambda p: float(np.linalg.norm(p.vector[weights])))  # an end may be far out, at a limit
+    search = Search(program, level, usual.vector, range_of(program.query), factor)
     below, above = (
         _side(search, end, starts, side, bool(more)) for end, side in ((pieces[0].low, -1), (pieces[-1].high, 1))
     )
     if below.through != above.through:  # values that go through infinity on one side come back from the other
         below, above = _come_back(search, below, starts, -1), _come_back(search, above, starts, 1)
-    lost = tuple(side for side, one in ((-1, below), (1, above)) if np.isnan(one.value))
+    lost = tuple(side for side, one in ((-1, below), (1, above)) if one.lost)
     excluded = [*below.excluded, *above.excluded]
     for left, right in pairwise(pieces):
         if left.at_high is not None and right.at_low is not None:
@@ -105,14 +108,18 @@ class _Side:
     found: Found | None = None
     excluded: tuple[Ends, ...] = ()
     through: bool = False  # values are kept up to infinity, though the set is bounded on this side
+    lost: bool = False  # the search found no end, so that nothing is excluded on this side
 
 
 def _side(search: Search, known: float, starts: Sequence[Point], side: int, thorough: bool) -> _Side:
-    if np.isinf(known):
+    border = search.range[side > 0]
+    if np.isinf(known) or known == border:
         return _Side(known)
     outer = max(starts, key=lambda p: side * p.answer)
     others = sorted((p for p in starts if p is not outer), key=lambda p: -side * p.answer)
     found = search.end([outer, *(others if thorough else ())], side)
+    if found is not None and side * (found.value - known) < -SHORT * search.scale:
+        found = None  # an end of its own, short of the set
     if found is None or found.point is None:
         beyond = search.beyond(outer, side)
     else:  # two standard errors beyond the set; at eight nothing is kept, unless the likelihood is far from a parabola
@@ -121,7 +128,7 @@ def _side(search: Search, known: float, starts: Sequence[Point], side: int, thor
         return _Side(side * inf, None, _between(search, outer, beyond.point), through=True)
     if found is None and beyond.point is not None:
         found = search.walked(outer, beyond.point, side)
-    return _Side(float("nan")) if found is None else _Side(found.value, found)
+    return _Side(border, lost=True) if found is None else _Side(found.value, found)
 
 
 def _come_back(search: Search, one: _Side, starts: Sequence[Point], side: int) -> _Side:

@@ -9,9 +9,10 @@ All derivatives are analytic. SLSQP solves them from a start; whoever calls choo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypedDict
+from math import inf
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -29,6 +30,7 @@ STEPS = 60  # of SLSQP; a dozen are usual
 FEWER = 35  # where the answer has no end in reach more would be in vain
 ENDED = (0, 8)  # how SLSQP ends at an optimum: within its tolerance, or where rounding leaves no better step
 KEPT = 1e-6  # by which a condition may be broken, in units of the noise
+FTOL = 1e-9  # of half a deviance, and of what is kept
 LOST = 1e12  # deviance where there is no likelihood
 
 
@@ -52,6 +54,18 @@ class Point:
     def broken(self) -> float:
         """By how much the graph or an assumption is broken, in units of the noise."""
         return float(max(np.abs(self.equations).max(initial=0.0), -self.limits.min(initial=0.0)))
+
+
+class _Left(Exception):
+    """Answers are beyond those that a program is asked for."""
+
+
+class _Kept(NamedTuple):
+    """What a program keeps: equations ("eq"), or numbers that are not negative ("ineq")."""
+
+    kind: str
+    value: Callable[[Point], Floats]
+    slopes: Callable[[Point], Floats]
 
 
 class _Constraint(TypedDict):
@@ -101,7 +115,7 @@ class Program:
     def _answer(self, place: Place, lines: Lines) -> float:
         try:
             value = float(values_of(self.query, place)[0][self.component])
-            found = gradients_of(self.query, place).values[self.component]
+            found = gradients_of(self.query, place, far=True).values[self.component]
         except (HalftrekError, np.linalg.LinAlgError):
             return float("nan")
         lines.T[0], lines.omega[0], lines.mean[0] = found.T, found.omega, found.mean
@@ -136,55 +150,74 @@ class Program:
 
     def nearest(self, start: Floats) -> Point | None:
         """The least deviance under the assumptions; None if no way to obey them is found."""
-        return self._solved(start, lambda x: self.at(x).loss, lambda x: self.at(x).loss_slope, [])
+        return self._solved(start, _half_loss, _half_slope)
 
     def least_loss(self, start: Floats, value: float, scale: float) -> Point | None:
         """The least deviance where the answer is ``value``; ``scale`` is how far answers move by chance."""
-
-        def held(x: Floats) -> Floats:
-            return np.array([(self.at(x).answer - value) / scale])
-
-        here: _Constraint = {"type": "eq", "fun": held, "jac": lambda x: self.at(x).answer_slope[None] / scale}
-        found = self._solved(start, lambda x: self.at(x).loss, lambda x: self.at(x).loss_slope, [here])
+        held = _Kept("eq", lambda p: np.array([(p.answer - value) / scale]), lambda p: p.answer_slope[None] / scale)
+        found = self._solved(start, _half_loss, _half_slope, held)
         return found if found is not None and abs(found.answer - value) <= KEPT * scale else None
 
-    def furthest(self, start: Floats, side: int, cut: float) -> Point | None:
-        """The largest (``side`` 1) or smallest answer of models within a deviance, from a start."""
-        unit = side / max(float(np.linalg.norm(self.at(start).answer_slope)), 1e-300)
-        within: _Constraint = {
-            "type": "ineq",
-            "fun": lambda x: np.array([cut - self.at(x).loss]),
-            "jac": lambda x: -self.at(x).loss_slope[None],
-        }
-        found = self._solved(
-            start, lambda x: -unit * self.at(x).answer, lambda x: -unit * self.at(x).answer_slope, [within], FEWER
-        )
+    def furthest(self, start: Floats, side: int, cut: float, leave: float = inf) -> Point | None:
+        """The largest (``side`` 1) or smallest answer of models within a deviance, from a start.
+
+        None too where answers get as large as ``leave`` on the way: there may be no end.
+        """
+        # with this unit the multiplier of the loss is about one half at the end: SLSQP begins with the right curvature
+        unit = side * np.sqrt(cut) / max(float(np.linalg.norm(self.at(start).answer_slope)), 1e-300)
+        within = _Kept("ineq", lambda p: np.array([cut - p.loss]), lambda p: -p.loss_slope[None])
+
+        def away(point: Point) -> float:
+            if abs(point.answer) > leave:
+                raise _Left
+            return float(-unit * point.answer)
+
+        try:
+            found = self._solved(start, away, lambda p: -unit * p.answer_slope, within, FEWER)
+        except _Left:
+            return None
         return found if found is not None and found.loss <= cut + KEPT * (1.0 + cut) else None
 
     def _solved(
         self,
         start: Floats,
-        value: Callable[[Floats], float],
-        slope: Callable[[Floats], Floats],
-        more: Sequence[_Constraint],
+        value: Callable[[Point], float],
+        slope: Callable[[Point], Floats],
+        more: _Kept | None = None,
         steps: int = STEPS,
     ) -> Point | None:
         from scipy.optimize import Bounds, minimize
 
-        kept: list[_Constraint] = [*more]
-        first = self.at(start)
+        units, first = self.coordinates.units_at(start), self.at(start)
+        every = [] if more is None else [more]
         if len(first.equations):
-            kept.append(
-                {"type": "eq", "fun": lambda x: self.at(x).equations, "jac": lambda x: self.at(x).equation_slopes}
-            )
+            every.append(_Kept("eq", lambda p: p.equations, lambda p: p.equation_slopes))
         if len(first.limits):
-            kept.append({"type": "ineq", "fun": lambda x: self.at(x).limits, "jac": lambda x: self.at(x).limit_slopes})
+            every.append(_Kept("ineq", lambda p: p.limits, lambda p: p.limit_slopes))
+        low, high = self.coordinates.reach
         with np.errstate(all="ignore"):
             found = minimize(
-                value, start, jac=slope, constraints=kept, method="SLSQP", bounds=Bounds(*self.coordinates.reach),
-                options={"maxiter": steps, "ftol": 1e-12},
+                lambda y: value(self.at(y * units)), start / units, jac=lambda y: slope(self.at(y * units)) * units,
+                constraints=[self._constraint(one, units) for one in every],
+                method="SLSQP", bounds=Bounds(low / units, high / units), options={"maxiter": steps, "ftol": FTOL},
             )  # fmt: skip
         if found.status not in ENDED:
             return None
-        point = self.at(np.asarray(found.x))
+        point = self.at(np.asarray(found.x) * units)
         return point if np.isfinite(point.answer) and point.broken <= KEPT else None
+
+    def _constraint(self, kept: _Kept, units: Floats) -> _Constraint:
+        return {
+            "type": kept.kind,
+            "fun": lambda y: kept.value(self.at(y * units)),
+            "jac": lambda y: kept.slopes(self.at(y * units)) * units,
+        }
+
+
+def _half_loss(point: Point) -> float:
+    """Half of a deviance: SLSQP begins with curvature one, which is that of half the loss in the covariance."""
+    return 0.5 * point.loss
+
+
+def _half_slope(point: Point) -> Floats:
+    return 0.5 * point.loss_slope

@@ -7,7 +7,7 @@ hole of the set, is seen from the least loss at a value: ``least_loss`` walks ov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import inf
@@ -22,7 +22,9 @@ from halftrek.partial.chance.program import Point, Program
 Ends = tuple[float, float]
 Factor = Callable[[Floats], float]  # by which the cut grows, for data that move an end along a direction
 
-FAR = (10.0, 1e2, 1e4)  # multiples of the answer's own scale at which values stand for infinity
+FAR = (10.0, 1e2, 1e3)  # multiples of the answer's own scale at which values stand for infinity
+FARTHEST = 1e4  # and beyond which no end is looked for
+LEAVE = 30.0  # and at which a program stops that may have no end
 HOPELESS = 5.0  # multiples of the cut, lost at the first of them, from which on nothing farther is kept
 SETTLED = 1e-3  # share of a slope that may be unexplained at an end
 ALIKE = 1e-4  # share of a cut within which two are one: 1e-4 of an interval's reach beyond the set
@@ -70,6 +72,7 @@ class Search:
     origin: Floats
     range: Ends = (-inf, inf)
     factor: Factor = as_it_is
+    _cuts: dict[Point, float] = field(default_factory=dict)  # where the answer is held, known already
 
     def cut_at(self, point: Point, side: int) -> tuple[float, Binding]:
         """The loss up to which a value is kept, given what binds where it is attained."""
@@ -84,10 +87,13 @@ class Search:
             found = self._end_from(start.vector, side)
             if found is not None and (best is None or side * (found.value - best.value) > 0.0):
                 best = found
-        return None if best is None or abs(best.value) > FAR[-1] * self.scale else best
+        far = best is not None and not np.isfinite(self.range[side > 0]) and abs(best.value) > FARTHEST * self.scale
+        return None if far else best
 
-    def walked(self, start: Point, beyond: Point, side: int) -> Found:
-        """The farthest value before one that the data exclude, by the loss alone."""
+    def walked(self, start: Point, beyond: Point, side: int) -> Found | None:
+        """The farthest value before one that the data exclude, by the loss alone; None if they do not exclude it."""
+        if self._excess(beyond) <= 0.0:
+            return None
         point = self._crossing(start, beyond)
         cut, binding = self.cut_at(point, side)
         return Found(point.answer, cut, point, binding)
@@ -95,8 +101,9 @@ class Search:
     def _end_from(self, start: Floats, side: int) -> Found | None:
         cut = cut_for(1, self.level)
         vector = self.aside(start, side, cut)
+        leave = inf if np.isfinite(self.range[side > 0]) else max(LEAVE * self.scale, 3.0 * abs(self.program.at(start).answer))
         for _ in range(ROUNDS):
-            point = self.program.furthest(vector, side, cut)
+            point = self.program.furthest(vector, side, cut, leave)
             if point is None:
                 return None
             wanted, binding = self.cut_at(point, side)
@@ -142,7 +149,7 @@ class Search:
         for value in ([] if first is None else [first]) + [side * multiple * self.scale for multiple in FAR]:
             if side * (value - here.answer) <= 0.0:
                 continue
-            walk = self._walk(here, value, early)
+            walk = self.walk(here, value, early)
             if not walk:
                 return Beyond(here if points else None, kept=False)
             here = walk[-1]
@@ -154,9 +161,13 @@ class Search:
             return Beyond(here, kept=False)
         # the loss comes to its limit as 1 / value
         limit = points[-1].loss + (points[-1].loss - points[-2].loss) / (FAR[-1] / FAR[-2] - 1.0)
-        return Beyond(here, kept=max(limit, here.loss) < cut)
+        if here.loss < cut <= limit:  # it crosses the cut far out
+            value = 2.0 * here.answer * (limit - here.loss) / max(limit - cut, 1e-300)
+            farther = self._reached(here, value) if abs(value) < FARTHEST * self.scale else None
+            return Beyond(here, kept=True) if farther is None else Beyond(farther, kept=farther.loss < cut)
+        return Beyond(here, kept=here.loss < cut)
 
-    def _walk(self, start: Point, value: float, early: bool = False) -> list[Point]:
+    def walk(self, start: Point, value: float, early: bool = False) -> list[Point]:
         """The least loss at a value, at once or in steps; nothing if the way is lost.
 
         ``early``: in steps, up to where all hope is lost.
@@ -214,7 +225,10 @@ class Search:
 
     def _cut(self, point: Point) -> float:
         """The cut where the answer is held: it is as large as it can be, or as small; the slopes tell which."""
-        return min((self.cut_at(point, side) for side in (-1, 1)), key=lambda one: one[1].unexplained)[0]
+        if point not in self._cuts:
+            both = (self.cut_at(point, side) for side in (-1, 1))
+            self._cuts[point] = min(both, key=lambda one: one[1].unexplained)[0]
+        return self._cuts[point]
 
     def _look_closer(self, known: dict[float, Point]) -> None:
         """One more value beside the highest loss, unless that is beyond the cut already."""
@@ -241,7 +255,7 @@ class Search:
             x, y = np.arctan(low.answer / scale), np.arctan(high.answer / scale)
             if abs(y - x) <= CLOSE or -CLOSE <= f_low <= 0.0:
                 break
-            share = 0.5 if stuck > 1 else float(np.clip(f_low / (f_low - f_high), 0.02, 0.98))
+            share = 0.5 if stuck > 1 or f_low >= f_high else float(np.clip(f_low / (f_low - f_high), 0.02, 0.98))
             moved = self._reached(low, float(np.tan(x + share * (y - x))) * scale)
             if moved is None:
                 break

@@ -10,8 +10,10 @@ from scipy.optimize import Bounds, minimize
 
 from halftrek.arrays import Floats
 from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
+from halftrek.partial.exact.conditions import Claim
 
 SLACK = 1e-9  # by which a claim may be missed, in the size of its terms
+BINDS = 1e-7  # by which a claim may hold that still counts as reached
 _POINTS = 3000
 _STARTS = 5
 
@@ -31,6 +33,7 @@ class Problem:
     high: Floats
     columns: tuple[int, ...] = ()  # of each coordinate, the column it is of
     sound: Callable[[Floats], bool] = anywhere  # is there a model at a point? At poles signs say nothing
+    reach: float = np.inf  # of a coordinate, beyond which programs do not go
 
     @property
     def dimension(self) -> int:
@@ -109,6 +112,15 @@ def spread_starts(problem: Problem, points: Floats, sign: float, count: int = _S
     return chosen
 
 
+def binding_at(claims: Sequence[Claim], coordinates: Sequence[int], u: Floats) -> tuple[object, ...]:
+    """The reasons of the claims that hold with equality at a point."""
+    reasons: dict[object, None] = {}
+    for claim in claims:
+        if float(CompiledClaims([claim.formula], coordinates).excess(u)) > -BINDS:
+            reasons[claim.reason] = None
+    return tuple(reasons)
+
+
 def _program(problem: Problem, start: Floats, objective: object) -> Floats:
     atoms = [problem.claims.atoms[id(a)] for a in problem.claims.near(start)]
     scales = np.array([1.0 / max(np.abs(a.slopes(start)).max(initial=0.0), 1e-3 * a.size) for a in atoms])
@@ -127,7 +139,7 @@ def _program(problem: Problem, start: Floats, objective: object) -> Floats:
             start,
             jac=True,
             method="SLSQP",
-            bounds=Bounds(problem.low, problem.high),
+            bounds=Bounds(np.maximum(problem.low, -problem.reach), np.minimum(problem.high, problem.reach)),
             constraints=constraints,
             options={"maxiter": 60, "ftol": 1e-15},
         )

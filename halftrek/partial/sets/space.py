@@ -25,7 +25,15 @@ from halftrek.partial.sets.boxes import box_of
 from halftrek.partial.sets.line import Line, line_pieces
 from halftrek.partial.sets.pieces import Piece, Reached, united
 from halftrek.partial.sets.prove import prove
-from halftrek.partial.sets.search import Problem, anywhere, feasible_points, improved, repaired, spread_starts
+from halftrek.partial.sets.search import (
+    Problem,
+    anywhere,
+    binding_at,
+    feasible_points,
+    improved,
+    repaired,
+    spread_starts,
+)
 
 TOLERANCE = 1e-7  # of proofs, in the size of the answer
 MOST_PROVED = 3  # coordinates
@@ -190,21 +198,13 @@ class Space:
         return [self._piece(sign * best[0], best[1]), *far]
 
     def _piece(self, inner: float, u: Floats) -> Piece:
-        end = Reached(self.form.outward(inner), self._whole(u), True, self._binding(u))
+        end = Reached(self.form.outward(inner), self._whole(u), True, binding_at(self.claims, self.coordinates, u))
         return Piece(end, end)
 
     def _whole(self, u: Floats) -> Floats:
         found = np.zeros(self.count)
         found[self.coordinates] = u
         return found
-
-    def _binding(self, u: Floats) -> tuple[object, ...]:
-        reasons: dict[object, None] = {}
-        for claim in self.claims:
-            compiled = CompiledClaims([claim.formula], self.coordinates)
-            if float(compiled.excess(u)) > -1e-7:
-                reasons[claim.reason] = None
-        return tuple(reasons)
 
     @staticmethod
     def _farthest(sign: float, pieces: Sequence[Piece]) -> Reached:

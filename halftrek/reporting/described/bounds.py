@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from halftrek.reporting.document import Described, Facts, Span, Words
 from halftrek.results.bounds import INDEPENDENT, Bounds, set_in_words
 
@@ -31,9 +29,7 @@ def bounds_facts(found: Bounds) -> list[tuple[str, Words]]:
     """The set, its ends, the interval and the test, for a list of facts."""
     point = found.kind == INDEPENDENT and found.low == found.high
     facts: list[tuple[str, Words]] = [("value" if point else "bounds", [Span(found.words, "strong")])]
-    for name, value, binds in (("lower end", found.low, found.binds_low), ("upper end", found.high, found.binds_high)):
-        if isfinite(value) and found.low != found.high and found.kind != INDEPENDENT:
-            facts.append((name, f"held by {' and '.join(binds)}" if binds else "inside: no assumption holds it"))
+    facts += [(f"{name} end", how) for name, _, how in found.ends]
     if found.certificate:
         facts.append(("known", HOW_KNOWN.get(found.certificate, found.certificate)))
     if found.n is not None:

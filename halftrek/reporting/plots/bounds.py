@@ -76,13 +76,11 @@ def _bar(ax: Axes, piece: Ends, height: float, color: str, width: float) -> None
 
 def _named(ax: Axes, found: Bounds) -> None:
     """Above each end of the set what holds it."""
-    if found.empty or found.low == found.high or found.kind == INDEPENDENT:
-        return
     left, right = ax.get_xlim()
-    for value, binds, side in ((found.low, found.binds_low, "left"), (found.high, found.binds_high, "right")):
-        if not isfinite(value):
-            continue
-        words = " and ".join(binds) if binds else "inside"
+    for name, value, _ in found.ends:
+        side = "left" if name == "lower" else "right"
+        key = "low" if name == "lower" else "high"
+        words = " and ".join(found.binding[key]) or ("inside" if found.attained[key] else "a limit")
         near = (value - left) / (right - left)
         outwards = "right" if side == "left" else "left"  # away from the other end, where there is room
         align = "left" if near < 0.4 else "right" if near > 0.6 else outwards

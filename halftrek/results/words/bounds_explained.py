@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from halftrek.results.bounds import INDEPENDENT, set_in_words
-from halftrek.results.words.wording import in_words, listed
+from halftrek.results.words.wording import in_words
 
 if TYPE_CHECKING:
     from halftrek.results.bounds import Bounds
@@ -36,7 +35,8 @@ def _set(found: Bounds) -> list[str]:
     if found.low == found.high:
         return [f"All models that fit these data equally well agree: the answer is {found.words}."]
     held = "the graph leaves" if not found.assumed else "the graph and the assumptions leave"
-    return [f"At the estimates {held} these values, no more and no fewer: {found.words}."]
+    how = ", as far as the search saw" if found.certificate == "searched" else ", no more and no fewer"
+    return [f"At the estimates {held} these values{how}: {found.words}."]
 
 
 def _independent(found: Bounds) -> list[str]:
@@ -51,12 +51,11 @@ def _independent(found: Bounds) -> list[str]:
 
 
 def _ends(found: Bounds) -> list[str]:
+    verbs = {"held": "is held", "a": "is a", "inside:": "lies inside:"}
     lines = []
-    for name, value, binds in (("lower", found.low, found.binds_low), ("upper", found.high, found.binds_high)):
-        if not isfinite(value) or found.low == found.high or found.kind == INDEPENDENT:
-            continue
-        why = f"is held by {listed(binds)}" if binds else "lies inside: no assumption holds it"
-        lines.append(f"The {name} end, {value:.6g}, {why}.")
+    for name, value, how in found.ends:
+        first, rest = how.split(" ", 1)
+        lines.append(f"The {name} end, {value:.6g}, {verbs[first]} {rest}.")
     return lines
 
 

@@ -101,7 +101,7 @@ def test_a_graph_that_the_data_contradict_is_said_beside_the_interval() -> None:
 
 def test_what_is_not_computed_is_refused_by_name() -> None:
     columns = _columns()
-    with pytest.raises(InputError, match="one fit at a time"):
+    with pytest.raises(InputError, match="a table of all groups"):
         ht.bounds(GRAPH, columns, "x -> y", assume=LEAK, by="z")  # type: ignore[call-arg]
     with pytest.raises(InputError, match="noise variances are fixed, as that of 'x'"):
         _bounds(columns, noise={"x": 1.0})

@@ -63,3 +63,25 @@ def test_bounds_under_what_one_assumes_are_the_librarys(refused: Driver) -> None
     found = ht.bounds("x -> y; x <-> y", rows, "x ~> y", assume="corr(x <-> y) in [-0.3, 0.3]")
     expect(refused.page.locator(".big")).to_have_text(f"{found.low:.4f} to {found.high:.4f}")
     expect(refused.page.locator("#answer-body")).to_contain_text("The lower end is held by")
+
+
+def test_with_data_the_set_and_two_models_of_ones_own_are_shown(tab: Driver) -> None:
+    rows = {"x": [0.1, 0.5, -0.3, 1.2, 0.9, -1.1, 0.4, -0.7], "y": [0.3, 0.1, -0.2, 1.0, 1.4, -0.6, -0.2, 0.1]}
+    asked = "P(y > 0 | do(x=1))"
+    tab.write("graph", "x -> y; x <-> y")
+    tab.write("question", asked)
+    tab.expect_verdict("not identified", asked)
+    tab.drop(tab.file("rows.csv", rows))
+    with pytest.raises(ht.NotIdentifiedError) as caught:
+        ht.fit("x -> y; x <-> y", rows).query(asked)
+    answer, witness = caught.value.answer, caught.value.verdict.witness
+    assert answer is not None
+    assert witness is not None
+    left = ht.bounds("x -> y; x <-> y", rows, asked)
+    expect(tab.page.locator(".result .set")).to_have_text(f"{left.low:.4f} to {left.high:.4f}")
+    expect(tab.page.locator(".result")).to_contain_text("a limit: models come near it, none has it")
+    expect(tab.page.locator(".witness")).to_contain_text("fit your data equally well")
+    for value in witness.answers:
+        expect(tab.page.locator(".witness")).to_contain_text(f"{value:.4f}")
+    tab.page.get_by_role("button", name="Fewer, under what you assume").click()
+    expect(tab.page.get_by_role("tab", name="If not")).to_have_attribute("aria-selected", "true")

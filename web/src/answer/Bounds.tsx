@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { BoundsReply } from "../api/types";
+import type { BoundsRecord } from "../api/types";
 import { arc, body } from "../state/answers";
 import { quoted } from "../graph/model";
 import { bounds, question } from "../state/work";
@@ -35,7 +35,7 @@ export function Bounds(): JSX.Element {
       <button type="button" class="button" onClick={ask}>Bounds under these</button>
       <Waiting of={bounds} />
       {bounds.error !== null && <p class="fault" role="status">{bounds.error.message}</p>}
-      {bounds.value !== null && <Found reply={bounds.value} />}
+      {bounds.value !== null && <Found found={bounds.value.bounds} />}
     </div>
   );
 }
@@ -46,8 +46,16 @@ const KNOWN: Record<string, string> = {
   searched: "Searched for from many points, not proved.",
 };
 
-function Found({ reply }: { reply: BoundsReply }): JSX.Element {
-  const { pieces, interval: sure, level, certificate, binding, refuted, notes } = reply.bounds;
+/** What holds an end that is not open. */
+function held(name: string, end: number | null | undefined, binds: string[], attained: boolean): JSX.Element | null {
+  if (end === null || end === undefined) return null;
+  if (!attained) return <p class="soft">The {name} end is a limit: models come near it, none has it.</p>;
+  return binds.length > 0 ? <p class="soft">The {name} end is held by {binds.join(" and ")}.</p> : null;
+}
+
+/** A set of values: all of it, what holds its ends, the interval for the true value, how it is known. */
+export function Found({ found, size = "number" }: { found: BoundsRecord; size?: "number" | "left" }): JSX.Element {
+  const { pieces, interval: sure, level, certificate, binding, attained, refuted, notes } = found;
   const warnings = notes.map((n) => <p key={n.text} class="soft">{n.text}</p>);
   if (pieces.length === 0) {
     const test = refuted === null ? "" : ` Likelihood ratio ${number(refuted.statistic)}, p ${refuted.p < 1e-3 ? "< 0.001" : `= ${number(refuted.p, 3)}`}.`;
@@ -55,9 +63,9 @@ function Found({ reply }: { reply: BoundsReply }): JSX.Element {
   }
   return (
     <>
-      <p class="number"><span class="big">{pieces.map(([low, high]) => between(low, high)).join(", or ")}</span></p>
-      {binding.low.length > 0 && <p class="soft">The lower end is held by {binding.low.join(" and ")}.</p>}
-      {binding.high.length > 0 && <p class="soft">The upper end is held by {binding.high.join(" and ")}.</p>}
+      <p class={size}><span class={size === "number" ? "big" : "set"}>{pieces.map(([low, high]) => between(low, high)).join(", or ")}</span></p>
+      {held("lower", pieces[0]?.[0], binding.low, attained.low)}
+      {held("upper", pieces.at(-1)?.[1], binding.high, attained.high)}
       {sure !== null && <p class="soft">{(100 * level).toFixed(0)}% interval for the true value: {between(sure[0], sure[1])}</p>}
       <p class="soft">{KNOWN[certificate] ?? certificate}</p>
       {warnings}

@@ -2,8 +2,9 @@
 
 import type { JSX } from "preact";
 import type { AnswerReply, Note } from "../api/types";
-import { answer, distribution, isKnown, question, verdict } from "../state/work";
+import { answer, distribution, isKnown, question, tab, verdict } from "../state/work";
 import { Waiting } from "../ui/Waiting";
+import { Found } from "./Bounds";
 import { SeenAndDone } from "./SeenAndDone";
 
 export function Estimate(): JSX.Element {
@@ -26,7 +27,20 @@ export function split(line: string): { head: string; big: string; rest: string }
   return found === null ? null : { head: found[1] ?? "", big: found[2] ?? "", rest: (found[3] ?? "").replace(/^\(|\)$/g, "").replace(/\), /, ", ") };
 }
 
+/** A refused question: no number, and all values that the graph and the data leave. */
+function Left({ reply, stale }: { reply: AnswerReply; stale: boolean }): JSX.Element {
+  return (
+    <div class={`result ${stale ? "stale" : ""}`} data-form={reply.answer.form}>
+      <p>No number: the graph does not determine it. These values remain with your data, without further assumptions:</p>
+      {reply.answer.leaves !== null && reply.answer.leaves !== undefined && <Found found={reply.answer.leaves} size="left" />}
+      <button type="button" class="button" onClick={() => (tab.value = "if not")}>Fewer, under what you assume</button>
+      <Notes notes={reply.answer.notes} />
+    </div>
+  );
+}
+
 function Result({ reply, stale }: { reply: AnswerReply; stale: boolean }): JSX.Element {
+  if (reply.answer.leaves !== null && reply.answer.leaves !== undefined) return <Left reply={reply} stale={stale} />;
   return (
     <div class={`result ${stale ? "stale" : ""}`} data-form={reply.answer.form}>
       {reply.shown.slice(0, 1).map((line) => {

@@ -149,6 +149,8 @@ export interface AnswerReply {
     explanation: string;
     interval_kind?: string;
     level?: number;
+    /** Of a question that is refused: what the graph and the data leave, where that is quickly known. */
+    leaves?: BoundsRecord | null;
     crude?: { value?: number; interval?: [number, number]; distribution?: { mean: number[] } };
   };
   shown: string[];
@@ -245,18 +247,22 @@ export interface SensitivityReply {
   };
 }
 
+export interface BoundsRecord {
+  /** All values, as intervals in order; an end without limit is null. */
+  pieces: [number | null, number | null][];
+  /** The outermost ends of the interval for the true value; null on a side without limit. */
+  interval: [number | null, number | null] | null;
+  level: number;
+  certificate: string;
+  binding: { low: string[]; high: string[] };
+  /** False for an end that models approach and none has. */
+  attained: { low: boolean; high: boolean };
+  refuted: { statistic: number; p: number } | null;
+  notes: Note[];
+}
+
 export interface BoundsReply {
-  bounds: {
-    /** All values, as intervals in order; an end without limit is null. */
-    pieces: [number | null, number | null][];
-    /** The outermost ends of the interval for the true value; null on a side without limit. */
-    interval: [number | null, number | null] | null;
-    level: number;
-    certificate: string;
-    binding: { low: string[]; high: string[] };
-    refuted: { statistic: number; p: number } | null;
-    notes: Note[];
-  };
+  bounds: BoundsRecord;
 }
 
 export interface SessionReply {

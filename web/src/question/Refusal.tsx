@@ -4,13 +4,14 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Change, Model, VerdictReply } from "../api/types";
 import { tryChange } from "../graph/actions";
-import { help, verdict } from "../state/work";
+import { answer, help, verdict } from "../state/work";
 import { number } from "../ui/numbers";
 import { Waiting } from "../ui/Waiting";
 
 export function Refusal({ reply }: { reply: VerdictReply }): JSX.Element {
   const found = verdict.busy ? null : help.value;
-  const witness = found?.verdict.witness ?? reply.verdict.witness;
+  const own = answer.value !== null && answer.value.answer.form === "refusal" && !answer.busy ? answer.value.verdict.witness : null;
+  const witness = own ?? found?.verdict.witness ?? reply.verdict.witness;
   return (
     <>
       <Waiting of={help} />
@@ -25,7 +26,7 @@ export function Refusal({ reply }: { reply: VerdictReply }): JSX.Element {
       {help.value === null && help.error !== null && help.error.code !== "gone" && <p class="fault">{help.error.message}</p>}
       {witness !== null && witness !== undefined && (
         <div class="witness">
-          <h3>Two models, the same data, two answers</h3>
+          <h3>{own !== null ? "Two models that fit your data equally well, two answers" : "Two models, the same data, two answers"}</h3>
           <div class="twins">
             {witness.models.slice(0, 2).map((model, k) => (
               <Twin key={k} model={model} quantity={witness.quantity} answer={witness.answers[k] ?? null} />
