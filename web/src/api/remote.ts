@@ -30,6 +30,8 @@ export class Remote<T> {
     readonly kind: string,
     /** What is being done, for people: "Fitting the model". */
     readonly words: string,
+    /** Whether the server, too, drops what is older of this kind; this side does so in any case. */
+    readonly numbered = true,
   ) {}
 
   get value(): T | null {
@@ -50,7 +52,7 @@ export class Remote<T> {
     this.running = mine;
     this.state.value = { ...this.state.peek(), since: performance.now() };
     try {
-      const value = await within<T>(`/${this.kind}`, { ...body, number: next() }, { signal: mine.signal });
+      const value = await within<T>(`/${this.kind}`, this.numbered ? { ...body, number: next() } : body, { signal: mine.signal });
       if (this.running !== mine) return null;
       this.running = null;
       this.state.value = { value, error: null, since: null, asked: body, turn: this.state.peek().turn + 1 };
@@ -65,6 +67,16 @@ export class Remote<T> {
         : { value: shown.code === "gone" ? before.value : null, error: shown, since: null, asked: body, turn: before.turn + 1 };
       return null;
     }
+  }
+
+  /** A reply that came with that to another request. */
+  accept(body: object, found: T | PageError): void {
+    this.running?.abort();
+    this.running = null;
+    const turn = this.state.peek().turn + 1;
+    this.state.value = found instanceof PageError
+      ? { value: null, error: found, since: null, asked: body, turn }
+      : { value: found, error: null, since: null, asked: body, turn };
   }
 
   /** Stops what is under way; the last value stays. */

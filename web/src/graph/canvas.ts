@@ -33,6 +33,9 @@ export interface Listener {
   viewed(): void;
 }
 
+/** Those who want nothing to move see it jump. */
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const same = (a: { x: number; y: number }, b: { x: number; y: number }): boolean => Math.hypot(a.x - b.x, a.y - b.y) < 0.01;
 const nodeId = (name: string): string => `n${name}`;
 
 export class Canvas {
@@ -101,9 +104,11 @@ export class Canvas {
     let node = cy.getElementById(id);
     if (node.empty()) {
       node = cy.add({ group: "nodes", data: { id, name, label: name, ...sizeOf(name) }, position });
-    } else if (animate && !node.grabbed()) {
-      node.animate({ position }, { duration: 180, complete: () => this.bend() });
-    } else if (!node.grabbed()) {
+    } else if (node.grabbed() || same(node.position(), position)) {
+      // it stands where it should
+    } else if (animate && !still.matches) {
+      node.animate({ position }, { duration: 180, queue: false, complete: () => this.bend() });
+    } else {
       node.position(position);
     }
     const classes = [

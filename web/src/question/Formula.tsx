@@ -2,11 +2,11 @@
 
 import katex from "katex";
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 export function Formula({ latex, text, block = false }: { latex: string | null; text: string; block?: boolean }): JSX.Element {
   const host = useRef<HTMLSpanElement>(null);
-  useLayoutEffect(() => {
+  useEffect(() => { // after the verdict is on the screen: a long formula takes a while to set
     const element = host.current;
     if (element === null) return;
     if (latex === null) return void (element.textContent = text);
