@@ -3,7 +3,7 @@
 import cytoscape, { type Core, type EventObject, type NodeSingular } from "cytoscape";
 import type { Edge, Graph, Point } from "../api/types";
 import { at, point } from "../state/places";
-import { bendOf, type Box } from "./bends";
+import { bendsOf, type Box } from "./bends";
 import { look, sizeOf } from "./look";
 import { edgeKey, edges, isHidden, nodes } from "./model";
 
@@ -149,16 +149,11 @@ export class Canvas {
     cy.nodes().forEach((n) => {
       boxes.set(n.data("name") as string, { ...n.position(), width: n.data("width") as number, height: n.data("height") as number });
     });
-    const pairs = new Set<string>();
-    cy.edges(".both").forEach((e) => {
-      const [a, , b] = e.data("edge") as Edge;
-      pairs.add([a, b].sort().join("\n"));
-    });
+    const drawn = cy.edges().filter((e) => e.data("edge") !== undefined);
+    const bends = bendsOf(drawn.map((e) => e.data("edge") as Edge), boxes);
     cy.batch(() => {
-      cy.edges().forEach((e) => {
-        const edge = e.data("edge") as Edge | undefined;
-        if (edge === undefined) return;
-        const bend = bendOf(edge, boxes, pairs.has([edge[0], edge[2]].sort().join("\n")));
+      drawn.forEach((e) => {
+        const bend = bends.get(e.id()) ?? null;
         if (bend === null) e.removeData("bend");
         else e.data({ bend, weight: 0.5 });
       });
