@@ -31,7 +31,7 @@ FIND_PYTHON = for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 p
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$candidate"; break; fi; \
 	done
 
-.PHONY: help demo serve page browser test test-lowest test-spark4 test-extras fuzz check bench bench-quick docs lock clean
+.PHONY: help demo serve page browser pictures test test-lowest test-spark4 test-extras fuzz check bench bench-quick docs lock clean
 .DELETE_ON_ERROR:
 
 help:
@@ -44,7 +44,7 @@ help:
 	@echo "make fuzz         hostile input, made at random, for ten minutes: make fuzz ARGS='--minutes 2 --seed 7'"
 	@echo "make check        format, lint, types, import contracts, tests, documentation"
 	@echo "make bench        halftrek beside its peers, which are installed in .bench: hours; make bench-quick: minutes"
-	@echo "make docs         the documentation, into site/"
+	@echo "make docs         the documentation, into site/, with new pictures of the page"
 	@echo "make lock         new versions into constraints.txt"
 	@echo "make clean        remove everything that make has made"
 
@@ -94,7 +94,11 @@ bench: $(VENV)/.ready-to-develop
 bench-quick: $(VENV)/.ready-to-develop
 	$(BIN)/python benchmarks/run.py --quick $(ARGS)
 
-docs: $(VENV)/.ready-to-develop
+# The tour shows the page as it is now; a picture that has not changed stays as it is.
+pictures: $(VENV)/.ready-to-develop page browser
+	$(ONE_THREAD) $(BIN)/python -m docs.images.make_page
+
+docs: $(VENV)/.ready-to-develop pictures
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # A changed pyproject.toml or constraints.txt makes the stamps stale, and the next call installs again.

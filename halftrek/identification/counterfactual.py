@@ -12,7 +12,7 @@ from halftrek.identification.arrows.id_star import Conflict, CounterfactualFormu
 from halftrek.identification.arrows.named import effect_label
 from halftrek.identification.arrows.nonparametric import Hedge
 from halftrek.identification.local.worlds import effects_behind, simplified
-from halftrek.identification.recipes.describe import estimand, latex
+from halftrek.identification.recipes.describe import estimand, latex, latex_effect
 from halftrek.identification.recipes.recipe import Recipe, Step, outputs_of
 from halftrek.identification.verdict import Verdict
 from halftrek.queries.kinds.variants import Variant
@@ -149,21 +149,15 @@ def _linear_latex(graph: Graph, query: Distribution, recipe: Recipe) -> str:
     given = ", ".join(_latex_difference(v) + ("" if x is None else f" = {x:g}") for v, x in short.given.items())
     effects = latex(recipe)
     if len(recipe.outputs) == 1:
-        effects = f"{_latex_effect(recipe.outputs[0])} = {effects}"
+        effects = f"{latex_effect(recipe.outputs[0])} = {effects}"
     condition = " \\mid " + given if given else ""
     return f"P({outcomes}{condition}),\\; {effects}"
 
 
 def _latex_difference(potential: Variant) -> str:
     terms = [
-        f"{_latex_effect(_effect_of(potential, x))} ({latex_name(x) + '^*' if value is None else f'{value:g}'} - "
+        f"{latex_effect(_effect_of(potential, x))} ({latex_name(x) + '^*' if value is None else f'{value:g}'} - "
         f"{latex_name(x)})"
         for x, value in potential.held.items()
     ]
     return " + ".join([latex_name(potential.variable), *terms])
-
-
-def _latex_effect(label: str) -> str:
-    path, _, around = label.partition(" around ")
-    u, v = (latex_name(end.strip()) for end in path.split("~>", 1))
-    return f"\\tau_{{{u} {v}" + (f"\\setminus {latex_name(around)}" if around else "") + "}"

@@ -38,6 +38,8 @@ def to_json(record: Mapping[str, object]) -> str:
 
 def plain(value: object) -> object:
     """Mappings, lists, texts, numbers and null, whatever went in."""
+    if type(value) is str:  # most of a long record
+        return value
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (str, bool)) or value is None:

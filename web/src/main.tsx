@@ -5,7 +5,7 @@ import "./styles/graph.css";
 import "./styles/parts.css";
 import { render } from "preact";
 import { App } from "./App";
-import { begin } from "./state/work";
+import { begin } from "./state/reading";
 import "./state/answers";
 
 const page = document.getElementById("page");

@@ -145,12 +145,17 @@ def _combination(c: Combination) -> str:
     return latex_name(c.variable) + "".join(f" - {_symbol(q)}\\,{latex_name(v)}" for v, q in c.minus)
 
 
+def latex_effect(quantity: str) -> str:
+    """The sign of an effect such as ``x ~> y`` or ``x ~> y around m``; without the arrow names run into each other."""
+    path, _, around = quantity.partition(" around ")
+    u, v = (latex_name(end.strip()) for end in path.split("~>", 1))
+    return f"\\tau_{{{u} \\to {v}" + (f"\\setminus {latex_name(around)}" if around else "") + "}"
+
+
 def _symbol(quantity: str) -> str:
-    arrow, (path, _, around) = arrow_of(quantity), quantity.partition(" around ")
+    arrow, path = arrow_of(quantity), quantity.partition(" around ")[0]
     if arrow is not None:
-        return f"\\lambda_{{{latex_name(arrow.first)} {latex_name(arrow.second)}}}"
+        return f"\\lambda_{{{latex_name(arrow.first)} \\to {latex_name(arrow.second)}}}"
     if "~>" in path:
-        u, v = (end.strip() for end in path.split("~>", 1))
-        avoid = f"\\setminus {latex_name(around)}" if around else ""
-        return f"\\tau_{{{latex_name(u)} {latex_name(v)}{avoid}}}"
+        return latex_effect(quantity)
     return f"q_{{\\text{{{latex_text(quantity)}}}}}"

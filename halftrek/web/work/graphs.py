@@ -31,14 +31,16 @@ def graph(asked: Request, bench: Bench) -> Record:
     notation = asked.text("notation") or "auto"
     if notation == "auto":
         notation = detect_syntax(asked.text("text")) if asked.body.get("text") is not None else "arrows"
-    placed = all(v in made.positions for v in (*made.observed, *made.latents))
+    wanted = asked.body.get("layout")
+    if wanted is None:  # for what has no place
+        wanted = any(v not in made.positions for v in (*made.observed, *made.latents))
     return {
         "graph": graph_record(made),
         "notation": notation,
         "texts": texts,
         "unwritten": unwritten,
         "positions": made.positions,
-        "layout": places(made) if asked.flag("layout") or not placed else None,
+        "layout": places(made) if wanted else None,
         "roles": made.roles,
         "notes": [note.to_dict() for note in made.notes],
         "asked": None if asked.name("question") is None else _asked(asked, bench),

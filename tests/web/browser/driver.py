@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -134,18 +135,27 @@ class Driver:
     def drop(self, path: Path) -> None:
         """Drops a file on the page."""
         transfer = self.page.evaluate_handle(
-            """([name, text]) => {
+            """([name, bytes]) => {
                 const data = new DataTransfer();
-                data.items.add(new File([text], name));
+                data.items.add(new File([Uint8Array.from(atob(bytes), letter => letter.charCodeAt(0))], name));
                 return data;
             }""",
-            [path.name, path.read_text(encoding="utf-8")],
+            [path.name, b64encode(path.read_bytes()).decode()],
         )
         self.page.dispatch_event(".app", "drop", {"dataTransfer": transfer})
 
     def choose(self, path: Path) -> None:
         """Chooses a file by the button."""
         self.page.locator("input[type=file]").set_input_files(str(path))
+
+    def take_away(self, item: str) -> Path:
+        """Chooses from the menu of what can be taken away, and gives the file, under the name that it has."""
+        self.page.get_by_role("button", name="Take away").click()
+        with self.page.expect_download() as download:
+            self.page.locator(".menu").get_by_text(item, exact=True).click()
+        path = self.folder / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
 
     def file(self, name: str, columns: Mapping[str, object]) -> Path:
         """Columns as a CSV file."""

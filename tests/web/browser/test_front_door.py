@@ -126,10 +126,7 @@ def test_pictures_and_lines_are_taken_away(tab: Driver) -> None:
     tab.write("question", "smoking ~> cancer")
     tab.expect_verdict("identified")
     for item, holds in (("SVG", "<svg"), ("Python lines", "ht.identify"), ("dagitty", "dag")):
-        tab.page.get_by_role("button", name="Take away").click()
-        with tab.page.expect_download() as download:
-            tab.page.locator(".menu").get_by_text(item, exact=True).click()
-        assert holds in download.value.path().read_text(encoding="utf-8")
+        assert holds in tab.take_away(item).read_text(encoding="utf-8")
 
 
 def test_the_page_begins_with_what_the_command_names(opened: Opened) -> None:

@@ -1,7 +1,7 @@
 // One way to the server: a session of this tab, JSON in and out, errors as sentences, and what to do when it is gone.
 
 import { signal } from "@preact/signals";
-import type { DataInfo, Place, SessionReply, Verdict } from "./types";
+import type { DataInfo, Fault, Place, SessionReply, Verdict } from "./types";
 
 const ROOT = "/api/v1";
 
@@ -24,6 +24,10 @@ export class PageError extends Error {
     readonly verdict: Verdict | null = null,
   ) {
     super(sentence);
+  }
+
+  static of({ code, sentence, place, verdict }: Fault): PageError {
+    return new PageError(code, sentence, place, verdict ?? null);
   }
 
   /** Stopped on purpose, or overtaken by a newer request: nothing to show. */
@@ -70,8 +74,7 @@ export async function send(path: string, body?: unknown, options: Options = {}):
 async function failure(response: Response): Promise<PageError> {
   if (response.status === 401) reach.value = "foreign";
   try {
-    const { error } = (await response.json()) as { error: { code: string; sentence: string; place: Place | null; verdict?: Verdict | null } };
-    return new PageError(error.code, error.sentence, error.place, error.verdict ?? null);
+    return PageError.of(((await response.json()) as { error: Fault }).error);
   } catch {
     return new PageError("internal", `The server answered with the status ${response.status}.`);
   }

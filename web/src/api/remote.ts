@@ -12,6 +12,8 @@ export interface State<T> {
   asked: object | null;
   /** How many requests have been answered, well or badly. */
   turn: number;
+  /** What somebody stopped, to be asked again; null if nothing. */
+  stopped: object | null;
 }
 
 let last = 0;
@@ -23,14 +25,22 @@ function next(): number {
 }
 
 export class Remote<T> {
-  readonly state: Signal<State<T>> = signal({ value: null, error: null, since: null, asked: null, turn: 0 });
+  readonly state: Signal<State<T>> = signal({ value: null, error: null, since: null, asked: null, turn: 0, stopped: null });
   private running: AbortController | null = null;
+  private body: object = {};
+  private readonly followers: { stop(): void; again(): void }[] = [];
 
   constructor(
     readonly kind: string,
     /** What is being done, for people: "Fitting the model". */
     readonly words: string,
-  ) {}
+    /** Whether the server, too, drops what is older of this kind; this side does so in any case. */
+    readonly numbered = true,
+    /** What has to be there first, and is waited for in its place. */
+    readonly after: Remote<unknown> | null = null,
+  ) {
+    after?.followers.push(this);
+  }
 
   get value(): T | null {
     return this.state.value.value;
@@ -48,12 +58,13 @@ export class Remote<T> {
     this.running?.abort();
     const mine = new AbortController();
     this.running = mine;
-    this.state.value = { ...this.state.peek(), since: performance.now() };
+    this.body = body;
+    this.state.value = { ...this.state.peek(), since: performance.now(), stopped: null };
     try {
-      const value = await within<T>(`/${this.kind}`, { ...body, number: next() }, { signal: mine.signal });
+      const value = await within<T>(`/${this.kind}`, this.numbered ? { ...body, number: next() } : body, { signal: mine.signal });
       if (this.running !== mine) return null;
       this.running = null;
-      this.state.value = { value, error: null, since: null, asked: body, turn: this.state.peek().turn + 1 };
+      this.state.value = { value, error: null, since: null, asked: body, turn: this.state.peek().turn + 1, stopped: null };
       return value;
     } catch (error) {
       if (this.running !== mine) return null;
@@ -62,24 +73,43 @@ export class Remote<T> {
       const before = this.state.peek();
       this.state.value = shown.silent
         ? { ...before, since: null }
-        : { value: shown.code === "gone" ? before.value : null, error: shown, since: null, asked: body, turn: before.turn + 1 };
+        : { value: shown.code === "gone" ? before.value : null, error: shown, since: null, asked: body, turn: before.turn + 1, stopped: null };
       return null;
     }
   }
 
-  /** Stops what is under way; the last value stays. */
-  stop(): void {
+  /** A reply that came with that to another request. */
+  accept(body: object, found: T | PageError): void {
     this.running?.abort();
     this.running = null;
-    this.state.value = { ...this.state.peek(), since: null };
+    const turn = this.state.peek().turn + 1;
+    this.state.value = found instanceof PageError
+      ? { value: null, error: found, since: null, asked: body, turn, stopped: null }
+      : { value: found, error: null, since: null, asked: body, turn, stopped: null };
+  }
+
+  /** Stops what is under way, and what waits for it; the last value stays. */
+  stop(): void {
+    const isUnderWay = this.running !== null;
+    this.running?.abort();
+    this.running = null;
+    if (isUnderWay) this.state.value = { ...this.state.peek(), since: null, stopped: this.body };
+    for (const one of this.followers) one.stop();
+  }
+
+  /** Goes on with what was stopped. */
+  again(): void {
+    const { stopped } = this.state.peek();
+    if (stopped !== null) void this.ask(stopped);
+    for (const one of this.followers) one.again();
   }
 
   clear(): void {
     this.running?.abort();
     this.running = null;
-    const { value, error, since, turn } = this.state.peek();
-    if (value !== null || error !== null || since !== null) {
-      this.state.value = { value: null, error: null, since: null, asked: null, turn };
+    const { value, error, since, turn, stopped } = this.state.peek();
+    if (value !== null || error !== null || since !== null || stopped !== null) {
+      this.state.value = { value: null, error: null, since: null, asked: null, turn, stopped: null };
     }
   }
 }

@@ -37,6 +37,15 @@ export interface GraphReply {
   layout: Record<string, Point> | null;
   roles: Record<string, string[]>;
   notes: Note[];
+  /** The verdict, where a question came with the graph; what is wrong with the question does not stop the graph. */
+  asked: (VerdictReply & { error: null }) | { error: Fault } | null;
+}
+
+export interface Fault {
+  code: string;
+  sentence: string;
+  place: Place | null;
+  verdict?: Verdict | null;
 }
 
 export interface Model {

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Point } from "../api/types";
 import { change, doc, fitted, isEmpty } from "../state/document";
+import { placing } from "../state/work";
 import { theme } from "../ui/theme";
 import { Menu } from "../ui/Menu";
 import * as act from "./actions";
@@ -84,6 +85,7 @@ export function Drawing(): JSX.Element {
   }, []);
 
   useSignalEffect(() => {
+    if (placing.value) return;
     const shown = scene.value;
     const at = focus.value;
     const alive = at !== null && (at.kind !== "node" || has(shown.graph, at.name)) ? at : null;

@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import { change, fitted, lastDrawing } from "../state/document";
-import { about, openGraph, takeBundled } from "../state/work";
+import { openGraph } from "../state/reading";
+import { about, takeBundled } from "../state/work";
 import { MenuButton, type Entry } from "../ui/Menu";
 import { nodes } from "./model";
 

@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import { canRedo, canUndo, isEmpty, redo, undo } from "../state/document";
-import { fit, layOut } from "../state/work";
+import { layOut } from "../state/reading";
+import { fit } from "../state/work";
 import { IconButton, type IconName } from "../ui/icons";
 import { tool, type Tool } from "./actions";
 import { Drawing, drawing } from "./Drawing";

@@ -6,7 +6,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { generation } from "../api/client";
 import type { Notation } from "../api/types";
 import { chooseNotation, doc, notation, redrawn } from "../state/document";
-import { graphBody, readText, textError, written } from "../state/work";
+import { readText } from "../state/reading";
+import { textError, written } from "../state/work";
 import { Editor } from "../ui/editor";
 import { Tabs } from "../ui/Tabs";
 import { WordList } from "./WordList";
@@ -38,7 +39,6 @@ export function TextPanel(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
   const asWords = useSignal(false);
-  const pause = useRef(0);
   const own = useRef<string | null>(null); // what was written here last, and is not to be written over
 
   useEffect(() => {
@@ -51,8 +51,7 @@ export function TextPanel(): JSX.Element {
       onText: (text) => {
         own.current = text;
         keepDraft(text);
-        clearTimeout(pause.current);
-        pause.current = window.setTimeout(() => void read(text), 20);
+        void read(text);
       },
     });
     editor.current = made;
@@ -99,7 +98,6 @@ export function TextPanel(): JSX.Element {
     asWords.value = next === "words";
     if (next === "words") return;
     chooseNotation(next);
-    void written.ask(graphBody(doc.peek()));
   };
   const unwritten = written.value?.unwritten[notation.value];
   const error = textError.value;

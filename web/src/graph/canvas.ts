@@ -3,7 +3,7 @@
 import cytoscape, { type Core, type EventObject, type NodeSingular } from "cytoscape";
 import type { Edge, Graph, Point } from "../api/types";
 import { at, point } from "../state/places";
-import { bendOf, type Box } from "./bends";
+import { bendsOf, type Box } from "./bends";
 import { look, sizeOf } from "./look";
 import { edgeKey, edges, isHidden, nodes } from "./model";
 
@@ -33,6 +33,9 @@ export interface Listener {
   viewed(): void;
 }
 
+/** Those who want nothing to move see it jump. */
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const same = (a: { x: number; y: number }, b: { x: number; y: number }): boolean => Math.hypot(a.x - b.x, a.y - b.y) < 0.01;
 const nodeId = (name: string): string => `n${name}`;
 
 export class Canvas {
@@ -101,9 +104,11 @@ export class Canvas {
     let node = cy.getElementById(id);
     if (node.empty()) {
       node = cy.add({ group: "nodes", data: { id, name, label: name, ...sizeOf(name) }, position });
-    } else if (animate && !node.grabbed()) {
-      node.animate({ position }, { duration: 180, complete: () => this.bend() });
-    } else if (!node.grabbed()) {
+    } else if (node.grabbed() || same(node.position(), position)) {
+      // it stands where it should
+    } else if (animate && !still.matches) {
+      node.animate({ position }, { duration: 180, queue: false, complete: () => this.bend() });
+    } else {
       node.position(position);
     }
     const classes = [
@@ -144,16 +149,11 @@ export class Canvas {
     cy.nodes().forEach((n) => {
       boxes.set(n.data("name") as string, { ...n.position(), width: n.data("width") as number, height: n.data("height") as number });
     });
-    const pairs = new Set<string>();
-    cy.edges(".both").forEach((e) => {
-      const [a, , b] = e.data("edge") as Edge;
-      pairs.add([a, b].sort().join("\n"));
-    });
+    const drawn = cy.edges().filter((e) => e.data("edge") !== undefined);
+    const bends = bendsOf(drawn.map((e) => e.data("edge") as Edge), boxes);
     cy.batch(() => {
-      cy.edges().forEach((e) => {
-        const edge = e.data("edge") as Edge | undefined;
-        if (edge === undefined) return;
-        const bend = bendOf(edge, boxes, pairs.has([edge[0], edge[2]].sort().join("\n")));
+      drawn.forEach((e) => {
+        const bend = bends.get(e.id()) ?? null;
         if (bend === null) e.removeData("bend");
         else e.data({ bend, weight: 0.5 });
       });

@@ -2,7 +2,7 @@
 
 import type { Edge, Point } from "../api/types";
 import { doc } from "../state/document";
-import { layOut } from "../state/work";
+import { layOut } from "../state/reading";
 import { say } from "../ui/say";
 import * as act from "./actions";
 import type { Canvas, Target } from "./canvas";

@@ -2,7 +2,7 @@
 
 import type { Point } from "../api/types";
 import { doc } from "../state/document";
-import { layOut } from "../state/work";
+import { layOut } from "../state/reading";
 import type { Entry } from "../ui/Menu";
 import * as act from "./actions";
 import type { Target } from "./canvas";

@@ -2,16 +2,16 @@
 
 import katex from "katex";
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 export function Formula({ latex, text, block = false }: { latex: string | null; text: string; block?: boolean }): JSX.Element {
   const host = useRef<HTMLSpanElement>(null);
-  useLayoutEffect(() => {
+  useEffect(() => { // after the verdict is on the screen: a long formula takes a while to set
     const element = host.current;
     if (element === null) return;
     if (latex === null) return void (element.textContent = text);
     try {
-      katex.render(folded(arrowed(latex)), element, { displayMode: block, throwOnError: true, trust: false, strict: false, maxSize: 20, maxExpand: 500 });
+      katex.render(folded(latex), element, { displayMode: block, throwOnError: true, trust: false, strict: false, maxSize: 20, maxExpand: 500 });
     } catch {
       element.textContent = text;
     }
@@ -25,12 +25,4 @@ function folded(latex: string): string {
   if (head === undefined || rest.length === 0) return latex;
   const lines = rest.join(" ").split(/,\\;\s*|;\\;\s*/);
   return `\\begin{array}{l}${head}\\\\[0.5em]\\small\\text{where }${lines.map((l) => `\\small ${l}`).join("\\\\[0.15em]\\phantom{\\small\\text{where }}")}\\end{array}`;
-}
-
-const NAME = String.raw`(?:\\text\{(?:[^{}\\]|\\.)*\}|\w+)`;
-const ENDS = new RegExp(String.raw`(\\tau|\\lambda)_\{(${NAME}) (${NAME})\}`, "g");
-
-/** Effects of one variable on another, with an arrow between the names, which would run into each other. */
-function arrowed(latex: string): string {
-  return latex.replace(ENDS, (_, letter: string, a: string, b: string) => `${letter}_{${a} \\to ${b}}`);
 }

@@ -1,5 +1,6 @@
 // The verdict: identified, by what, with the formula and the paths that matter; or not, why not, and what would help.
 
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { CausalPath, VerdictReply } from "../api/types";
 import { edgeKey } from "../graph/model";
@@ -80,16 +81,17 @@ const KINDS: { kind: CausalPath["kind"]; words: string }[] = [
 ];
 
 function Paths({ reply }: { reply: VerdictReply }): JSX.Element | null {
+  const open = useSignal(false);
   const found = reply.paths;
   if (found === null || found.paths.length === 0) return null;
   const counts = KINDS.map(({ kind, words: name }) => ({ kind, name, paths: found.paths.filter((p) => p.kind === kind) })).filter((k) => k.paths.length > 0);
   return (
-    <details class="paths">
+    <details class="paths" open={open.value} onToggle={(e) => (open.value = e.currentTarget.open)}>
       <summary>
         Paths from {found.cause} to {found.outcome}: {counts.map((k) => `${k.paths.length} ${k.name}`).join(", ")}
         {found.complete ? "" : " (the shortest)"}
       </summary>
-      <ul>
+      {open.value && <ul>
         {counts.flatMap((k) => k.paths.slice(0, 40)).map((path) => (
           <li key={path.text} onMouseEnter={() => point(path)} onMouseLeave={() => point(null)}>
             <button type="button" class="row" onFocus={() => point(path)} onBlur={() => point(null)}>
@@ -99,7 +101,7 @@ function Paths({ reply }: { reply: VerdictReply }): JSX.Element | null {
             </button>
           </li>
         ))}
-      </ul>
+      </ul>}
     </details>
   );
 }

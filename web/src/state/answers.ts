@@ -12,7 +12,7 @@ import {
 /** The value in do(), from the slider; null until it is moved. */
 export const doValue = signal<number | null>(null);
 /** The answer at the slider's value: interval and notes, asked for when the slider is let go. */
-export const atValue = new Remote<AnswerReply>("answer", "The interval");
+export const atValue = new Remote<AnswerReply>("answer", "The interval", true, fit);
 export const arc = signal<Pair | null>(null);
 export const kind = signal<"all" | "total" | "direct" | "indirect">("total");
 

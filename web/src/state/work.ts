@@ -1,36 +1,38 @@
 // What the server says of the document: one Remote for each kind of request, and when it is asked.
 
-import { computed, effect, signal, untracked } from "@preact/signals";
-import { call, generation, PageError, reach, renewed, session, upload, within } from "../api/client";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
+import { generation, PageError, reach, renewed, upload, within } from "../api/client";
 import { Remote } from "../api/remote";
 import type {
   About, AnswerReply, BoundsReply, ChecksReply, DataInfo, DecompositionReply, DistributionReply, DoseReply, EffectsReply, FitReply,
-  GraphReply, HelpReply, MatchReply, Notation, SensitivityReply, VerdictReply,
+  GraphReply, HelpReply, MatchReply, SensitivityReply, VerdictReply,
 } from "../api/types";
 import { sizeOf } from "../graph/look";
 import { nodes } from "../graph/model";
-import { BLANK, change, doc, effectText, fitted, isEmpty, settle, UNIT, type Document } from "./document";
-import { arranged, unitOf, withNewcomers } from "./places";
+import { doc, isEmpty, settle, UNIT, type Document } from "./document";
+import { arranged, withNewcomers, type Positions } from "./places";
 
 export const about = signal<About | null>(null);
-export const written = new Remote<GraphReply>("graph", "Writing the graph");
+export const written = new Remote<GraphReply>("graph", "Writing the graph", false); // must not end the reading of a newer text
 export const verdict = new Remote<VerdictReply>("verdict", "Deciding");
 export const help = new Remote<HelpReply>("help", "Looking for what would help");
 export const match = new Remote<MatchReply>("match", "Matching columns");
 export const fit = new Remote<FitReply>("fit", "Fitting the model");
-export const answer = new Remote<AnswerReply>("answer", "Estimating");
-export const distribution = new Remote<DistributionReply>("distribution", "Seen and done");
-export const dose = new Remote<DoseReply>("dose", "Dose and response");
-export const routes = new Remote<DecompositionReply>("decomposition", "Path by path");
-export const effects = new Remote<EffectsReply>("effects", "Every effect");
-export const checks = new Remote<ChecksReply>("checks", "Checking the graph");
-export const sensitivity = new Remote<SensitivityReply>("sensitivity", "Varying what is hidden");
-export const bounds = new Remote<BoundsReply>("bounds", "Looking for bounds");
+export const answer = new Remote<AnswerReply>("answer", "Estimating", true, fit);
+export const distribution = new Remote<DistributionReply>("distribution", "Seen and done", true, fit);
+export const dose = new Remote<DoseReply>("dose", "Dose and response", true, fit);
+export const routes = new Remote<DecompositionReply>("decomposition", "Path by path", true, fit);
+export const effects = new Remote<EffectsReply>("effects", "Every effect", true, fit);
+export const checks = new Remote<ChecksReply>("checks", "Checking the graph", true, fit);
+export const sensitivity = new Remote<SensitivityReply>("sensitivity", "Varying what is hidden", true, fit);
+export const bounds = new Remote<BoundsReply>("bounds", "Looking for bounds", true, fit);
 export const withData = [fit, answer, distribution, dose, routes, effects, checks, sensitivity, bounds];
 
 export const data = signal<DataInfo | null>(null);
 export const uploading = signal<{ name: string; since: number; stop: () => void } | null>(null);
 export const dataError = signal<string | null>(null);
+/** True while the places of a graph that was written are being chosen: the drawing waits for them. */
+export const placing = signal(false);
 /** The error of the text that is being written; the last good graph stays. */
 export const textError = signal<PageError | null>(null);
 
@@ -57,57 +59,6 @@ export const ends = computed((): { cause: string; outcome: string } | null => {
   return asked?.cause && asked.outcome && question.value !== "" ? { cause: asked.cause, outcome: asked.outcome } : null;
 });
 export const isKnown = computed(() => verdict.value?.verdict.identified === true && verdict.error === null && question.value !== "");
-
-/** Reads a text that somebody wrote; gives the graph of it, or null and an error under its place. */
-export async function readText(text: string, syntax: Notation | "auto", fresh = false): Promise<GraphReply | null> {
-  if (text.trim() === "") {
-    textError.value = null;
-    change(fresh ? BLANK : { ...BLANK, question: "" }, "text");
-    return null;
-  }
-  const reply = await reading.ask({ text, notation: syntax });
-  if (reply === null) {
-    textError.value = reading.error;
-    return null;
-  }
-  textError.value = null;
-  adopt(reply, fresh);
-  return reply;
-}
-
-const reading = new Remote<GraphReply>("graph", "Reading the graph");
-
-function adopt(reply: GraphReply, fresh: boolean): void {
-  const before = doc.peek();
-  const given = Object.keys(reply.positions).length > 0;
-  const auto = !given && (fresh || before.auto);
-  const unit = given ? (sameKeys(reply.positions, before.positions) ? before.unit : unitOf(reply.positions)) : auto ? UNIT : before.unit;
-  const standing = given ? reply.positions : auto ? arranged(reply.layout ?? {}, widthOf) : before.positions;
-  const positions = withNewcomers(reply.graph, standing, reply.layout, unit);
-  const role = (name: string): string[] => Object.entries(reply.roles).filter(([, r]) => r.includes(name)).map(([v]) => v);
-  const [cause, outcome] = [role("exposure")[0] ?? null, role("outcome")[0] ?? null];
-  const asks = reply.notation === "dagitty" && cause !== null && outcome !== null && (fresh || cause !== before.cause || outcome !== before.outcome);
-  const asked = asks ? { cause, outcome, question: effectText(cause, outcome), adjusted: role("adjusted") } : fresh ? { cause: null, outcome: null, question: "", adjusted: [] } : {};
-  change({ graph: reply.graph, positions, unit, auto, ...asked }, fresh ? "" : "text");
-  if (fresh || (auto && nodes(before.graph).length === 0)) fitted.value += 1;
-}
-
-const widthOf = (name: string): number => sizeOf(name).width;
-const sameKeys = (a: object, b: object): boolean => Object.keys(a).sort().join("\n") === Object.keys(b).sort().join("\n");
-
-/** Places chosen by the server for everything. */
-export async function layOut(): Promise<void> {
-  const reply = await within<GraphReply>("/graph", { graph: doc.peek().graph, layout: true });
-  if (reply.layout === null) return;
-  change({ positions: arranged(reply.layout, widthOf), unit: UNIT, auto: true });
-  fitted.value += 1;
-}
-
-/** Opens a graph with its question, in place of what is there; undo brings it back. */
-export async function openGraph(text: string, asked: string | null, syntax: Notation | "auto" = "auto"): Promise<void> {
-  const reply = await readText(text, syntax, true);
-  if (reply !== null && asked) change({ question: asked }, "question");
-}
 
 async function take(request: Promise<{ data: DataInfo }>): Promise<void> {
   dataError.value = null;
@@ -146,30 +97,11 @@ export function forget(): void {
   if (id !== undefined) void within(`/data/${id}`, undefined, { method: "DELETE" }).catch(() => undefined);
 }
 
-/** Begins: what the command line named, or what this tab had before a reload. */
-export async function begin(): Promise<void> {
-  call<About>("/about").then((found) => (about.value = found), () => undefined);
-  const found = await session();
-  const before = sessionStorage.getItem("halftrek data");
-  data.value = found.data.find((d) => d.id === before) ?? null;
-  if (found.start !== null && isEmpty.peek() && before === null) {
-    await openGraph(found.start.text, found.start.question, found.start.notation);
-    data.value = found.data.find((d) => d.id === found.start?.data) ?? null;
-  }
-}
-
 function follow(): void {
   effect(() => {
     const d = doc.value;
     generation.value;
-    untracked(() => {
-      if (nodes(d.graph).length === 0) return written.clear();
-      void written.ask(graphBody(d)).then((reply) => {
-        if (reply?.layout && doc.peek() === d && nodes(d.graph).some((v) => !Object.hasOwn(d.positions, v))) {
-          settle({ positions: withNewcomers(d.graph, d.positions, reply.layout, d.unit) });
-        }
-      });
-    });
+    untracked(() => void write(d));
   });
   const adjusted = computed(() => JSON.stringify(doc.value.adjusted));
   effect(() => {
@@ -195,6 +127,49 @@ function follow(): void {
   });
 }
 
+/** The document in all notations, and places for what has none; for everything if places are chosen for it. */
+async function write(d: Document): Promise<void> {
+  if (nodes(d.graph).length === 0) {
+    placing.value = false;
+    return written.clear();
+  }
+  const anew = placing.peek() && d.auto;
+  const reply = await written.ask({ ...graphBody(d), ...(anew ? { layout: true } : {}) });
+  if (doc.peek() !== d) return; // a newer one is being written
+  const layout = reply?.layout ?? null;
+  const lacks = anew || nodes(d.graph).some((v) => !Object.hasOwn(d.positions, v));
+  batch(() => {
+    placing.value = false;
+    if (layout !== null && lacks) settle(placed(d, layout, anew));
+  });
+}
+
+/** Where the server would put things: everything, or newcomers alone. */
+export function placed(d: Document, layout: Positions, anew: boolean): Pick<Document, "positions" | "unit"> {
+  const [standing, unit] = anew ? [arranged(layout, widthOf), UNIT] : [d.positions, d.unit];
+  return { positions: withNewcomers(d.graph, standing, layout, unit), unit };
+}
+
+const widthOf = (name: string): number => sizeOf(name).width;
+
+/** A verdict that came with its graph, for the moment when the graph becomes the document. */
+let early: { question: string; graph: string; adjusted: string; found: VerdictReply | PageError } | null = null;
+
+export function comesWith(reply: GraphReply, question: string, adjusted: string[]): void {
+  const { asked, graph } = reply;
+  const found = asked === null ? null : asked.error === null ? asked : PageError.of(asked.error);
+  early = found === null ? null : { question, graph: JSON.stringify(graph), adjusted: JSON.stringify(adjusted), found };
+}
+
+/** The verdict that came early, if it is on this; else the server is asked. */
+async function decided(asked: string, graph: string, adjusted: string, body: object): Promise<VerdictReply | null> {
+  const came = early;
+  early = null;
+  if (came?.question !== asked || came.graph !== graph || came.adjusted !== adjusted) return verdict.ask(body);
+  verdict.accept(body, came.found);
+  return verdict.value;
+}
+
 const PAUSE = 150; // milliseconds; what would help takes long to find, and is not looked for while somebody draws
 
 async function decide(asked: string, graph: string, adjusted: string): Promise<void> {
@@ -204,7 +179,7 @@ async function decide(asked: string, graph: string, adjusted: string): Promise<v
     return;
   }
   const body = { graph: JSON.parse(graph) as object, question: asked, adjusted: JSON.parse(adjusted) as string[] };
-  const reply = await verdict.ask(body);
+  const reply = await decided(asked, graph, adjusted, body);
   if (reply === null) return help.clear();
   const { cause, outcome } = reply.question;
   const d = doc.peek();

@@ -5,7 +5,16 @@ import { useEffect, useState } from "preact/hooks";
 import type { Remote } from "../api/remote";
 
 export function Waiting({ of }: { of: Remote<unknown> | Remote<never> }): JSX.Element | null {
-  return <WaitingFor since={of.state.value.since} words={of.words} onStop={() => of.stop()} />;
+  const { since, stopped } = of.state.value;
+  const first = of.after?.state.value;
+  if (first && (first.since !== null || first.stopped !== null)) return null; // that is waited for in its place
+  if (stopped === null) return <WaitingFor since={since} words={of.words} onStop={() => of.stop()} />;
+  return (
+    <div class="waiting">
+      <span role="status">{of.words}: stopped.</span>
+      <button type="button" class="button small" onClick={() => of.again()}>Go on</button>
+    </div>
+  );
 }
 
 interface Props {

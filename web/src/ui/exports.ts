@@ -20,7 +20,7 @@ async function take(format: string, withData: boolean): Promise<void> {
   say("Making the file …");
   try {
     const response = await sendWithin("/export", body);
-    const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `halftrek.${format}`;
+    const name = decodeURIComponent(/filename\*=UTF-8''(\S+)/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `halftrek.${format}`);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(await response.blob());
     link.download = name;
@@ -47,8 +47,8 @@ export function exportMenu(): Entry[] {
     item("PNG", "png", ".png", false, "plot"),
     item("TikZ", "tikz", ".tex"),
     { heading: "Graph" },
-    item("dagitty", "dagitty", ".txt"),
-    item("lavaan", "lavaan", ".txt"),
+    item("dagitty", "dagitty", ".dag"),
+    item("lavaan", "lavaan", ".lav"),
     { heading: ready ? "Numbers" : "Numbers (with data)" },
     item("Table as CSV", "csv", ".csv", true),
     item("Table as LaTeX", "latex", ".tex", true),
