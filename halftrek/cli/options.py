@@ -81,7 +81,9 @@ def add_data(parser: argparse.ArgumentParser, words: Collection[str], *, option:
 def add_connect(parser: argparse._ActionsContainer, where: str) -> None:
     """The database of an SQL query; without it, DuckDB reads files."""
     parser.add_argument(
-        "--connect", metavar="ADDRESS", help=f"{where}, as postgres://user@host/base, sqlite:///rows.db, duckdb://rows"
+        "--connect",
+        metavar="ADDRESS",
+        help=f"{where}, as postgres://user@host/base, sqlite:///rows.db, duckdb://rows, or sc://host for Spark",
     )
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.data import Moments, Patterns, read_moments, read_patterns
+from halftrek.data.missing import gather
+from halftrek.data.sources import lazy
 from tests.data.engine_tables import ENGINES, table_in, the_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of engines; ours are tested elsewhere
@@ -83,3 +85,19 @@ def test_groups(engine: str, missing: Any) -> None:
     for name in ("estimate", "se", "low", "high", "n", "dropped"):
         assert np.asarray(ours[name]) == pytest.approx(np.asarray(theirs[name]), rel=1e-7)
     assert list(ours["note"]) == list(theirs["note"])
+
+
+@pytest.mark.parametrize("engine", ["Ibis on SQLite", "Ibis on PostgreSQL", "Dask"])
+def test_too_many_patterns_for_an_engine_to_send(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are read then, as many patterns are kept as from rows in memory, and the fit says what was left out."""
+    monkeypatch.setattr(lazy, "LINES", 40)
+    found, wanted = (read_patterns(table, NAMES) for table in (table_in(engine), the_table()))
+    assert isinstance(found, Patterns)
+    assert isinstance(wanted, Patterns)
+    assert (found.rows == wanted.rows).all()
+    np.testing.assert_allclose(found.cov, wanted.cov, rtol=1e-6, atol=1e-6)
+    monkeypatch.setattr(gather, "MOST", 50)
+    fewer = read_patterns(table_in(engine), NAMES)
+    assert isinstance(fewer, Patterns)
+    assert fewer.left_out > 0
+    assert "too many patterns of missing values" in fewer.sentence

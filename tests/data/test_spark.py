@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,16 +16,18 @@ import polars as pl
 import pytest
 
 import halftrek as ht
+from halftrek.cli import main
 from halftrek.data import Moments, Patterns, read, read_moments, read_patterns
 from halftrek.data.by_group.grouping import group_reader
 from halftrek.data.by_group.groups import read_groups
+from halftrek.data.sources.databases import shown, table_at
 from halftrek.data.sources.spark import from_spark, is_spark
 from halftrek.data.sources.spark import sums as spark_sums
 from halftrek.data.sources.spark.jobs import about_spark
 from halftrek.data.sources.spark.session import spark_table
 from halftrek.data.summing.sums import Column, Request
 from halftrek.errors import DataError
-from tests.data.engine_tables import folder, spark_session, table_in, the_table
+from tests.data.engine_tables import by_connect, folder, spark_session, table_in, the_table
 from tests.project.pages import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of Spark; ours are tested elsewhere
@@ -313,11 +316,11 @@ except ht.DataError as error:
 """
 
 
-def run_apart(code: str, **environment: str) -> str:
+def run_apart(code: str, *words: str, **environment: str) -> str:
     ours = ("SPARK_", "HALFTREK_SPARK", "PYSPARK_GATEWAY")  # of the session in this process; the other has its own
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
+        [sys.executable, "-W", "ignore", "-c", code, *words],
         cwd=ROOT, capture_output=True, text=True, env={**kept, **environment}, check=False, timeout=600,
     )  # fmt: skip
     return done.stdout + done.stderr
@@ -336,3 +339,54 @@ def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.setenv("JAVA_HOME", home)
         with pytest.raises(DataError, match=r"Spark runs in Java, and .*: install Java 17"), spark_table("local", "x"):
             pass
+
+
+def people_query() -> str:
+    table_in("Spark")  # writes the file
+    return f"select * from parquet.`{folder() / 'people.parquet'}`"
+
+
+def test_a_query_by_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+    spark_session()
+    address = os.environ["SPARK_REMOTE"] if by_connect() else "local[2,4]"
+    assert main(["fit", GRAPH, "--sql", people_query(), "--connect", address, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = ht.fit(GRAPH, the_table())
+    assert found["n"] == expected.n
+    assert found["loglik"] == pytest.approx(expected.loglik, rel=1e-10)
+    assert spark_session().range(3).count() == 3  # a session that was there already goes on
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("insert into people values (1)", "one SELECT and nothing else; this is insert"),
+        ("select * from nobody", "cannot be read: .*nobody"),
+    ],
+)
+def test_a_query_that_spark_cannot_or_may_not_run(query: str, said: str) -> None:
+    spark_session()
+    address = os.environ["SPARK_REMOTE"] if by_connect() else "local[2,4]"
+    with pytest.raises(DataError, match=said), table_at(address, query) as frame:
+        read_moments(frame)
+
+
+OWN_SESSION = """
+import sys
+from halftrek.cli import main
+from pyspark.sql import SparkSession
+print("CODE", main(["fit", "age -> y", "--sql", sys.argv[1], "--connect", "local[1]", "--missing", "drop"]))
+print("LEFT", SparkSession.getActiveSession())
+"""
+
+
+def test_a_session_of_the_command_ends_with_it() -> None:
+    spark_session()  # sets JAVA_HOME, which the other process needs
+    said = run_apart(OWN_SESSION, people_query())
+    assert "CODE 0" in said
+    assert "LEFT None" in said
+
+
+def test_a_token_of_connect_is_never_shown() -> None:
+    address = "sc://127.0.0.1:1/;token=hush;user_id=me"
+    assert shown(address) == "sc://127.0.0.1:1/;token=***;user_id=me"

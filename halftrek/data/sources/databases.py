@@ -1,4 +1,4 @@
-"""Rows of one SELECT from a database that an address names: PostgreSQL, SQLite, DuckDB, and whatever Ibis knows.
+"""Rows of one SELECT from a database that an address names: PostgreSQL, SQLite, DuckDB, Spark, and what Ibis knows.
 
 The database is only read: its session is read-only where it has such a thing, and the text must be one SELECT without
 a statement that writes inside it. A password in the address is never shown, in no message and in no traceback.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from halftrek.data.sources.guard import first_line, is_interruption
+from halftrek.data.sources.spark.session import is_spark_address, spark_table
 from halftrek.data.sources.sql import parsed_select, refuse_writing
 from halftrek.errors import DataError, HalftrekError, MissingExtraError
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import psycopg
     from ibis.backends import BaseBackend
 
-EXAMPLES = "postgres://user@host/base, sqlite:///rows.db or duckdb://rows.duckdb"
+EXAMPLES = "postgres://user@host/base, sqlite:///rows.db, duckdb://rows.duckdb or sc://host for Spark"
 SECONDS = 10  # that a server may take to answer at first
 
 _SECRET = re.compile(r"pass|pwd|secret|token|key", re.IGNORECASE)
@@ -39,18 +40,19 @@ _POSTGRES = {
 @contextmanager
 def table_at(address: str, query: str) -> Iterator[object]:
     """The rows of a query in the database at an address, as a table that stays there until it is asked for sums."""
+    spark = is_spark_address(address)
     kind = urlsplit(address).scheme.lower() if "://" in address else ""
-    if not kind:
+    if not (kind or spark):
         raise DataError(f"{shown(address)!r} is no address of a database; write it as {EXAMPLES}")
     opened = {"duckdb": _duckdb, "sqlite": _sqlite, "postgres": _postgres, "postgresql": _postgres}.get(kind, _other)
     try:
-        with opened(address, query) as table:
+        with (_spark if spark else opened)(address, query) as table:
             yield table
     except MissingExtraError:
         raise
     except DataError as error:
         cause = error.__cause__
-        if cause is not None and not isinstance(cause, HalftrekError):  # words of an engine, which we say better here
+        if not (cause is None or isinstance(cause, HalftrekError) or spark):  # an engine's words, said better here
             raise _about(cause, address) from None
         raise DataError(hidden(str(error), address)) from None
     except HalftrekError:
@@ -76,8 +78,9 @@ def hidden(text: str, address: str) -> str:
 def _secrets(address: str) -> set[str]:
     """Password and secret settings, as written and as they are meant; libpq takes ``password=…`` in a list too."""
     found = set(re.findall(r"://[^/?#]*?:([^/?#]*)@", address))  # a password may hold an @ of its own
-    pairs = re.findall(r"([\w.]+)\s*=\s*('[^']*'|[^&#\s]*)", address)
-    found |= {value.strip("'") for name, value in pairs if _SECRET.search(name)}
+    value = r"[^;]*" if address.startswith("sc://") else r"'[^']*'|[^&#\s]*"  # Spark Connect has semicolons between
+    pairs = re.findall(rf"([\w.]+)\s*=\s*({value})", address)
+    found |= {text.strip("'") for name, text in pairs if _SECRET.search(name)}
     return {secret for written in found for secret in (written, unquote(written)) if secret}
 
 
@@ -142,6 +145,14 @@ def _postgres_schema(connection: psycopg.Connection[tuple[object, ...]], query: 
 
 
 @contextmanager
+def _spark(address: str, query: str) -> Iterator[object]:
+    """Spark runs what it is given, so that a query is looked at first."""
+    _refuse_other(query, "spark")
+    with spark_table(address, query) as frame:
+        yield frame
+
+
+@contextmanager
 def _other(address: str, query: str) -> Iterator[ibis.Table]:
     """Any other engine that Ibis knows by the first word of the address."""
     ibis = _module("ibis", "databases")
@@ -159,8 +170,8 @@ def _other(address: str, query: str) -> Iterator[ibis.Table]:
 
 def _refuse_other(query: str, dialect: str) -> None:
     """Raise for a text that is not one SELECT, or that writes somewhere inside it."""
-    import sqlglot
-    from sqlglot import expressions as parts
+    sqlglot = _module("sqlglot", "databases")
+    parts = sqlglot.expressions
 
     try:
         statements = [one for one in sqlglot.parse(query, read=dialect) if one is not None]

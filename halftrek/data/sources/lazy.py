@@ -30,6 +30,7 @@ Entry = float | Decimal | str | None  # of a column, as an engine has it
 
 SAMPLE = 1_000  # rows that are looked at first, for a guess of the means and for columns of few values
 WIDEST = 40  # columns up to which sums of products are written out: 860 of them; PostgreSQL takes 1,664 at most
+LINES = 8_000_000  # numbers in the sums that an engine sends; with more patterns of holes its rows are read instead
 BITS = 30  # holes in one number of a pattern's name
 
 
@@ -97,19 +98,28 @@ def collected(frame: nw.LazyFrame[IntoLazyFrame]) -> pa.Table:
     return frame.collect("pyarrow").to_native()
 
 
-def pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums:
-    """The sums, by one query; by a second where the guess of the means proves to be far off."""
+def pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums | None:
+    """The sums, by one query; by a second where the guess of the means proves to be far off.
+
+    None where there are too many patterns of holes: whoever reads the rows keeps what can be kept, and says so.
+    """
     columns = request.columns
     schema = frame.collect_schema()
     _refuse_texts(frame, [c.column for c in columns if schema[c.column].is_numeric()])
     sample = collected(frame.select(*request.read).head(SAMPLE))
     entries = {v: sample.column(v).to_pylist() for v in request.read}
     guess = np.array([_guess([_number(x, c) for x in entries[c.column]]) for c in columns])
-    found, near = _queried(frame, request, guess, schema, about_group=False)
+    first = _queried(frame, request, guess, schema, about_group=False)
+    if first is None:
+        return None
+    found, near = first
     if not near:
         total = np.maximum((found.n[:, None] * found.observed).sum(axis=0), 1e-300)
         better = guess + (found.n[:, None] * np.where(found.observed, found.mean, 0.0)).sum(axis=0) / total
-        found, _ = _queried(frame, request, better, schema, about_group=bool(request.by))
+        again = _queried(frame, request, better, schema, about_group=bool(request.by))
+        if again is None:  # the table grows meanwhile
+            return None
+        found, _ = again
     return replace(found, kinds=_kinds(frame, request, entries))
 
 
@@ -140,8 +150,11 @@ def _guess(values: list[float]) -> float:
 
 def _queried(
     frame: nw.LazyFrame[IntoLazyFrame], request: Request, shift: Floats, schema: nw.Schema, *, about_group: bool
-) -> tuple[Sums, bool]:
-    """The sums about a shift (and about the mean of each group, if need be); whether it was near enough."""
+) -> tuple[Sums, bool] | None:
+    """The sums about a shift (and about the mean of each group, if need be), and whether it was near enough.
+
+    None where there are too many patterns; groups are as many as there are.
+    """
     import narwhals as nw
 
     p = len(request.columns)
@@ -185,7 +198,10 @@ def _queried(
     )
     outputs += [nw.col(f"s{i}").sum().alias(f"s{i}") for i in range(p)]
     outputs += [nw.col(f"p{i}_{j}").sum().alias(f"p{i}_{j}") for i, j in pairs]
-    table = collected(made.group_by(*keys).agg(*outputs))
+    lines, most = made.group_by(*keys).agg(*outputs), LINES // len(outputs)
+    table = collected(lines if request.by else lines.head(most + 1))
+    if not request.by and table.num_rows > most:
+        return None
     return _lines(table, request, shift, pairs, about_group=about_group)
 
 

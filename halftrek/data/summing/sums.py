@@ -56,7 +56,7 @@ class Sums(Portable):
     ``labels[k]`` are the labels of line ``k``; ``observed[k]`` says which columns its rows have. ``rows`` counts rows
     of positive weight, ``n`` and ``squared`` are sums of weights and of their squares; ``mean`` is the mean less
     ``origin``, and ``squares`` are products about the mean, both zero where nothing is observed. ``unweighted`` counts
-    rows of weight zero; ``left_out`` rows whose pattern of holes is beyond the number of patterns that is kept.
+    rows of weight zero.
     """
 
     labels: tuple[tuple[Hashable, ...], ...]
@@ -69,7 +69,6 @@ class Sums(Portable):
     squares: Floats
     unweighted: int = 0
     kinds: tuple[Kind, ...] | None = None
-    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -113,7 +112,6 @@ def merged_sums(parts: Sequence[Sums]) -> Sums:
         kinds = merged_kinds(kinds, part.kinds)
     return Sums(
         tuple(labels), observed, rows, n, squared, first.origin, mean, squares, sum(p.unweighted for p in parts), kinds,
-        sum(p.left_out for p in parts),
     )  # fmt: skip
 
 

@@ -7,13 +7,14 @@ members and regressors of members before it, and its own regressors. So ``F`` is
 
 A fit that reaches this floor is at its highest maximum, whatever the shape of the likelihood. How far above it the data
 put a true model follows chi-squared; further is a reason to search again: the graph may be wrong, or the maximum one of
-several.
+several. With few rows the floor lies lower: the log of a variance given k others falls by about (k + 2) / n, so that
+deviances are held against chi-squared after Bartlett's correction, with k on average over members.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 REACHED = 1e-10  # of F, that is per row
 CERTAIN = 1e-6  # deviance that cannot be chance where the graph restricts nothing
+LEAST = 0.2  # share of a deviance that is always counted
 LEVEL = 0.05  # share of true models that are searched again
 
 
@@ -41,6 +43,7 @@ class Yardstick:
     spare: Ints
     before: Floats  # 1 for a slot whose regressor no member causes
     beside: int = 1  # districts that are judged with it
+    share: Floats = field(default_factory=lambda: np.ones(1))  # of a deviance that is not due to few rows
 
     def reached(self, value: Floats) -> Flags:
         """Where F cannot be lower."""
@@ -52,23 +55,32 @@ class Yardstick:
 
     def doubtful(self, value: Floats, flat: Ints | int = 0) -> Flags:
         """Where a fit lies further from the floor than true models do; ``flat`` directions explain nothing."""
-        return is_doubtful(self.deviance(value), self.spare + flat, self.beside) & np.isfinite(value)
+        deviance = self.deviance(value) * np.where(self.spare + flat > 0, self.share, 1.0)
+        return is_doubtful(deviance, self.spare + flat, self.beside) & np.isfinite(value)
 
     def take(self, rows: Ints) -> Yardstick:
         """Some members of the batch."""
-        return Yardstick(self.floor[rows], self.n[rows], self.spare[rows], self.before[rows], self.beside)
+        share = np.broadcast_to(self.share, self.n.shape)[rows]
+        return Yardstick(self.floor[rows], self.n[rows], self.spare[rows], self.before[rows], self.beside, share)
 
 
 def yardstick_of(tasks: Sequence[Task], G: Floats, n: Floats | None, beside: int = 1) -> Yardstick:
     """For tasks of one shape, whose moments stand next to each other in ``G`` for each of the data sets."""
     count = len(tasks)
+    ahead = np.empty(len(G))
     floor, spare, before = np.empty(len(G)), np.empty(len(G), dtype=np.intp), np.empty((len(G), tasks[0].shape.slots))
     for k, task in enumerate(tasks):
         floor[k::count] = floor_of(task, G[k::count])
         spare[k::count] = task.spare
+        ahead[k::count] = task.causal[1].mean()
         before[k::count] = [slot in task.before for slot in task.slots]
     rows = np.full(len(G), np.nan) if n is None else np.repeat(n, count)
-    return Yardstick(floor, rows, spare, before, beside)
+    return Yardstick(floor, rows, spare, before, beside, few_rows_share(rows, ahead))
+
+
+def few_rows_share(n: Floats, ahead: Floats) -> Floats:
+    """Bartlett's factor for rows that are few beside what stands before a member; 1 where their number is unknown."""
+    return np.asarray(np.nan_to_num(np.clip(1.0 - (ahead + 2.0) / n, LEAST, 1.0), nan=1.0))
 
 
 def floor_of(task: Task, G: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,13 @@ from halftrek.data.sources.guard import in_our_words
 from halftrek.data.sources.spark.jobs import about_spark
 from halftrek.errors import DataError
 
-KINDS = ("sc", "spark", "local")  # Spark Connect, a cluster of its own, and one within this process
+_HERE = re.compile(r"local(\[[\d*, ]+\])?")
+
+
+
+def is_spark_address(address: str) -> bool:
+    """Whether Spark is meant: a Connect server, a cluster of Spark's own, or one within this process."""
+    return address.startswith(("sc://", "spark://")) or bool(_HERE.fullmatch(address))
 
 
 @contextmanager
@@ -26,13 +33,16 @@ def spark_table(address: str, query: str) -> Iterator[object]:
     from pyspark.sql import SparkSession
 
     with in_our_words(about_spark):
+        before = SparkSession.getActiveSession()
         builder = SparkSession.builder
         session = (builder.remote(address) if remote else builder.master(address)).getOrCreate()
     try:
         with in_our_words(about_spark):
-            yield session.sql(query)
+            frame = session.sql(query)
+        yield frame
     finally:
-        session.stop()
+        if session is not before:  # one that was there already is somebody else's
+            session.stop()
 
 
 def refuse_no_java() -> None:
