@@ -99,6 +99,7 @@ _ANSWER = _object(_ANSWER_KEYS, _ANSWER_MORE)
 _ANSWER_OF_FIT = _object({**_ANSWER_KEYS, "fit": _object(_ENDED)}, _ANSWER_MORE)
 _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std")
 _TESTS = _rows("kind constraint test verdict", "estimate statistic df p p_holm p_bh p_adjusted")
+_LINES = _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")
 _CHECKS = _object(
     {
         "measures": {"type": "object", "properties": {"test": _TEXT}, "additionalProperties": _NUMBER},
