@@ -44,6 +44,16 @@ def test_all_as_json(capsys: Capture) -> None:
     assert statuses["a ~> b"] == "identified"
 
 
+def test_independent_errors_are_a_scope_of_their_own(capsys: Capture) -> None:
+    door = "x -> m -> y; x <-> m; x <-> y"
+    assert main(["identify", door, "m -> y"]) == 3
+    assert main(["identify", door, "m -> y", "--scope", "non-normal"]) == 0
+    assert "identified (independent errors)" in capsys.readouterr().out
+    assert main(["identify", door, "--all", "--scope", "non-normal"]) == 0
+    assert "5 identified" in capsys.readouterr().out
+    assert main(["identify", door, "--all", "--scope", "nonparametric"]) == 2
+
+
 def test_several_values_are_said(capsys: Capture) -> None:
     assert main(["identify", TWO_VALUES, "--all"]) == 0
     assert "a -> b  2 values  counting solutions" in capsys.readouterr().out

@@ -126,9 +126,7 @@ def test_tests_of_lines() -> None:
     }
 
 
-def test_a_report_says_what_independent_errors_tell_and_whether_lines_are_straight(
-    skewed: Fit, tmp_path: Path
-) -> None:
+def test_a_report_says_what_independent_errors_tell_and_whether_lines_are_straight(skewed: Fit, tmp_path: Path) -> None:
     text = skewed.report(tmp_path / "report.html", ["m -> y"]).read_text(encoding="utf-8")
     assert "If errors are independent, not only uncorrelated" in text
     assert "The values at which the errors may be independent." in text
