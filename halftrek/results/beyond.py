@@ -44,7 +44,7 @@ def beyond_frame(
         return as_frame(_columns(pair_tests(fit, progress), multiplicity, level), fit.frame)
 
 
-def _columns(rows: Sequence[PairTest] | Sequence[LineTest], multiplicity: Multiplicity, level: float) -> dict[str, Any]:
+def _columns(rows: Sequence[PairTest | LineTest], multiplicity: Multiplicity, level: float) -> dict[str, Any]:
     p = np.array([row.p for row in rows], dtype=float)
     final = adjusted(p, multiplicity)
     return {

@@ -11,6 +11,7 @@ import pytest
 
 import halftrek as ht
 from halftrek import identification
+from halftrek.choices import Scope
 from halftrek.cli import main
 from halftrek.graphs import Graph
 from halftrek.identification import identify_all
@@ -82,12 +83,12 @@ def test_a_graph_without_arrows_has_nothing_to_decide(capsys: Capture) -> None:
 def test_a_bar_appears_only_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     decide = identification.identify
 
-    def slow(graph: Graph, query: Query, *, budget: float, progress: Progress) -> identification.Verdict:
+    def slow(graph: Graph, query: Query, *, scope: Scope, budget: float, progress: Progress) -> identification.Verdict:
         progress(0.1, budget)
         before = capsys.readouterr().err
         progress(2.5, budget)
         assert before == ""
-        return decide(graph, query)
+        return decide(graph, query, scope=scope)
 
     monkeypatch.setattr(identification, "identify", slow, raising=False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -63,14 +63,14 @@ def test_normal_errors_are_said_to_tell_nothing(normal: Fit) -> None:
     assert "normal" in warning
 
 
-def test_what_covariances_tell_is_answered_as_ever(skewed: Fit) -> None:
+def test_what_covariances_tell_is_answered_as_ever() -> None:
     fit = ht.fit("x -> m -> y; x <-> y", door_rows("skewed", 300, np.random.default_rng(0)))
     usual, answer = fit.query("x ~> y"), fit.query("x ~> y", errors="independent")
     assert (answer.value, answer.se) == (usual.value, usual.se)
     assert "covariances determine it" in str(answer)
 
 
-def test_what_nothing_tells_is_refused(skewed: Fit) -> None:
+def test_what_nothing_tells_is_refused() -> None:
     fit = ht.fit("x -> m -> y; m <-> y", door_rows("skewed", 300, np.random.default_rng(0)))
     with pytest.raises(NotIdentifiedError, match="whose errors are not normal"):
         ht.fit("m -> y; m <-> y", {"m": [1.0, 2.0, 4.0, 3.0], "y": [0.5, 2.0, 1.0, 3.0]}).query(
