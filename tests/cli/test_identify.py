@@ -102,9 +102,11 @@ def test_the_budget_reaches_the_decision(monkeypatch: pytest.MonkeyPatch) -> Non
     budgets = []
     decide = identification.identify
 
-    def watched(graph: Graph, query: Query, *, budget: float, progress: Progress) -> identification.Verdict:
+    def watched(
+        graph: Graph, query: Query, *, scope: Scope, budget: float, progress: Progress
+    ) -> identification.Verdict:
         budgets.append(budget)
-        return decide(graph, query, budget=budget, progress=progress)
+        return decide(graph, query, scope=scope, budget=budget, progress=progress)
 
     monkeypatch.setattr(identification, "identify", watched, raising=False)
     assert main(["identify", CORNER, "a -> m", "--budget", "0.5"]) == 0
