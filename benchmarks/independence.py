@@ -83,21 +83,23 @@ def door_rows(shape: str, n: int, rng: np.random.Generator) -> Floats:
     return np.column_stack([x, m, y])
 
 
-def coverage(shape: str, samples: int, n: int = ROWS, seed: int = 1) -> dict[Query, tuple[float, float]]:
+def coverage(
+    shape: str, samples: int, n: int = ROWS, seed: int = 1, queries: Iterable[Query] = tuple(TRUTH)
+) -> dict[Query, tuple[float, float]]:
     """For each question how often the values that are kept hold the truth, and how often they have no end."""
     rng = np.random.default_rng(seed)
-    counts = {query: [0, 0] for query in TRUTH}
+    counts = {query: [0, 0] for query in queries}
     for _ in range(samples):
         fitted = fit(DOOR, door_rows(shape, n, rng))
-        for query, truth in TRUTH.items():
+        for query, count in counts.items():
             asked = asked_of_errors(fitted, query)
 
             def keeps(value: float) -> bool:
                 found = (asked.conditions, asked.value, asked.fitted)  # noqa: B023 (it is called before the next one)
                 return is_kept(*found, value, level=0.95, unit=asked.unit)  # noqa: B023
 
-            counts[query][0] += keeps(truth)
-            counts[query][1] += keeps(FAR * asked.unit) or keeps(-FAR * asked.unit)
+            count[0] += keeps(TRUTH[query])
+            count[1] += keeps(FAR * asked.unit) or keeps(-FAR * asked.unit)
     return {query: (inside / samples, endless / samples) for query, (inside, endless) in counts.items()}
 
 

@@ -98,8 +98,16 @@ _CRUDE = _object({"n": _NUMBER, "query": _TEXT, "warnings": _TEXTS}, _SURE)
 _ANSWER_MORE: dict[str, Schema] = {**_SURE, "outcome": _GAUSSIAN, "crude": _CRUDE}
 _ANSWER = _object(_ANSWER_KEYS, _ANSWER_MORE)
 _ANSWER_OF_FIT = _object({**_ANSWER_KEYS, "fit": _object(_ENDED)}, _ANSWER_MORE)
+_SET_KEYS = {
+    **_ANSWER_KEYS,
+    "form": {"enum": ["bounds"]},
+    **dict.fromkeys(("low", "high"), _NUMBER),
+    "bounds": _BOUNDS,
+}
+_SET, _SET_OF_FIT = _object(_SET_KEYS), _object({**_SET_KEYS, "fit": _object(_ENDED)})
 _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std")
 _TESTS = _rows("kind constraint test verdict", "estimate statistic df p p_holm p_bh p_adjusted")
+_LINES = _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")
 _CHECKS = _object(
     {
         "measures": {"type": "object", "properties": {"test": _TEXT}, "additionalProperties": _NUMBER},
@@ -174,7 +182,8 @@ _UNITS = _object(
         "file": _TEXT_OR_NULL,
     }
 )
-_EITHER: Schema = {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP]}
+_ANSWERS = (_ANSWER_OF_FIT, _SET_OF_FIT, _VERDICT, _BY_GROUP)
+_EITHER: Schema = {"anyOf": [*_ANSWERS]}
 
 SCHEMAS: dict[str, Schema] = {
     "demo": _object(
@@ -207,7 +216,7 @@ SCHEMAS: dict[str, Schema] = {
     "identify": {"anyOf": [_VERDICT, _object({"graph": _GRAPH, "verdicts": _list(_VERDICT)})]},
     "fit": _FIT,
     "query": _EITHER,
-    "effect": {"anyOf": [_ANSWER_OF_FIT, _VERDICT, _BY_GROUP, _object({"level": _NUMBER, "effects": _EFFECTS})]},
+    "effect": {"anyOf": [*_ANSWERS, _object({"level": _NUMBER, "effects": _EFFECTS})]},
     "instruments": {"anyOf": [_INSTRUMENTS, _VERDICT]},
     "adjustments": {"anyOf": [_ADJUSTMENTS, _VERDICT]},
     **{name: {"anyOf": [*shapes, _VERDICT]} for name, shapes in ASKED.items()},
@@ -232,7 +241,7 @@ SCHEMAS: dict[str, Schema] = {
             "analysis": _TEXT,
             "graph": _GRAPH,
             "fit": _FIT,
-            "questions": _list({"anyOf": [_ANSWER, _VERDICT]}),
+            "questions": _list({"anyOf": [_ANSWER, _SET, _VERDICT]}),
             "files": {"type": "object", "additionalProperties": _TEXT},
         },
         {"effects": _EFFECTS, "checks": _CHECKS},

@@ -26,7 +26,13 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point
 from halftrek.identification.local.pieces import is_rational
 from halftrek.identification.local.witness import Witness, find_witness
-from halftrek.identification.next_steps import NextStep, step_with_change, steps_without_change, which_effects
+from halftrek.identification.next_steps import (
+    NextStep,
+    step_with_change,
+    step_without_normality,
+    steps_without_change,
+    which_effects,
+)
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, ValueStep
@@ -285,6 +291,7 @@ def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
     changes = [] if waits else what_would_help(graph, query)
     steps += step_with_change(changes)
     steps += steps_without_change(graph, query, identified, seconds=_SECONDS, vary=verdict.status == "not identified")
+    steps += step_without_normality(graph, query) if scope == "linear" and not waits else []
     if all(step.way == "sensitivity" for step in steps):  # there is no command for that
         steps.append(which_effects(graph, query))
     return replace(verdict, advice=tuple(change.note for change in changes), next_steps=tuple(steps))

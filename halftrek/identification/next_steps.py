@@ -14,6 +14,7 @@ from halftrek import upward
 from halftrek.errors import QueryError
 from halftrek.graphs import Edge, quoted
 from halftrek.identification.advice import Change, Decide, causes_of, is_identified_with
+from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes.words import Front
 from halftrek.portable import Portable
@@ -32,13 +33,15 @@ from halftrek.queries.types import (
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
 
-Way = Literal["identify", "more time", "fit", "effects", "bounds", "sensitivity"]
+Way = Literal["identify", "non-normal", "more time", "fit", "effects", "bounds", "sensitivity"]
 _LONG = 600  # characters of a graph that are not written out once more
 _KINDS = ("instrument", "measure", "mediator", "rule out")  # changes that a line can show, the most to gain first
 _STRONG = 0.3  # a correlation of errors that most would call strong, to begin with
 _ARCS = 4  # pairs with a hidden cause that are tried for a sensitivity analysis
+_NOT_NORMAL = "If errors are not normal, and independent where the graph has no arc, it can be known:"
 _ALL = "With data, all values that the graph leaves, and fewer under assumptions (assume=):"
 _OTHERS = 12  # other questions that are tried
+_SMALL = 30  # variables up to which independent errors are looked at beside a refusal
 _PATIENCE = 60  # seconds that a second attempt is given
 
 
@@ -70,6 +73,8 @@ class NextStep(Portable):
         match self.way:
             case "identify":
                 return f"ht.identify({graph}, {question})"
+            case "non-normal":
+                return f'ht.identify({graph}, {question}, scope="non-normal")'
             case "more time":
                 return f"ht.identify({graph}, {question}, budget={_PATIENCE})"
             case "fit":
@@ -89,6 +94,8 @@ class NextStep(Portable):
         match self.way:
             case "identify":
                 return f"halftrek identify {graph} {question}"
+            case "non-normal":
+                return f"halftrek identify {graph} {question} --scope non-normal"
             case "more time":
                 return f"halftrek identify {graph} {question} --budget {_PATIENCE}"
             case "fit":
@@ -127,6 +134,13 @@ def steps_without_change(graph: Graph, query: Query, decide: Decide, *, seconds:
         if decide(graph, other):
             return [*steps, NextStep(f"{other} can be known in this graph as it is:", "fit", graph, other)]
     return steps
+
+
+def step_without_normality(graph: Graph, query: Query) -> list[NextStep]:
+    """Independent errors, where they tell what covariances leave open."""
+    if len(graph) > _SMALL or not beyond_covariances(graph, query, witness=False).identified:
+        return []
+    return [NextStep(_NOT_NORMAL, "non-normal", graph, query)]
 
 
 def which_effects(graph: Graph, query: Query) -> NextStep:

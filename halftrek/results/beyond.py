@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -44,7 +44,9 @@ def beyond_frame(
         return as_frame(_columns(pair_tests(fit, progress), multiplicity, level), fit.frame)
 
 
-def _columns(rows: Sequence[PairTest] | Sequence[LineTest], multiplicity: Multiplicity, level: float) -> dict[str, Any]:
+def _columns(
+    rows: Sequence[PairTest | LineTest], multiplicity: Multiplicity, level: float
+) -> dict[str, Sequence[object]]:
     p = np.array([row.p for row in rows], dtype=float)
     final = adjusted(p, multiplicity)
     return {

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.independence import door_rows
 from halftrek.cli import main
 from halftrek.errors import ConvergenceError
 from halftrek.examples import catalog
@@ -320,3 +321,21 @@ def test_a_fit_without_a_maximum_is_shown_with_its_own_exit_code(
     monkeypatch.setattr(workflow, "fit", demand)
     assert main(["fit", "front-door", str(rows)]) == 4
     assert capsys.readouterr().err == "halftrek: error: no maximum was reached\n"
+
+
+def test_errors_may_be_independent(tmp_path: Path, capsys: Capture) -> None:
+    door, path = "x -> m -> y; x <-> m; x <-> y", tmp_path / "rows.csv"
+    np.savetxt(path, door_rows("skewed", 300, np.random.default_rng(1)), delimiter=",", header="x,m,y", comments="")
+    assert main(["query", door, str(path), "m -> y"]) == 3
+    capsys.readouterr()
+    analysis = tmp_path / "analysis.toml"
+    words = ["query", door, str(path), "m -> y", "--errors", "independent", "--write-analysis", str(analysis)]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "known by      independent errors" in printed
+    assert 'errors = "independent"' in analysis.read_text(encoding="utf-8")
+    assert main(["run", str(analysis), "--outside"]) == 0
+    assert "independent errors" in capsys.readouterr().out
+    assert main(["query", "m -> y; m <-> y", str(path), "m -> y", "--errors", "independent"]) == 3
+    assert main(["effect", door, str(path), "--all", "--errors", "independent"]) == 2
+    assert main(["query", door, str(path), "m -> y", "--errors", "independent", "--by", "x"]) == 2

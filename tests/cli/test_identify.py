@@ -11,6 +11,7 @@ import pytest
 
 import halftrek as ht
 from halftrek import identification
+from halftrek.choices import Scope
 from halftrek.cli import main
 from halftrek.graphs import Graph
 from halftrek.identification import identify_all
@@ -44,6 +45,16 @@ def test_all_as_json(capsys: Capture) -> None:
     assert statuses["a ~> b"] == "identified"
 
 
+def test_independent_errors_are_a_scope_of_their_own(capsys: Capture) -> None:
+    door = "x -> m -> y; x <-> m; x <-> y"
+    assert main(["identify", door, "m -> y"]) == 3
+    assert main(["identify", door, "m -> y", "--scope", "non-normal"]) == 0
+    assert "identified (independent errors)" in capsys.readouterr().out
+    assert main(["identify", door, "--all", "--scope", "non-normal"]) == 0
+    assert "5 identified" in capsys.readouterr().out
+    assert main(["identify", door, "--all", "--scope", "nonparametric"]) == 2
+
+
 def test_several_values_are_said(capsys: Capture) -> None:
     assert main(["identify", TWO_VALUES, "--all"]) == 0
     assert "a -> b  2 values  counting solutions" in capsys.readouterr().out
@@ -72,12 +83,12 @@ def test_a_graph_without_arrows_has_nothing_to_decide(capsys: Capture) -> None:
 def test_a_bar_appears_only_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     decide = identification.identify
 
-    def slow(graph: Graph, query: Query, *, budget: float, progress: Progress) -> identification.Verdict:
+    def slow(graph: Graph, query: Query, *, scope: Scope, budget: float, progress: Progress) -> identification.Verdict:
         progress(0.1, budget)
         before = capsys.readouterr().err
         progress(2.5, budget)
         assert before == ""
-        return decide(graph, query)
+        return decide(graph, query, scope=scope)
 
     monkeypatch.setattr(identification, "identify", slow, raising=False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -91,9 +102,11 @@ def test_the_budget_reaches_the_decision(monkeypatch: pytest.MonkeyPatch) -> Non
     budgets = []
     decide = identification.identify
 
-    def watched(graph: Graph, query: Query, *, budget: float, progress: Progress) -> identification.Verdict:
+    def watched(
+        graph: Graph, query: Query, *, scope: Scope, budget: float, progress: Progress
+    ) -> identification.Verdict:
         budgets.append(budget)
-        return decide(graph, query, budget=budget, progress=progress)
+        return decide(graph, query, scope=scope, budget=budget, progress=progress)
 
     monkeypatch.setattr(identification, "identify", watched, raising=False)
     assert main(["identify", CORNER, "a -> m", "--budget", "0.5"]) == 0

@@ -10,7 +10,7 @@ from halftrek.errors import QueryError
 from halftrek.graphs import quoted
 from halftrek.identification.composites import effects_behind_variant
 from halftrek.identification.independence.fibre import Fibre, fibre_of, says_more, tellers
-from halftrek.identification.local.functionals import functionals
+from halftrek.identification.local.functionals import composite_values, functionals
 from halftrek.identification.local.witness import Witness, checked_witness, is_model, starting_values
 from halftrek.identification.verdict import Verdict
 from halftrek.queries.checks import all_variants, terms_of
@@ -26,10 +26,13 @@ from halftrek.queries.types import (
     Statistic,
     ThroughEffect,
     TotalEffect,
+    is_composite,
 )
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
+    from halftrek.identification.local.parameters import Point
+    from halftrek.identification.numbers.fields import Array
 
 METHOD = "independent errors"
 NEEDS = "That takes errors that are not normal: normal errors that are uncorrelated are independent, and tell no more."
@@ -97,9 +100,14 @@ def _constant(fibre: Fibre, query: Query) -> bool:
     """True if models that share a distribution agree; checked modulo two primes, at points of random models each."""
     for number in (0, 1):
         here, there = fibre.moved(number, seed=501 + number)
-        if (functionals(query, here).values != functionals(query, there).values).any():
+        if (_values(query, here) != _values(query, there)).any():
             return False
     return True
+
+
+def _values(query: Query, point: Point) -> Array:
+    """The numbers of a question at a point, without their derivatives where these are many."""
+    return composite_values(query, point) if is_composite(query) else functionals(query, point).values
 
 
 def _find_witness(fibre: Fibre, query: Query) -> Witness | None:

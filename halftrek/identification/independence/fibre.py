@@ -9,7 +9,7 @@ weights of the arrows into ``v`` move by ``w = (I - T) c``: a number for each pa
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -135,7 +135,7 @@ class Fibre:
                 weights |= {(p, v): float(step) for p, step in zip(free, steps, strict=True)}
         return point, self._with_steps(point, weights)
 
-    def _with_steps(self, point: Point, steps: dict[Arrow, float]) -> Point:
+    def _with_steps(self, point: Point, steps: Mapping[Arrow, float]) -> Point:
         """The point with other weights, and with the covariances of errors that keep the distribution as it is."""
         field, names = point.field, self.graph.topological_order
         place = {v: i for i, v in enumerate(names)}

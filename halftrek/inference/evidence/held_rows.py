@@ -62,7 +62,7 @@ def held_rows(fit: Fitted, names: tuple[str, ...], what: str) -> HeldRows:
         raise InputError(f"{what} holds all rows in memory, and {fit.n:.4g} rows of {len(names)} columns are too many")
     values, weights, cluster = _read(rows, fit)
     if np.isnan(values).any():
-        holes = [v for v, lacking in zip(names, np.isnan(values).any(axis=0), strict=True) if lacking]
+        holes = [v for v, column in zip(names, values.T, strict=True) if np.isnan(column).any()]
         raise InputError(
             f"{what} needs rows without missing values, and {', '.join(holes)} have such: fit again with "
             f"missing='drop', which is right if values are missing completely at random"

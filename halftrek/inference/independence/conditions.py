@@ -20,8 +20,9 @@ from halftrek.inference.evidence.held_rows import HeldRows
 
 FUNCTIONS = 3
 CONDITIONS = FUNCTIONS**2  # for each pair of errors
+AROUND = 12
 Arrow = tuple[str, str]
-_FLOOR = 1e-9  # added to the correlations of conditions, so that two that are one and the same do no harm
+_FLOOR = 1e-12  # added to the correlations of conditions, so that two that are one and the same do no harm
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +140,11 @@ class Conditions:
         return float((self.residuals(free) ** 2).sum())
 
     def starts(self, fitted: Floats) -> Iterator[Floats]:
-        """Where to begin: at the fitted weights, at regressions, at nothing, and at a few places around."""
+        """Where to begin: at the fitted weights, at regressions, at nothing, and at places all around."""
         yield self.from_raw(fitted)
         yield self._regressions()
         yield np.zeros(self.unknowns)
-        yield from np.tan(np.random.default_rng(0).uniform(-1.5, 1.5, (4, self.unknowns)))
+        yield from np.tan(np.random.default_rng(0).uniform(-1.5, 1.5, (AROUND, self.unknowns)))
 
     def _regressions(self) -> Floats:
         found = np.zeros(self.unknowns)

@@ -11,6 +11,7 @@ from halftrek.arrays import Floats
 from halftrek.inference.independence.conditions import Conditions
 
 FAR = 1e3  # in units of standard deviations: from here on errors no longer change their shape
+TRIED = 3  # starts from which J is followed down
 _SINGULAR = 1e-9
 
 Answer = Callable[[Floats], float]  # of free weights
@@ -25,11 +26,12 @@ class Least:
 
 
 def least(given: Conditions, starts: Iterable[Floats]) -> Least:
-    """Over all weights, from all starts."""
+    """Over all weights, from the best of the starts."""
     if not given.unknowns:
         nothing = np.zeros(0)
         return Least(given.statistic(nothing), nothing)
-    return min((_descend(given.residuals, start) for start in starts), key=lambda found: found.statistic)
+    found = (_descend(given.residuals, start) for start in _best(given.residuals, starts))
+    return min(found, key=lambda one: one.statistic)
 
 
 def least_at(
@@ -37,7 +39,7 @@ def least_at(
 ) -> Least:
     """Over the weights at which the answer has this value; it is affine in the weight number ``solved``.
 
-    Starts are tried one by one, until one of them leads to a J that is ``enough``.
+    The best of the starts are tried one by one, until one of them leads to a J that is ``enough``.
     """
     others = [k for k in range(given.unknowns) if k != solved]
 
@@ -61,12 +63,17 @@ def least_at(
         assert free is not None  # the only weight there is: the answer moves with it
         return Least(given.statistic(free), free)
     found = Least(np.inf, np.zeros(len(others)))
-    for start in starts:
-        found = min(found, _descend(residuals, start[others]), key=lambda one: one.statistic)
+    for start in _best(residuals, [start[others] for start in starts]):
+        found = min(found, _descend(residuals, start), key=lambda one: one.statistic)
         if found.statistic <= enough:
             break
     free = whole(found.free)
     return Least(found.statistic if free is not None else np.inf, np.zeros(given.unknowns) if free is None else free)
+
+
+def _best(residuals: Callable[[Floats], Floats], starts: Iterable[Floats]) -> list[Floats]:
+    """The starts with the smallest J: most others lead to the same places."""
+    return sorted(starts, key=lambda start: float((residuals(start) ** 2).sum()))[:TRIED]
 
 
 def _descend(residuals: Callable[[Floats], Floats], start: Floats) -> Least:

@@ -141,18 +141,11 @@ def _lines(fit: Fit, warnings: list[str]) -> Document:
     adjusted = holm(np.array([row.p for row in found], dtype=float)).tolist()
     curved = [row.constraint for row, p in zip(found, adjusted, strict=True) if p < LEVEL]
     tested = sum(not math.isnan(p) for p in adjusted)
-    result = (
-        f"{len(curved)} of them {'is' if len(curved) == 1 else 'are'} contradicted"
-        if curved
-        else "none is contradicted"
-    )
-    words = (
-        f"{tested} of {len(found)} equations can be tested, by the rows; {result} at the {100 * LEVEL:g}% level (Holm)."
-    )
+    result = f"contradicted: {len(curved)}" if curved else "none is contradicted"
+    words = f"Equations that rows can test: {tested} of {len(found)}; {result} at the {100 * LEVEL:g}% level (Holm)."
     if curved:
-        warnings.append(
-            f"The data contradict straight lines: {'; '.join(curved[:3])}. A linear answer is an average then."
-        )
+        lines = "; ".join(curved[:3])
+        warnings.append(f"The data contradict straight lines: {lines}. Linear answers are averages then.")
     return [Paragraph(words), lines_table(found, adjusted, _TESTS)]
 
 

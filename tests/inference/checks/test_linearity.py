@@ -1,0 +1,83 @@
+"""Straight lines: the score test against a robust Wald test that is written out, its size and its power."""
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+from benchmarks.independence import line_rejections
+from halftrek.arrays import Floats
+from halftrek.inference.checks.linearity import confounded_causes, line_tests
+
+
+def by_hand(X: Floats, y: Floats, curves: Floats) -> float:
+    """The robust score statistic: regress everything curved on the causes, and sum products of residuals row by row."""
+    ones = np.column_stack([np.ones(len(y)), X])
+    left = y - ones @ np.linalg.lstsq(ones, y, rcond=None)[0]
+    bent = curves - ones @ np.linalg.lstsq(ones, curves, rcond=None)[0]
+    total, spread = np.zeros(bent.shape[1]), np.zeros((bent.shape[1],) * 2)
+    for e, z in zip(left, bent, strict=True):
+        total += e * z
+        spread += np.outer(e * z, e * z)
+    return float(total @ np.linalg.solve(spread, total))
+
+
+def rows(n: int = 300, curve: float = 0.0) -> dict[str, Floats]:
+    rng = np.random.default_rng(8)
+    z, x = rng.normal(size=(2, n))
+    return {"z": z, "x": x, "y": 0.5 * x - z + curve * x**2 + rng.standard_exponential(n)}
+
+
+def test_the_statistic_is_the_robust_score() -> None:
+    data = rows()
+    (found,) = line_tests(ht.fit("x -> y; z -> y", data))
+    X, y = np.column_stack([data["x"], data["z"]]), data["y"]
+    ones = np.column_stack([np.ones(len(y)), X])
+    fitted = ones @ np.linalg.lstsq(ones, y, rcond=None)[0] - y.mean()
+    centred = X - X.mean(axis=0)
+    curves = np.column_stack([centred**2, fitted**2, fitted**3])
+    assert (found.effect, found.df) == ("y", 4)
+    assert np.isclose(found.statistic, by_hand(X, y, curves), rtol=1e-6)
+
+
+def test_units_do_not_matter() -> None:
+    data = rows()
+    other = {"z": 100.0 * data["z"] + 7.0, "x": data["x"] / 50.0, "y": 3.0 * data["y"] - 1.0}
+    (one,), (two,) = (line_tests(ht.fit("x -> y; z -> y", d)) for d in (data, other))
+    assert np.isclose(one.statistic, two.statistic)
+
+
+def test_counts_are_rows_and_clusters_of_one_are_rows() -> None:
+    data = rows(200)
+    counts = np.random.default_rng(0).integers(1, 4, 200)
+    long = {v: np.repeat(x, counts) for v, x in data.items()}
+    (weighted,) = line_tests(ht.fit("x -> y; z -> y", data, weights=counts))
+    (written,) = line_tests(ht.fit("x -> y; z -> y", long))
+    assert np.isclose(weighted.statistic, written.statistic)
+    (alone,) = line_tests(ht.fit("x -> y; z -> y", data))
+    (clustered,) = line_tests(ht.fit("x -> y; z -> y", data, cluster=np.arange(200)))
+    assert np.isclose(alone.statistic, clustered.statistic)
+
+
+def test_confounded_equations_are_not_tested_and_say_so() -> None:
+    graph = ht.graph("x -> m -> y; x <-> y")
+    assert confounded_causes(graph, "y") == ("m",)
+    assert confounded_causes(graph, "m") == ()
+    rng = np.random.default_rng(1)
+    m, y = line_tests(ht.fit(graph, dict(zip("xmy", rng.normal(size=(3, 200)), strict=True))))
+    assert not m.note
+    assert y.note == "not testable: hidden causes relate m to the error of y"
+    assert np.isnan(y.p)
+
+
+def test_a_cause_with_two_values_has_no_curve() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2, 200).astype(float)
+    (found,) = line_tests(ht.fit("x -> y", {"x": x, "y": x + rng.normal(size=200)}))
+    assert "two values" in found.note
+
+
+@pytest.mark.parametrize("shape", ["skewed", "normal"])
+def test_size_and_power(shape: str) -> None:
+    """A small version of the benchmark; errors have unequal spread."""
+    assert line_rejections(shape, 40, 500, 0.0) <= 0.2
+    assert line_rejections(shape, 10, 500, 0.3) >= 0.8
