@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import cast, get_args
 
 from halftrek.choices import ColumnKind
 from halftrek.data import Moments, Patterns, RowReader
@@ -19,7 +19,7 @@ from halftrek.graphs import Graph
 from halftrek.notes import note
 from halftrek.words import did_you_mean
 
-Kinds = Mapping[str, ColumnKind | Sequence[str]]
+Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
 
 
 def read_kinds(chosen: Graph, data: object, given: Kinds | None) -> tuple[dict[str, ColumnKind], Categories]:
@@ -30,30 +30,35 @@ def read_kinds(chosen: Graph, data: object, given: Kinds | None) -> tuple[dict[s
     levels = {v: c for v, c in ordered_columns(data).items() if v in chosen.observed}
     found: dict[str, ColumnKind] = dict.fromkeys(levels, "ordered")
     for v, kind in _checked(chosen, given).items():
-        if isinstance(kind, str):
-            found[v] = kind
-        else:
-            levels[v], found[v] = in_order(v, tuple(map(str, kind))), "ordered"
+        found[v], order = kind
+        if order:
+            levels[v] = in_order(v, order)
     return {v: kind for v, kind in found.items() if kind != "plain"}, tuple(levels.values())
 
 
-def _checked(chosen: Graph, given: Kinds | None) -> dict[str, ColumnKind | Sequence[str]]:
+def _checked(chosen: Graph, given: Kinds | None) -> dict[str, tuple[ColumnKind, tuple[str, ...]]]:
+    """What a user says of each column: its kind, and its levels in their order if these are said."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise InputError(f"kinds says what columns are, for instance kinds={{'y': 'ordered'}}, not {given!r}")
-    for v, kind in given.items():
+    found = {}
+    for v, said in given.items():
         if v not in chosen.observed:
             raise InputError(
                 f"kinds names {v!r}, which is no variable of the graph.{did_you_mean(str(v), chosen.observed)}"
             )
-        listed = isinstance(kind, list | tuple) and len(kind) > 1 and all(isinstance(x, str) for x in kind)
-        if kind not in get_args(ColumnKind) and not listed:
+        kind, levels = next(iter(said.items())) if isinstance(said, Mapping) and len(said) == 1 else (said, ())
+        if isinstance(kind, list | tuple):
+            kind, levels = "ordered", kind
+        order = tuple(map(str, levels))
+        if kind not in get_args(ColumnKind) or len(order) == 1:
             raise InputError(
                 f"kinds: {v!r} is one of {', '.join(map(repr, get_args(ColumnKind)))}, or a list of its levels in "
-                f"their order, the lowest first; not {kind!r}"
+                f"their order, the lowest first, or both: {{'behind': ['low', 'high']}}; not {said!r}"
             )
-    return dict(given)
+        found[v] = cast("ColumnKind", kind), order
+    return found
 
 
 def without_given(chosen: Graph, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnKind]:
