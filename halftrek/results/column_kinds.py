@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast, get_args
 
-from halftrek.choices import ColumnKind
+from halftrek.choices import ColumnKind, Estimator
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.categories import Categories
 from halftrek.data.layers import all_rows, read_layer
@@ -97,10 +97,15 @@ def fit_where_acting(
 
 
 def layered(
-    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind]
+    chosen: Graph,
+    read: Moments | Patterns,
+    rows: RowReader | None,
+    kinds: Mapping[str, ColumnKind],
+    *,
+    weighted: bool = False,
 ) -> Moments:
     """The moments behind the columns; an error where a column causes something and nobody has said how."""
-    found = read_layer(_rows_twice(rows), read, kinds)
+    found = read_layer(_rows_twice(rows), read, kinds, spread=weighted)
     assert found.layer is not None
     for v, margin in zip(found.layer.names, found.layer.margins, strict=True):
         if margin.kind == "ordered" and chosen.children(v):
@@ -131,3 +136,13 @@ def refuse_with_kinds(**given: object) -> None:
     for name, value in given.items():
         if value != usual.get(name):
             raise InputError(f"{name} cannot be used with kinds: leave it out")
+
+
+def refuse_estimator(estimator: str, kinds: Mapping[str, ColumnKind]) -> None:
+    """Raise for an estimator that is not known, or not for these columns."""
+    if estimator not in get_args(Estimator):
+        raise InputError(f"estimator must be one of {', '.join(map(repr, get_args(Estimator)))}, not {estimator!r}")
+    if estimator == "dwls" and (not kinds or "acts" in kinds.values()):
+        raise InputError(
+            'estimator="dwls" goes with columns that are ordered, ranked or behind, see kinds=; leave it out for others'
+        )

@@ -103,7 +103,8 @@ def kind_of_data(fit: Fitted) -> DataKind:
     from halftrek.inference.information.missing import MISSING
 
     if fit.moments.layer is not None:
+        from halftrek.inference.information.dwls import DWLS
         from halftrek.inference.information.layer import LAYER
 
-        return LAYER
+        return DWLS if fit.method == "dwls" else LAYER
     return MISSING if isinstance(data_of(fit), Patterns) else COMPLETE

@@ -208,7 +208,7 @@ def undetermined_parameters(graph: Graph, options: Options) -> frozenset[tuple[s
 
 
 def _unknown(row: Parameter) -> Parameter:
-    return _row(row.lhs, row.op, row.rhs, nan, nan, nan, Reach(1.0))
+    return parameter_row(row.lhs, row.op, row.rhs, nan, nan, nan, Reach(1.0))
 
 
 def _by_information(fit: Fitted, blocks: list[DistrictInformation]) -> tuple[list[Floats], Floats]:
@@ -236,7 +236,7 @@ def _forms(fit: Fitted, blocks: list[DistrictInformation]) -> list[Forms]:
     for block in blocks:
         along = [direction(block, probe) for probe in _probes(block)]
         forms.append(score_forms(fit, block, np.array(along).reshape(len(along), block.matrix.shape[0])))
-    return forms + [influence(fit, (_slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
+    return forms + [influence(fit, (slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
 
 
 def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
@@ -259,14 +259,15 @@ def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
     T, W, C, _ = space.arrays(space.vector(model))
     sd = np.sqrt(np.diag(model.cov))
     rows = [
-        _row(names[v], "~", names[u], T[u, v], errors[a], T[u, v] * sd[u] / sd[v], reach[a]) for u, v, a in space.T_at
+        parameter_row(names[v], "~", names[u], T[u, v], errors[a], T[u, v] * sd[u] / sd[v], reach[a])
+        for u, v, a in space.T_at
     ]
     for k, j, a in space.C_at:
         cause = model.latents[space.latents[k]]
-        rows.append(_row(cause, "=~", names[j], C[k, j], errors[a], C[k, j] / sd[j], reach[a], "up to sign"))
+        rows.append(parameter_row(cause, "=~", names[j], C[k, j], errors[a], C[k, j] / sd[j], reach[a], "up to sign"))
     for i, j, a in space.W_at:
         unit = sd[i] ** 2 if i == j else np.sqrt(W[i, i] * W[j, j])
-        rows.append(_row(names[i], "~~", names[j], W[i, j], errors[a], W[i, j] / unit, reach[a]))
+        rows.append(parameter_row(names[i], "~~", names[j], W[i, j], errors[a], W[i, j] / unit, reach[a]))
     intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
     for j, _, a in space.mu_at:
         intercepts[j], reaches[j] = errors[a], reach[a]
@@ -298,7 +299,8 @@ def _intercept_variance(fit: Fitted, j: int, block: DistrictInformation) -> floa
     return found + float(weights @ model.cov[np.ix_(near, near)] @ weights)
 
 
-def _slope_of_intercept(fit: Fitted, j: int) -> Gradient:
+def slope_of_intercept(fit: Fitted, j: int) -> Gradient:
+    """How an intercept moves: ``m_j - sum of T_uj m_u``."""
     p = len(fit.model.names)
     T, mean = np.zeros((p, p)), -fit.model.T[:, j].copy()
     mean[j] += 1.0
@@ -318,7 +320,7 @@ def _fixed_rows(fit: Fitted) -> list[Parameter]:
     for (u, kind, v), value in fit.graph.known.items():
         if isinstance(value, float) and u not in fit.graph.latents:
             sides = (v, "~", u) if kind == "->" else (u, "~~", v)
-            rows.append(_row(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
+            rows.append(parameter_row(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
     return rows
 
 
@@ -335,23 +337,25 @@ def _district_rows(fit: Fitted, block: DistrictInformation, errors: Floats, reac
             v = task.variables[j]
             value = float(model.T[slot, v])
             error = errors[a] * own[j] / block.scale[a]
-            rows.append(_row(names[v], "~", names[slot], value, error, value * sd[slot] / sd[v], reach))
+            rows.append(parameter_row(names[v], "~", names[slot], value, error, value * sd[slot] / sd[v], reach))
     for a, (k, j) in enumerate(shape.loadings, at.c.start):
         u, v = task.latents[k], task.variables[j]
         value = float(model.C[u, v])
         rows.append(
-            _row(model.latents[u], "=~", names[v], value, errors[a] * own[j], value / sd[v], reach, "up to sign")
+            parameter_row(
+                model.latents[u], "=~", names[v], value, errors[a] * own[j], value / sd[v], reach, "up to sign"
+            )
         )
     for a, (i, j) in enumerate(shape.pairs, at.w.start):
         v, w = task.variables[i], task.variables[j]
         value = float(inside[i, j])
         std = value / np.sqrt(inside[i, i] * inside[j, j])
-        rows.append(_row(names[v], "~~", names[w], value, errors[a] * own[i] * own[j], std, reach))
+        rows.append(parameter_row(names[v], "~~", names[w], value, errors[a] * own[i] * own[j], std, reach))
     for a, j in enumerate(shape.noisy, at.v.start):
         v = task.variables[j]
         value = float(inside[j, j])
         error = errors[a] * (value if shape.loadings else own[j] ** 2)
-        rows.append(_row(names[v], "~~", names[v], value, error, value / sd[v] ** 2, reach))
+        rows.append(parameter_row(names[v], "~~", names[v], value, error, value / sd[v] ** 2, reach))
     return rows
 
 
@@ -360,15 +364,16 @@ def _intercept(fit: Fitted, j: int, error: float, reach: Reach) -> Parameter:
     name, value = model.names[j], float(model.mu[j])
     std = value / float(np.sqrt(model.cov[j, j]))
     if name in dict(fit.options.intercepts):
-        return _row(name, "~1", "", value, 0.0, std, reach, "fixed")
+        return parameter_row(name, "~1", "", value, 0.0, std, reach, "fixed")
     if not fit.moments.has_mean:
-        return _row(name, "~1", "", nan, nan, nan, reach, NO_MEANS)
-    return _row(name, "~1", "", value, error, std, reach)
+        return parameter_row(name, "~1", "", nan, nan, nan, reach, NO_MEANS)
+    return parameter_row(name, "~1", "", value, error, std, reach)
 
 
-def _row(
+def parameter_row(
     lhs: str, op: str, rhs: str, est: float, se: Floats | float, std: float, reach: Reach, note: str = ""
 ) -> Parameter:
+    """A line of the table, with its interval."""
     error, value = float(se), float(est)
     if np.isnan(error):
         return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or UNDETERMINED)
