@@ -93,7 +93,8 @@ def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
         return
     options = {
         "missing": data.missing, "weights": data.weights, "sampling_weights": data.sampling_weights,
-        "categories": data.categories, "cluster": data.cluster, "kinds": _kinds(data.kinds),
+        "categories": data.categories, "cluster": data.cluster,
+        **({} if data.kinds is None else {"kinds": _kinds(data.kinds)}),
     }  # fmt: skip
     if data.sql is not None and data.connect is not None:
         from halftrek.data.sources.databases import table_at
@@ -164,11 +165,11 @@ def opened_rows(source: str, folder: Path = _HERE) -> Iterator[object]:
         yield str(kept)
 
 
-def _kinds(given: Mapping[str, str] | None) -> dict[str, Any] | None:
+def _kinds(given: Mapping[str, str] | None) -> dict[str, object] | None:
     """Kinds of columns; ``low<mid<high`` are levels, the lowest first, and ``behind:low<mid<high`` is both."""
     if given is None:
         return None
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for v, text in given.items():
         kind, _, order = text.rpartition(":") if "<" in text else (text, "", "")
         levels = [x.strip() for x in order.split("<")]

@@ -70,6 +70,7 @@ def test_errors_of_polychoric_correlations_are_lavaans() -> None:
     """To several per cent: the two take expectations in other ways, and some cells of these tables have one row."""
     fit = ht.fit(GRAPHS["items"], pd.read_csv(FOLDER / "items.csv"), kinds=KINDS["items"])
     table = fit.params().set_index(["lhs", "op", "rhs"])
-    for lhs, op, rhs, _, se in LAVAAN["items"]["parameters"]:
-        if op == "~~" and lhs != rhs:
-            assert table.loc[(lhs, op, rhs), "se"] == pytest.approx(se, rel=0.1)
+    pairs = [line for line in LAVAAN["items"]["parameters"] if line[1] == "~~" and line[0] != line[2]]
+    assert len(pairs) == 6
+    for lhs, op, rhs, _, se in pairs:
+        assert table.loc[(lhs, op, rhs), "se"] == pytest.approx(se, rel=0.1)

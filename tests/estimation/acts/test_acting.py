@@ -63,6 +63,7 @@ def test_slopes_of_the_likelihood_are_differences_of_it(outcome: str) -> None:
     found = fit_acting(graph, rows, {"d": "acts", **({"ill": "ordered"} if outcome == "ill" else {})})
     places, theta = found.places(graph), found.theta + 0.01
     standard = (rows - found.centre) / found.scale
+    assert len(places.districts) == 2
     for district in places.districts:
         at = own_places(district)
         fast = scores(places, district, theta, standard, at)
