@@ -13,7 +13,8 @@ from halftrek.data.categories import Categories
 from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
 from halftrek.data.rows import RowBlock, RowReader
-from halftrek.layer import Layer, RowInfluence, layer_of
+from halftrek.layer import Layer, layer_of
+from halftrek.layer.muthen import weights_spread
 
 
 def read_layer(
@@ -26,23 +27,15 @@ def read_layer(
     whole = all_rows(rows)
     whole = whole.take(~np.isnan(whole.values).all(axis=1))
     layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(rows.categories))
-    layer = replace(layer, spread=_spread(layer, whole)) if spread else layer
+    if spread:
+        times = np.ones(len(whole)) if whole.weights is None else whole.weights
+        layer = replace(layer, spread=weights_spread(layer, whole.values, times))
     n = read.total if isinstance(read, Patterns) else read.n
     dropped = read.dropped if isinstance(read, Moments) else 0
     found = read.select(rows.names)
     return Moments(
         rows.names, n, layer.mean, layer.cov, dropped, kinds=found.kinds, weighting=found.weighting, layer=layer
     )
-
-
-def _spread(layer: Layer, rows: RowBlock) -> Floats:
-    p = len(layer.names)
-    i, j = np.triu_indices(p)
-    w = np.ones(len(rows)) if rows.weights is None else rows.weights
-    squares = w @ RowInfluence(layer).products(rows.values, np.arange(p)) ** 2 / w.sum()
-    found = np.zeros((p, p))
-    found[i, j] = found[j, i] = squares
-    return found
 
 
 def all_rows(rows: RowReader) -> RowBlock:

@@ -13,6 +13,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.choices import ColumnKind
+from halftrek.inference.information.dwls import dwls_test
 from halftrek.layer import layer_of
 
 FOLDER = Path(__file__).parents[1] / "reference" / "ordered"
@@ -74,3 +75,25 @@ def test_errors_of_polychoric_correlations_are_lavaans() -> None:
     assert len(pairs) == 6
     for lhs, op, rhs, _, se in pairs:
         assert table.loc[(lhs, op, rhs), "se"] == pytest.approx(se, rel=0.1)
+
+
+def test_weighted_least_squares_are_lavaans_where_the_graph_leaves_something_over() -> None:
+    """A chain that these rows contradict, so that the weights matter."""
+    kinds, rows = KINDS["mediation"], pd.read_csv(FOLDER / "mediation.csv")
+    fit = ht.fit("t -> a -> b -> c", rows, kinds=kinds, estimator="dwls")
+    model, at = fit.model, fit.model.names.index
+    unit = {v: float(np.sqrt(model.omega[at(v), at(v)])) if v in kinds else 1.0 for v in model.names}
+    paths = [line for line in LAVAAN["chain"]["parameters"] if line[1] == "~"]
+    assert len(paths) == 3
+    for effect, _, cause, est, _ in paths:
+        assert model.T[at(cause), at(effect)] * unit[cause] / unit[effect] == pytest.approx(est, abs=5e-5)
+    assert dwls_test(fit).chi2 == pytest.approx(LAVAAN["chain"]["chisq"], rel=0.005)  # n, not n - 1
+    np.testing.assert_allclose([model.cov[at(v), at(v)] for v in kinds], 1.0, atol=1e-6)
+
+
+def test_weighted_least_squares_leave_a_full_graph_as_it_is() -> None:
+    rows = pd.read_csv(FOLDER / "front_door.csv")
+    ml, dwls = (ht.fit(GRAPHS["front_door"], rows, kinds=KINDS["front_door"], estimator=e) for e in ("ml", "dwls"))
+    np.testing.assert_allclose(dwls.model.T, ml.model.T, atol=1e-6)
+    assert dwls.query("P(y > 0 | do(x=1))").se == pytest.approx(ml.query("P(y > 0 | do(x=1))").se, rel=1e-4)
+    np.testing.assert_allclose(dwls.params()["se"], ml.params()["se"], rtol=1e-3, atol=1e-9)

@@ -16,15 +16,17 @@ correlations <- function(data, ordered) {
     lines <- c(lines, paste0('["', names[i], '", "', names[j], '", ', number(R[i, j]), ']'))
   paste0("[", paste(lines, collapse = ",\n    "), "]")
 }
-case <- function(name, ordered, model) {
-  data <- read.csv(paste0(name, ".csv"))
+case <- function(name, ordered, model, file = name) {
+  data <- read.csv(paste0(file, ".csv"))
   fit <- sem(model, data = data, ordered = ordered, parameterization = "theta", conditional.x = FALSE, fixed.x = FALSE)
   paste0('"', name, '": {', field("correlations", correlations(data, ordered)), ",\n  ",
-         field("parameters", table_of(fit)), "}")
+         field("parameters", table_of(fit)), ",\n  ",
+         field("chisq", number(fitMeasures(fit, "chisq"))), "}")
 }
 cases <- c(
   case("items", paste0("q", 1:4), "q1 ~~ q2 + q3 + q4\n q2 ~~ q3 + q4\n q3 ~~ q4"),
   case("front_door", c("m", "y"), "m ~ x\n y ~ m\n x ~~ y"),
-  case("mediation", c("a", "c"), "a ~ t\n b ~ t + a\n c ~ t + a + b")
+  case("mediation", c("a", "c"), "a ~ t\n b ~ t + a\n c ~ t + a + b"),
+  case("chain", c("a", "c"), "a ~ t\n b ~ a\n c ~ b", "mediation")
 )
 cat("{", field("lavaan", paste0('"', packageVersion("lavaan"), '"')), ",\n", paste(cases, collapse = ",\n"), "}\n", sep = "")
