@@ -34,6 +34,7 @@ class Data:
     weights: str | None = None
     sampling_weights: str | None = None
     categories: Mapping[str, str] | None = None
+    kinds: Mapping[str, str] | None = None
     cluster: str | None = None
     connect: str | None = field(default=None, repr=False)
 
@@ -50,8 +51,9 @@ class Data:
             raise InputError("n and means go with a covariance; rows bring their own")
         if self.cov is None and self.divisor != "n":
             raise InputError("divisor goes with a covariance; sums over rows are divided by their number: leave it out")
-        if self.cov is not None and (self.weights or self.sampling_weights or self.cluster or self.categories):
-            raise InputError("weights, clusters and categories are columns of rows; a covariance has none")
+        of_rows = (self.weights, self.sampling_weights, self.cluster, self.categories, self.kinds)
+        if self.cov is not None and any(of_rows):
+            raise InputError("weights, clusters, categories and kinds are columns of rows; a covariance has none")
         if self.cov is not None and self.missing != "fiml":
             raise InputError(f"missing {self.missing} is for rows; a covariance has no missing values: leave it out")
         if self.weights and self.sampling_weights:
@@ -126,7 +128,8 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
     data = Data(
         file=args.data, sql=args.sql, cov=args.cov, n=args.n, means=_means(args.means), divisor=args.divisor,
         missing=args.missing, weights=args.weights, sampling_weights=args.sampling_weights,
-        categories=_categories(args.categories), cluster=args.cluster, connect=args.connect,
+        categories=_by_column(args.categories, "--categories", "its level"),
+        kinds=_by_column(args.kinds, "--kind", "what it is"), cluster=args.cluster, connect=args.connect,
     )  # fmt: skip
     sure = Uncertainty(
         **{k: given[k] for k in ("interval", "level", "replicates", "ends", "random_state", "errors") if k in given}
@@ -136,16 +139,16 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
     return Analysis(given.get("graph", ""), data, questions, Fitting(args.method, args.noise), sure, output)
 
 
-def _categories(given: list[str] | None) -> dict[str, str] | None:
+def _by_column(given: list[str] | None, option: str, what: str) -> dict[str, str] | None:
     from halftrek.cli.inputs import assignments
 
     if not given:
         return None
-    pairs = [pair for text in given for pair in assignments(text, "--categories")]
-    for column, sign, level in pairs:
+    pairs = [pair for text in given for pair in assignments(text, option)]
+    for column, sign, said in pairs:
         if sign != "=":
-            raise InputError(f"--categories takes a column and its level, {column}={level}, not {column}{sign}{level}")
-    return {column: level.strip('"') for column, _, level in pairs}
+            raise InputError(f"{option} takes a column and {what}, {column}={said}, not {column}{sign}{said}")
+    return {column: said.strip('"') for column, _, said in pairs}
 
 
 def refuse_choices(args: argparse.Namespace) -> None:

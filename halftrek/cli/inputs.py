@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +94,7 @@ def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
     options = {
         "missing": data.missing, "weights": data.weights, "sampling_weights": data.sampling_weights,
         "categories": data.categories, "cluster": data.cluster,
+        **({} if data.kinds is None else {"kinds": _kinds(data.kinds)}),
     }  # fmt: skip
     if data.sql is not None and data.connect is not None:
         from halftrek.data.sources.databases import table_at
@@ -164,6 +165,18 @@ def opened_rows(source: str, folder: Path = _HERE) -> Iterator[object]:
         yield str(kept)
 
 
+def _kinds(given: Mapping[str, str] | None) -> dict[str, object] | None:
+    """Kinds of columns; ``low<mid<high`` are levels, the lowest first, and ``behind:low<mid<high`` is both."""
+    if given is None:
+        return None
+    found: dict[str, object] = {}
+    for v, text in given.items():
+        kind, _, order = text.rpartition(":") if "<" in text else (text, "", "")
+        levels = [x.strip() for x in order.split("<")]
+        found[v] = kind if not order else {kind.strip() or "ordered": levels}
+    return found
+
+
 def _kind(first: bytes) -> str:
     if first.startswith(b"PAR1"):
         return "parquet"
@@ -176,7 +189,7 @@ def assignments(text: str, option: str) -> list[tuple[str, str, str]]:
     while place < len(text):
         match = _ASSIGNED.match(text, place)
         if match is None:
-            example = "region=north" if option == "--categories" else "x=1"
+            example = {"--categories": "region=north", "--kind": "y=ordered"}.get(option, "x=1")
             raise InputError(f"{option} takes a name and a value, for instance {option} {example}, not {text!r}")
         found.append((match[1] or match[2].strip(), match[3], match[4]))
         place = match.end()

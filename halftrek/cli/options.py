@@ -75,6 +75,14 @@ def add_data(parser: argparse.ArgumentParser, words: Collection[str], *, option:
         metavar="COLUMN=LEVEL",
         help="make indicators of a column of texts, compared with this level; may be repeated",
     )
+    group.add_argument(
+        "--kind",
+        action="append",
+        dest="kinds",
+        metavar="COLUMN=KIND",
+        help="what a column is: ordered, ranked, behind or acts; with the levels of a text, ordered:low<mid<high; may "
+        "be repeated",
+    )
     group.add_argument("--cluster", metavar="COLUMN", help="column that says which rows belong together")
 
 

@@ -114,6 +114,7 @@ _ADVICE = (
     ("; give syntax=... if it is another", ""),
     ('interval="delta"', "--interval delta"),
     ('interval="bootstrap"', "--interval bootstrap"),
+    ('interval="influence"', "--interval influence"),
     ("overwrite=True", "--force"),
 )
 
@@ -122,6 +123,7 @@ def as_options(message: str) -> str:
     """Advice that is written for Python, in the words of the command line."""
     for python, option in _ADVICE:
         message = message.replace(python, option)
+    message = re.sub(r"kinds=\{'(.+?)': '(.*?)'\}", r"--kind '\1=\2'", message)
     message = re.sub(r"categories=\{'(.+?)': '(.*?)'\}", r"--categories '\1=\2'", message)
     return re.sub(r"\bsampling_weights='(.+?)'", r"--sampling-weights \1", message)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,13 +14,22 @@ from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
 from halftrek.data.rows import RowBlock, RowReader
 from halftrek.layer import Layer, layer_of
+from halftrek.layer.muthen import weights_spread
 
 
-def read_layer(rows: RowReader, read: Moments | Patterns, kinds: Mapping[str, ColumnKind]) -> Moments:
-    """The moments behind the rows that ``read`` was made of: all of them are held in memory at once."""
+def read_layer(
+    rows: RowReader, read: Moments | Patterns, kinds: Mapping[str, ColumnKind], *, spread: bool = False
+) -> Moments:
+    """The moments behind the rows that ``read`` was made of: all of them are held in memory at once.
+
+    ``spread`` adds how far rows spread in what they add to each covariance, for weights of these.
+    """
     whole = all_rows(rows)
     whole = whole.take(~np.isnan(whole.values).all(axis=1))
     layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(rows.categories))
+    if spread:
+        times = np.ones(len(whole)) if whole.weights is None else whole.weights
+        layer = replace(layer, spread=weights_spread(layer, whole.values, times))
     n = read.total if isinstance(read, Patterns) else read.n
     dropped = read.dropped if isinstance(read, Moments) else 0
     found = read.select(rows.names)

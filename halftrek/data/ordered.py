@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from halftrek.data.categories import PAIRS, Category
 
 
-def ordered_columns(data: Any) -> dict[str, Category]:
+def ordered_columns(data: object) -> dict[str, Category]:
     """The ordered columns of a frame, by name; none of anything else.
 
     Yes and no, and their like, are 0 and 1 with or without an order, and not among them.

@@ -59,7 +59,7 @@ class RowInfluence:
 
     def _variance(self, seen: _Seen, i: int) -> Floats:
         z = seen.behind(i)
-        return np.nan_to_num(self.layer.cov[i, i] * (z**2 - 1.0)) / self.layer.have[i, i]
+        return np.asarray(np.nan_to_num(self.layer.cov[i, i] * (z**2 - 1.0)) / self.layer.have[i, i])
 
     def _ordered(self, seen: _Seen, i: int, j: int) -> Floats:
         scores, of_first, of_second, place = self._tables

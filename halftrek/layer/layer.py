@@ -36,6 +36,7 @@ class Layer(Portable):
     margins: tuple[Margin, ...]
     cov: Floats
     have: Floats
+    spread: Floats | None = None  # mean squares of what rows add to each covariance, where these are weights
 
     @property
     def mean(self) -> Floats:
@@ -66,7 +67,8 @@ class Layer(Portable):
         """Some of the columns, in this order."""
         at = [self.names.index(v) for v in names]
         grid = np.ix_(at, at)
-        return Layer(tuple(names), tuple(self.margins[i] for i in at), self.cov[grid], self.have[grid])
+        spread = None if self.spread is None else self.spread[grid]
+        return Layer(tuple(names), tuple(self.margins[i] for i in at), self.cov[grid], self.have[grid], spread)
 
 
 def layer_of(
@@ -117,17 +119,19 @@ def _correlations(
     count = (seen[:, smooth].T * weights) @ seen[:, smooth]
     R[np.ix_(smooth, smooth)] = ((both.T * weights) @ both) / count
     np.fill_diagonal(R, 1.0)
-    for j in np.flatnonzero(cut):
-        for i in smooth:
+    for j in np.flatnonzero(cut).tolist():
+        for i in smooth.tolist():
             rows = seen[:, i] & seen[:, j]
             r = best_serial(z[rows, i], codes[j][rows], weights[rows], margins[j].cuts)
-            _refuse_border(names, int(i), int(j), r)
+            _refuse_border(names, i, j, r)
             R[i, j] = R[j, i] = r
     where = np.flatnonzero(cut)
     if len(where) > 1:
-        own = [margins[j] for j in where]
+        own = [margins[j] for j in where.tolist()]
         first, second = np.triu_indices(len(where), 1)
-        found = _ordered_pairs([names[j] for j in where], own, [codes[j] for j in where], weights, first, second)
+        found = _ordered_pairs(
+            [names[j] for j in where.tolist()], own, [codes[j] for j in where.tolist()], weights, first, second
+        )
         R[where[first], where[second]] = R[where[second], where[first]] = found
     return R
 

@@ -83,7 +83,7 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
 def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> Answer:
     """The answer of a fit in which categories act; every interval is judged."""
     value = value_where_acting(fitted, query)
-    judged = judge_acting(fitted, query, value, verdict, how)
+    judged = judge_acting(fitted, query, value, how)
     notes = (*acting_notes(fitted, query), *judged.notes)
     return Answer(query, value, verdict, notes, judged.estimate, None, fitted.n, None, fitted.frame)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Unpack
 
-from halftrek import upward
 from halftrek.errors import InputError
 from halftrek.inference.how import How, Uncertainty
 from halftrek.queries import Query
@@ -34,6 +33,6 @@ def bounded(
             )
     if crude:
         raise InputError("crude= has no meaning for bounds: leave it out")
-    found = upward.bounds(fit, question, assume=assume, level=level)
+    found = fit.bounds(question, assume=assume, level=level)
     query, verdict = asked_of(fit.graph, question)
     return Answer(query, found, verdict, found.notes, n=found.n, library=fit.frame)

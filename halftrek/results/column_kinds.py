@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import cast, get_args
 
-from halftrek.choices import ColumnKind
+from halftrek.choices import ColumnKind, Estimator
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.categories import Categories
 from halftrek.data.layers import all_rows, read_layer
@@ -19,7 +19,7 @@ from halftrek.graphs import Graph
 from halftrek.notes import note
 from halftrek.words import did_you_mean
 
-Kinds = Mapping[str, ColumnKind | Sequence[str]]
+Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
 
 
 def read_kinds(chosen: Graph, data: object, given: Kinds | None) -> tuple[dict[str, ColumnKind], Categories]:
@@ -30,30 +30,35 @@ def read_kinds(chosen: Graph, data: object, given: Kinds | None) -> tuple[dict[s
     levels = {v: c for v, c in ordered_columns(data).items() if v in chosen.observed}
     found: dict[str, ColumnKind] = dict.fromkeys(levels, "ordered")
     for v, kind in _checked(chosen, given).items():
-        if isinstance(kind, str):
-            found[v] = kind
-        else:
-            levels[v], found[v] = in_order(v, tuple(map(str, kind))), "ordered"
+        found[v], order = kind
+        if order:
+            levels[v] = in_order(v, order)
     return {v: kind for v, kind in found.items() if kind != "plain"}, tuple(levels.values())
 
 
-def _checked(chosen: Graph, given: Kinds | None) -> dict[str, ColumnKind | Sequence[str]]:
+def _checked(chosen: Graph, given: Kinds | None) -> dict[str, tuple[ColumnKind, tuple[str, ...]]]:
+    """What a user says of each column: its kind, and its levels in their order if these are said."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise InputError(f"kinds says what columns are, for instance kinds={{'y': 'ordered'}}, not {given!r}")
-    for v, kind in given.items():
+    found = {}
+    for v, said in given.items():
         if v not in chosen.observed:
             raise InputError(
                 f"kinds names {v!r}, which is no variable of the graph.{did_you_mean(str(v), chosen.observed)}"
             )
-        listed = isinstance(kind, list | tuple) and len(kind) > 1 and all(isinstance(x, str) for x in kind)
-        if kind not in get_args(ColumnKind) and not listed:
+        kind, levels = next(iter(said.items())) if isinstance(said, Mapping) and len(said) == 1 else (said, ())
+        if isinstance(kind, list | tuple):
+            kind, levels = "ordered", kind
+        order = tuple(map(str, levels))
+        if kind not in get_args(ColumnKind) or len(order) == 1:
             raise InputError(
                 f"kinds: {v!r} is one of {', '.join(map(repr, get_args(ColumnKind)))}, or a list of its levels in "
-                f"their order, the lowest first; not {kind!r}"
+                f"their order, the lowest first, or both: {{'behind': ['low', 'high']}}; not {said!r}"
             )
-    return dict(given)
+        found[v] = cast("ColumnKind", kind), order
+    return found
 
 
 def without_given(chosen: Graph, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnKind]:
@@ -92,10 +97,15 @@ def fit_where_acting(
 
 
 def layered(
-    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind]
+    chosen: Graph,
+    read: Moments | Patterns,
+    rows: RowReader | None,
+    kinds: Mapping[str, ColumnKind],
+    *,
+    weighted: bool = False,
 ) -> Moments:
     """The moments behind the columns; an error where a column causes something and nobody has said how."""
-    found = read_layer(_rows_twice(rows), read, kinds)
+    found = read_layer(_rows_twice(rows), read, kinds, spread=weighted)
     assert found.layer is not None
     for v, margin in zip(found.layer.names, found.layer.margins, strict=True):
         if margin.kind == "ordered" and chosen.children(v):
@@ -126,3 +136,13 @@ def refuse_with_kinds(**given: object) -> None:
     for name, value in given.items():
         if value != usual.get(name):
             raise InputError(f"{name} cannot be used with kinds: leave it out")
+
+
+def refuse_estimator(estimator: str, kinds: Mapping[str, ColumnKind]) -> None:
+    """Raise for an estimator that is not known, or not for these columns."""
+    if estimator not in get_args(Estimator):
+        raise InputError(f"estimator must be one of {', '.join(map(repr, get_args(Estimator)))}, not {estimator!r}")
+    if estimator == "dwls" and (not kinds or "acts" in kinds.values()):
+        raise InputError(
+            'estimator="dwls" goes with columns that are ordered, ranked or behind, see kinds=; leave it out for others'
+        )

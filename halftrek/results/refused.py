@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 
 Class = TypeVar("Class", bound=type[Fitted])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ACTING = (
     "bounds", "profile", "effects", "decompose", "mediation", "adjustments", "instruments", "counterfactual", "predict",
@@ -29,9 +31,9 @@ def refusing(cls: Class) -> Class:
     return cls
 
 
-def _guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(name: str, method: Callable[Concatenate[Fitted, P], R]) -> Callable[Concatenate[Fitted, P], R]:
     @wraps(method)
-    def asked(self: Fitted, /, *args: Any, **options: Any) -> Any:
+    def asked(self: Fitted, /, *args: P.args, **options: P.kwargs) -> R:
         if self.acting is not None:
             raise InputError(f"fit.{name}() is not known where a category acts; ask fit.query(...), or fit.params()")
         if self.moments.layer is not None and name in BEHIND:

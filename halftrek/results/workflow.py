@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
 from halftrek.arrays import Floats
-from halftrek.choices import Divisor, Intercepts, Mask, Method, Missing, Noise
+from halftrek.choices import Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
 from halftrek.data import Moments, read_moments
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.categories import Categories
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
+from halftrek.estimation.dwls import fit_dwls
 from halftrek.estimation.options import needs_whole
 from halftrek.frames import library_of
 from halftrek.graphs.hidden import refuse_hidden
@@ -29,6 +30,7 @@ from halftrek.results.column_kinds import (
     fit_where_acting,
     layered,
     read_kinds,
+    refuse_estimator,
     refuse_with_kinds,
     without_given,
 )
@@ -80,6 +82,7 @@ class Fitting(TypedDict, total=False):
     kinds: Kinds | None
     missing: Missing
     cluster: str | ArrayLike | None
+    estimator: Estimator
     method: Method
     noise: Noise | None
     intercepts: Intercepts
@@ -111,6 +114,7 @@ def fit(
     missing: Missing = "fiml",
     cluster: str | ArrayLike | None = None,
     by: GroupLabels | None = None,
+    estimator: Estimator = "ml",
     method: Method = "em",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
@@ -135,7 +139,8 @@ def fit(
     ``kinds={"y": "ordered", "income": "ranked"}`` says which columns are not continuous: a linear model then holds for
     the normal variables behind them. "ordered" is yes/no or a scale (a list of its levels says their order), "ranked"
     a skewed column or a count of many values; a cause in categories is "behind" if it is a cut of a continuous cause,
-    and "acts" if being in the category is the cause. Ordered categoricals are recognised.
+    and "acts" if being in the category is the cause. Ordered categoricals are recognised. ``estimator="dwls"`` fits
+    such columns by diagonally weighted least squares, as lavaan does by default, in place of maximum likelihood.
 
     ``cluster`` (a column, or one label for each row) says which
     rows belong together, for robust errors and the bootstrap. ``missing``: use every value that is there ("fiml", full
@@ -147,7 +152,8 @@ def fit(
     """
     if by is not None or is_grouped(data):
         refuse_with_groups(
-            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask, kinds=kinds
+            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask, kinds=kinds,
+            estimator=estimator,
         )  # fmt: skip
         return fit_groups(
             source, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=categories,
@@ -163,10 +169,11 @@ def fit(
     if taken:
         refuse_with_kinds(method=method, noise=noise, intercepts=intercepts, coefficients=coefficients)
         taken = without_given(chosen, taken)
+    refuse_estimator(estimator, taken)
     if "acts" in taken.values():
         return Fit.of(fit_where_acting(chosen, read, rows, taken, library_of(data, cov)))
     if taken:
-        read = layered(chosen, read, rows, taken)
+        read = layered(chosen, read, rows, taken, weighted=estimator == "dwls")
     fit_once = partial(
         estimation.fit,
         chosen,
@@ -191,6 +198,7 @@ def fit(
         start = _formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if better(again, found) else found
+    found = fit_dwls(found) if estimator == "dwls" else found
     rows = None if rows is None else rows.select(found.moments.names)
     return Fit.of(replace(found, frame=library_of(data, cov), rows=rows))
 

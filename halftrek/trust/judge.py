@@ -64,7 +64,7 @@ def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict,
     return replace(found, notes=(*found.notes, *misfit_notes(fit, query, chosen)))
 
 
-def judge_acting(fit: Fitted, query: Query, value: float, verdict: Verdict, how: How) -> Judged:
+def judge_acting(fit: Fitted, query: Query, value: float, how: How) -> Judged:
     """The same where categories act: the likelihood of the rows is known, and no moments stand for them."""
     found = estimate_where_acting(fit, query, value, how)
     notes: tuple[Note, ...] = (note("no information"),) if np.isnan(found.errors).any() else ()

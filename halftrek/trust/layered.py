@@ -11,11 +11,12 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
+from halftrek.inference.information.dwls import dwls_test
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import Query
-from halftrek.trust.misfit import rejected
+from halftrek.trust.misfit import REJECTED, rejected
 from halftrek.trust.strength import STRONG, weakest_step
 
 KNOWN: tuple[Interval, ...] = ("influence", "jackknife", "bootstrap")
@@ -50,7 +51,16 @@ def judged_layer(
     weakest = weakest_step(fit, query, verdict, float(found.errors[0]))
     if weakest is not None and weakest.F < STRONG:
         notes.append(weakest.note)
-    against = rejected(fit, query)
-    if against is not None:
-        notes.append(note("misfit", p=against.p))
+    wrong = _misfit(fit, query)
+    if wrong is not None:
+        notes.append(note("misfit", p=wrong))
     return found, tuple(notes)
+
+
+def _misfit(fit: Fitted, query: Query) -> float | None:
+    """The p-value of the test of fit, where the data contradict the graph."""
+    if fit.method == "dwls":
+        p = dwls_test(fit).pvalue
+        return p if p is not None and p < REJECTED else None
+    against = rejected(fit, query)
+    return None if against is None else against.p

@@ -65,7 +65,8 @@ def fit_acting(
 ) -> Acting:
     """The best parameters for complete rows, columns in the order of the graph's variables.
 
-    ``like`` has the units and categories of another fit, with whose parameters these are compared.
+    ``like`` has the units and categories of another fit, with whose parameters these are compared; they are all that is
+    found then, without their spread.
     """
     w = np.ones(len(values)) if weights is None else weights
     margins = (
@@ -89,7 +90,8 @@ def fit_acting(
         best = _climbed(places, district, near[0], rows, w, finish=True)
         at = own_places(district)
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
-        spread[np.ix_(at, at)] = _spread(places, district, best[0], rows, w, cluster, sampling=sampling)
+        if like is None:
+            spread[np.ix_(at, at)] = _spread(places, district, best[0], rows, w, cluster, sampling=sampling)
     return Acting(margins, centre, scale, theta, spread, total, arrived)
 
 
@@ -222,8 +224,8 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
             raise DataError(f"{v!r} has one value in all rows; leave it out of the graph")
     if graph.latents:
         raise DataError(
-            f"hidden causes ({listed(list(graph.latents))}) and a column that acts are not known together yet; write what "
-            f"the hidden cause does as x <-> y"
+            f"hidden causes ({listed(list(graph.latents))}) and a column that acts are not known together yet; write "
+            f"what the hidden cause does as x <-> y"
         )
     if graph.known:
         raise DataError("fixed or equal coefficients and a column that acts are not known together yet; free them")
@@ -231,6 +233,6 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
         cut = [v for v in district if v in margins]
         if len(cut) > MOST:
             raise DataError(
-                f"{listed(cut)} are in categories and share hidden causes, more than the {MOST} of which the likelihood "
-                f"is known; leave one out, or take out arcs between them"
+                f"{listed(cut)} are in categories and share hidden causes, more than the {MOST} of which the "
+                f"likelihood is known; leave one out, or take out arcs between them"
             )

@@ -104,9 +104,10 @@ def kind_of_data(fit: Fitted) -> DataKind:
     from halftrek.inference.information.missing import MISSING
 
     if fit.moments.layer is not None:
+        from halftrek.inference.information.dwls import DWLS
         from halftrek.inference.information.layer import LAYER
 
-        kind: DataKind = LAYER
+        kind: DataKind = DWLS if fit.method == "dwls" else LAYER
     else:
         kind = MISSING if isinstance(data_of(fit), Patterns) else COMPLETE
     if not needs_whole(fit.graph):

@@ -17,6 +17,8 @@ from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
 from halftrek.layer import Layer, RowInfluence
 
+ROUNDING = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class LayerForms:
@@ -81,4 +83,6 @@ def layer_form(layer: Layer, form: RowForms, cuts: Mapping[str, Floats] | None =
     at = np.arange(p)
     square[:, at, at] = ((up + down) / 2.0 - nothing).T
     square[:, i, j] = square[:, j, i] = ((both - up[i] - up[j] + nothing) / 2.0).T
+    size = np.maximum(np.abs(linear * scale).max(axis=1), np.abs(square).max(axis=(1, 2)))
+    square = np.where(np.abs(square) < ROUNDING * size[:, None, None], 0.0, square)
     return LayerForms(layer, linear, square / np.outer(scale, scale), {} if cuts is None else cuts)

@@ -12,7 +12,7 @@ from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import support
 from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
-from halftrek.inference.information.influence import influence
+from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.layer_forms import LayerForms, layer_form
 from halftrek.inference.information.robust import mean_squares
 from halftrek.inference.intervals.base import Estimate, Spread, normal_estimate
@@ -48,7 +48,7 @@ class Influence(Robust):
         gradients = tuple(one.slope for one in seen)
         columns = {v for one in seen for v in one.cuts}
         cuts = {v: np.stack([_line(one.cuts.get(v), layer, v) for one in seen]) for v in columns}
-        (squares,) = mean_squares(fit, [layer_form(layer, influence(fit, gradients), cuts)])
+        (squares,) = mean_squares(fit, [layer_form(layer, kind_of_data(fit).row_scores(fit, gradients), cuts)])
         errors = np.sqrt(squares / fit.n)
         spread = Spread(errors, errors * row_quantiles(fit, support(fit, gradients), how))
         return normal_estimate(values, variances, spread, how, scale=found.scale, clustered=self.counts(fit))

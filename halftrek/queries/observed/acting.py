@@ -117,7 +117,8 @@ class _World:
             after = [v for v in self._acting if variant.variable in graph.descendants(v) and variant.variable != v]
             if variant.variable not in margins and after:
                 raise QueryError(
-                    f"{term}: having seen {variant.variable}, which {after[0]} acts on, is not known yet; ask without it"
+                    f"{term}: having seen {variant.variable}, which {after[0]} acts on, is not known yet; ask without "
+                    f"it"
                 )
 
     def _check_change(self, target: Target, change: Change) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.data_kind import data_of
-from halftrek.queries import Distribution
+from halftrek.queries import Distribution, Statistic
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, keep_in_panel, tidy_axes, wrapped
 from halftrek.reporting.plots.forest import Line, lines_of
@@ -133,7 +133,11 @@ def plot_dose_response(
     """
     doses = doses_of(fit, cause, values)
     known = dict(given or {})
-    answers = [fit.query(Distribution.after((outcome,), {cause: float(x)}, known), level=level) for x in doses]
+    layer = fit.moments.layer
+    behind = layer is not None and any(layer.margin(v) is not None for v in (cause, outcome))
+    asked = [Distribution.after((outcome,), {cause: float(x)}, known) for x in doses]
+    questions = [Statistic("E", q.of, q.case) for q in asked] if behind else asked
+    answers = [fit.query(question, level=level) for question in questions]
     means = np.array([float(a.mean) for a in answers])
     bands = np.array([(np.nan, np.nan) if a.interval is None else a.interval for a in answers], dtype=float)
     ax = axes_or_new(ax, (6.0, 3.8))
@@ -146,7 +150,7 @@ def plot_dose_response(
         )
         ax.plot(doses, means, color=BLUE, linewidth=2.2, label=f"{cause} set by intervention")
         ax.set_xlim(float(doses[0]), float(doses[-1]))
-    if seen:
+    if seen and not behind:  # a regression of categories or ranks would be another thing
         _draw_seen(ax, fit, cause, outcome, doses, known, line=not apart)
     ax.set_xlabel(cause, parse_math=False)
     condition = "".join(f", {v} = {x:g}" for v, x in known.items())
@@ -212,6 +216,10 @@ def doses_of(fit: Fit, cause: str, values: Sequence[float] | None) -> Floats:
         return doses
     fit.graph.parents(cause)  # an unknown name is refused here, with a hint
     data = data_of(fit)
+    layer = fit.moments.layer
+    margin = None if layer is None else layer.margin(cause)
+    if margin is not None and margin.kind == "ranked":
+        return np.linspace(*np.interp([0.05, 0.95], np.cumsum(margin.shares), margin.values), 33)
     two = None if data.kinds is None else data.kinds[data.names.index(cause)].values
     if two is not None and len(two) == 2:
         return np.asarray(two, dtype=float)

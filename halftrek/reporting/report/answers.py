@@ -121,7 +121,7 @@ def paths(fit: Fit, query: TotalEffect, name: str, how: How) -> Document:
 
 def by_instruments(fit: Fit, found: Answer, how: How) -> Document:
     """How strong the instruments behind an answer are; nothing for an answer without."""
-    if found.verdict is None or not instrument_equations(found.verdict):
+    if found.verdict is None or not instrument_equations(found.verdict) or fit.moments.layer is not None:
         return []
     try:
         instruments = instruments_of(fit, found.query, level=how.level)

@@ -12,6 +12,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.data import Patterns
+from halftrek.data.layers import seen_as
 from halftrek.data.weights import Counted
 from halftrek.estimation.data_kind import data_of
 from halftrek.inference.evidence.few_valued import kind_notes
@@ -48,6 +49,7 @@ def data_chapter(fit: Fit) -> Chapter:
     if isinstance(moments, Patterns):
         parts += _missing(moments)
     else:
+        moments = moments if moments.layer is None else seen_as(moments.layer, moments.n) or moments
         sd = np.sqrt(np.diag(moments.cov))
         means: list[Cell] = [float(m) if moments.has_mean else None for m in moments.mean]
         rows = [(v, count(moments.n), m, float(s)) for v, m, s in zip(moments.names, means, sd, strict=True)]

@@ -143,8 +143,10 @@ def _fit_options(fit: Fit) -> list[str]:
         for name, value in ((weights, fit.rows.weights), ("cluster", fit.rows.cluster)):
             if isinstance(value, str):
                 options.append(f"{name}={value!r}")
-        if fit.rows.categories:
-            options.append(f"categories={ {c.column: c.reference for c in fit.rows.categories}!r}")
+        if indicators := _indicators(fit):
+            options.append(f"categories={indicators!r}")
+    if kinds := kinds_of(fit):
+        options.append(f"kinds={kinds!r}")
     if fit.method != "em":
         return [*options, f"method={fit.method!r}"]
     held = (("noise", fit.options.noise, 1.0, "unit"), ("intercepts", fit.options.intercepts, 0.0, "zero"))
@@ -153,6 +155,25 @@ def _fit_options(fit: Fit) -> list[str]:
             all_same = {v for v, _ in values} == set(fit.graph.observed) and {x for _, x in values} == {usual}
             options.append(f"{name}={(word if all_same else dict(values))!r}")
     return options
+
+
+def _indicators(fit: Fit) -> dict[str, str]:
+    """The reference level of each column that was read as indicators."""
+    return {} if fit.rows is None else {c.column: c.reference for c in fit.rows.categories if not c.ordered}
+
+
+def _kind_text(said: str | dict[str, list[str]]) -> str:
+    return said if isinstance(said, str) else "".join(f"{kind}:{'<'.join(order)}" for kind, order in said.items())
+
+
+def kinds_of(fit: Fit) -> dict[str, str | dict[str, list[str]]]:
+    """What columns were taken for; levels in their order where these were texts in a file."""
+    margins = {} if fit.acting is None else dict(fit.acting.margins)
+    if fit.moments.layer is not None:
+        margins = dict(zip(fit.moments.layer.names, fit.moments.layer.margins, strict=True))
+    levels = {} if fit.rows is None else {c.column: [c.reference, *c.levels] for c in fit.rows.categories if c.ordered}
+    said = {v: m.kind for v, m in margins.items() if m.kind != "plain"}
+    return {v: {kind: levels[v]} if v in levels else kind for v, kind in said.items()}
 
 
 def _terminal(fit: Fit, questions: Sequence[str], title: str, name: str, how: How) -> Document:
@@ -174,8 +195,11 @@ def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How)
     lines = [["halftrek", "report", graph if len(graph) <= _INLINE else "graph.txt", *data]]
     for option in _fit_options(fit):
         key, _, value = option.partition("=")
-        if key == "categories" and fit.rows is not None:
-            lines += [["--categories", f"{c.column}={c.reference}"] for c in fit.rows.categories]
+        if key == "categories":
+            lines += [["--categories", f"{column}={level}"] for column, level in _indicators(fit).items()]
+            continue
+        if key == "kinds":
+            lines += [["--kind", f"{v}={_kind_text(k)}"] for v, k in kinds_of(fit).items()]
             continue
         if key == "intercepts" or value.startswith("{"):
             return None

@@ -24,6 +24,8 @@ RANKED = 20  # variables up to which every absent edge is looked at
 
 def rests_on(fit: Fit, query: Query) -> Document:
     """The ranking of absent edges behind an answer; nothing where the answer is not one number."""
+    if fit.moments.layer is not None:  # not known yet of variables behind columns
+        return []
     title = Heading("What the answer rests on")
     if fit.graph.hidden:  # see fit.tests(question)
         return []

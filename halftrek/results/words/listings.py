@@ -23,6 +23,7 @@ from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
 from halftrek.inference.how import Uncertainty, asked
+from halftrek.inference.information.dwls import WEIGHTED, dwls_measures
 from halftrek.inference.information.information import Kind
 from halftrek.inference.tables.decomposition import Decomposition, decompose
 from halftrek.inference.tables.effects import Effect, columns_of, effect_rows
@@ -58,6 +59,8 @@ def measures_of(fitted: Fitted, robust: bool | RobustTest | None = None) -> dict
 
     Left out, test and indices are those that suit the rows: they count clusters and sampling weights, if there are any.
     """
+    if fitted.method == "dwls":
+        return dwls_measures(fitted).to_dict() | {"test": WEIGHTED}
     if robust is None:
         suited, words = usual_measures(fitted)
         return suited.to_dict() | {"test": words}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from halftrek.choices import Ends, Interval, Missing
+from halftrek.choices import ColumnKind, Ends, Interval, Missing
 from halftrek.web import limits
 from halftrek.web.interface.checking import Schema
 
@@ -63,6 +63,7 @@ FITTING = record(
         "sampling_weights": _NAME_OR_NULL,
         "cluster": _NAME_OR_NULL,
         "categories": {"anyOf": [{"type": "null"}, by_name({"type": ["string", "number"], "maxLength": 500}, 50)]},
+        "kinds": {"anyOf": [{"type": "null"}, by_name({"enum": list(get_args(ColumnKind))}, 50)]},
     },
 )
 UNCERTAINTY = record(

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from halftrek.choices import AnySyntax, Divisor, Ends, Interval, Missing
+from halftrek.choices import AnySyntax, ColumnKind, Divisor, Ends, Interval, Missing
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Graph
 from halftrek.graphs.as_written import Written
@@ -58,6 +58,7 @@ class Rows(TypedDict, total=False):
     sampling_weights: str
     cluster: str
     categories: Mapping[str, str]
+    kinds: Mapping[str, ColumnKind]
 
 
 class Request:
@@ -190,7 +191,8 @@ class Bench:
         if source["kind"] != "covariance":
             return workflow.fit(graph, self.data(source), **asked.fitting)
         if asked.fitting:
-            raise InputError("weights, clusters, categories and missing values belong to rows; a covariance has none")
+            what = "weights, clusters, categories, kinds and missing values"
+            raise InputError(f"{what} belong to rows; a covariance has none")
         names, matrix = covariance_in(source)
         return workflow.fit(
             graph, cov=matrix, n=source["n"], mean=cast("ArrayLike | None", source.get("means")), names=names,

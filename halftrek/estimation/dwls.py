@@ -1,0 +1,84 @@
+"""Diagonally weighted least squares of the variables behind columns, as lavaan fits ordered columns by default.
+
+``sum_ij w_ij (S_ij - Sigma_ij)^2`` is least, each covariance weighted by one over the spread of what rows add to it.
+Variances that are 1 by convention are met exactly; means are free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from halftrek.arrays import Floats, Ints
+from halftrek.errors import InputError
+from halftrek.estimation.fit import Fitted
+from halftrek.estimation.space import Space, make_space
+from halftrek.estimation.status import Status
+from halftrek.models import CGLSCM
+from halftrek.notes import note
+
+STEPS = 200
+EXACT = 1e-12
+FIRM = 1e8  # weight, beside the largest of the others, of a variance that is 1 by convention
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Covariances one after the other (``np.triu_indices``): their weights, and slopes of the model's in parameters."""
+
+    space: Space
+    at: Ints  # parameters but the intercepts
+    weights: Floats
+    slopes: Floats
+
+    @property
+    def inverse(self) -> Floats:
+        """``(J'WJ)^-1``, of what data determine."""
+        return np.asarray(np.linalg.pinv(self.slopes @ (self.weights[:, None] * self.slopes.T), rcond=1e-14))
+
+
+def fit_dwls(fitted: Fitted) -> Fitted:
+    """The fit by weighted least squares, from where maximum likelihood ended."""
+    space = make_space(fitted.graph, fitted.model.names, fitted.options)
+    theta, data = space.vector(fitted.model), fitted.moments
+    i, j = np.triu_indices(len(data.names))
+    weights = weights_of(fitted)
+    converged = False
+    for _ in range(STEPS):
+        now = _weighted(space, theta, weights)
+        gap = (data.cov - space.moments(theta)[1])[i, j]
+        move = now.inverse @ (now.slopes @ (weights * gap))
+        theta = theta.copy()
+        theta[now.at] += move
+        if np.abs(move).max(initial=0.0) < EXACT * (1.0 + np.abs(theta).max()):
+            converged = True
+            break
+    T, W, _, _ = space.arrays(theta)
+    model = CGLSCM(
+        fitted.model.names, T, fitted.model.C, data.mean - data.mean @ T, W, fitted.model.latents, fitted.graph
+    )
+    status = fitted.status if converged else Status("not converged", (note("steps ran out, acting"),))
+    return replace(fitted, model=model, method="dwls", status=status)
+
+
+def weighted_of(fitted: Fitted) -> Weighted:
+    """Weights and slopes at a fit."""
+    space = make_space(fitted.graph, fitted.model.names, fitted.options)
+    return _weighted(space, space.vector(fitted.model), weights_of(fitted))
+
+
+def weights_of(fitted: Fitted) -> Floats:
+    """One over the spread of each covariance; what is 1 by convention is firm."""
+    layer = fitted.moments.layer
+    if layer is None or layer.spread is None:
+        raise InputError('estimator="dwls" goes with kinds of columns; leave it out for others')
+    spread = layer.spread[np.triu_indices(len(layer.names))]
+    found = 1.0 / np.where(spread > 0.0, spread, np.inf)
+    return np.where(spread > 0.0, found, FIRM * found.max())
+
+
+def _weighted(space: Space, theta: Floats, weights: Floats) -> Weighted:
+    at = np.setdiff1d(np.arange(space.size), space.mu_at[:, 2])
+    i, j = np.triu_indices(len(space.names))
+    return Weighted(space, at, weights, space.jacobian(theta)[1][at][:, i, j])

@@ -1,0 +1,99 @@
+"""Ordered columns against lavaan, to the digits that it prints: correlations, cuts, paths in its theta parametrisation.
+
+The models leave nothing over, so that its weighted least squares and maximum likelihood are one and the same.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import halftrek as ht
+from halftrek.choices import ColumnKind
+from halftrek.inference.information.dwls import dwls_test
+from halftrek.layer import layer_of
+
+FOLDER = Path(__file__).parents[1] / "reference" / "ordered"
+LAVAAN: dict[str, Any] = json.loads((FOLDER / "lavaan.json").read_text())
+GRAPHS = {
+    "items": "q1 <-> {q2, q3, q4}; q2 <-> {q3, q4}; q3 <-> q4",
+    "front_door": "x -> m -> y; x <-> y",
+    "mediation": "t -> {a, b, c}; a -> {b, c}; b -> c",
+}
+KINDS: dict[str, dict[str, ColumnKind]] = {
+    "items": dict.fromkeys(("q1", "q2", "q3", "q4"), "ordered"),
+    "front_door": {"m": "behind", "y": "ordered"},
+    "mediation": {"a": "behind", "c": "ordered"},
+}
+
+
+@pytest.mark.parametrize("case", GRAPHS)
+def test_correlations_are_lavaans(case: str) -> None:
+    rows = pd.read_csv(FOLDER / f"{case}.csv")
+    found = layer_of(tuple(rows.columns), rows.to_numpy(float), KINDS[case])
+    at = found.names.index
+    for u, v, r in LAVAAN[case]["correlations"]:
+        assert found.correlations[at(u), at(v)] == pytest.approx(r, abs=2e-5), (u, v)
+
+
+@pytest.mark.parametrize("case", GRAPHS)
+def test_paths_and_cuts_are_lavaans_in_its_units(case: str) -> None:
+    """There each error of an ordered column has variance 1: what is behind it is divided by its error's deviation."""
+    fit = ht.fit(GRAPHS[case], pd.read_csv(FOLDER / f"{case}.csv"), kinds=KINDS[case])
+    model, at = fit.model, fit.model.names.index
+    unit = {v: float(np.sqrt(model.omega[at(v), at(v)])) if v in KINDS[case] else 1.0 for v in model.names}
+    shift: dict[str, float] = {}  # lavaan's variables behind columns have no intercept, ours have the mean 0
+    for v in fit.graph.topological_order:
+        causes = sum(shift[u] * float(model.T[at(u), at(v)]) for u in fit.graph.parents(v))
+        shift[v] = float(model.mu[at(v)]) + causes if v in KINDS[case] else 0.0
+    table = fit.params().set_index(["lhs", "op", "rhs"])
+    compared = 0
+    for lhs, op, rhs, est, se in LAVAAN[case]["parameters"]:
+        if op == "~":
+            ours = model.T[at(rhs), at(lhs)] * unit[rhs] / unit[lhs]
+        elif op == "~~" and lhs != rhs:
+            ours = model.omega[at(lhs), at(rhs)] / (unit[lhs] * unit[rhs])
+        elif op == "|":
+            ours = (float(table.loc[(lhs, op, rhs), "est"]) - shift[lhs]) / unit[lhs]
+            if case == "items":  # cuts of variables without causes: their errors are in the same units
+                assert table.loc[(lhs, op, rhs), "se"] == pytest.approx(se, rel=0.01)
+        else:
+            continue
+        assert ours == pytest.approx(est, abs=1e-4), (lhs, op, rhs)
+        compared += 1
+    assert compared >= 7
+
+
+def test_errors_of_polychoric_correlations_are_lavaans() -> None:
+    """To several per cent: the two take expectations in other ways, and some cells of these tables have one row."""
+    fit = ht.fit(GRAPHS["items"], pd.read_csv(FOLDER / "items.csv"), kinds=KINDS["items"])
+    table = fit.params().set_index(["lhs", "op", "rhs"])
+    pairs = [line for line in LAVAAN["items"]["parameters"] if line[1] == "~~" and line[0] != line[2]]
+    assert len(pairs) == 6
+    for lhs, op, rhs, _, se in pairs:
+        assert table.loc[(lhs, op, rhs), "se"] == pytest.approx(se, rel=0.1)
+
+
+def test_weighted_least_squares_are_lavaans_where_the_graph_leaves_something_over() -> None:
+    """A chain that these rows contradict, so that the weights matter."""
+    kinds, rows = KINDS["mediation"], pd.read_csv(FOLDER / "mediation.csv")
+    fit = ht.fit("t -> a -> b -> c", rows, kinds=kinds, estimator="dwls")
+    model, at = fit.model, fit.model.names.index
+    unit = {v: float(np.sqrt(model.omega[at(v), at(v)])) if v in kinds else 1.0 for v in model.names}
+    paths = [line for line in LAVAAN["chain"]["parameters"] if line[1] == "~"]
+    assert len(paths) == 3
+    for effect, _, cause, est, _ in paths:
+        assert model.T[at(cause), at(effect)] * unit[cause] / unit[effect] == pytest.approx(est, abs=5e-5)
+    assert dwls_test(fit).chi2 == pytest.approx(LAVAAN["chain"]["chisq"], rel=0.005)  # n, not n - 1
+    np.testing.assert_allclose([model.cov[at(v), at(v)] for v in kinds], 1.0, atol=1e-6)
+
+
+def test_weighted_least_squares_leave_a_full_graph_as_it_is() -> None:
+    rows = pd.read_csv(FOLDER / "front_door.csv")
+    ml, dwls = (ht.fit(GRAPHS["front_door"], rows, kinds=KINDS["front_door"], estimator=e) for e in ("ml", "dwls"))
+    np.testing.assert_allclose(dwls.model.T, ml.model.T, atol=1e-6)
+    assert dwls.query("P(y > 0 | do(x=1))").se == pytest.approx(ml.query("P(y > 0 | do(x=1))").se, rel=1e-4)
+    np.testing.assert_allclose(dwls.params()["se"], ml.params()["se"], rtol=1e-3, atol=1e-9)
