@@ -11,6 +11,7 @@ Redraw = Literal["bootstrap", "parametric", "jackknife"]  # intervals from fits 
 Ends = Literal["percentile", "bca"]
 Information = Literal["expected", "observed"]
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]
+Scoring = Literal["regression", "bartlett"]  # of hidden variables
 Multiplicity = Literal["holm", "bh", "none"]
 EffectKind = Literal["all", "direct", "indirect", "total", "through"]
 Unidentified = Literal["raise", "nan"]
