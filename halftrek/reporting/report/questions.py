@@ -92,7 +92,7 @@ def _crude(fit: Fit, query: Query, how: How) -> Answer | None:
     """What the rows say without the graph, where they say something."""
     try:
         return crude_of(fit, query, **asdict(how)) if has_crude(query) else None
-    except DataError:  # no row has all that it takes, or what it takes does not vary
+    except (DataError, QueryError):  # no row has all that it takes, what it takes does not vary, or is hidden
         return None
 
 
