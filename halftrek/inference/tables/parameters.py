@@ -328,8 +328,11 @@ def _equal(fit: Fitted, row: Parameter) -> str:
 
 
 def _fixed_rows(fit: Fitted) -> list[Parameter]:
-    """Coefficients and error covariances that were held at a value."""
-    rows = []
+    """Coefficients, error covariances, and error variances that the graph holds at a value."""
+    at = {v: i for i, v in enumerate(fit.model.names)}
+    held = {v: x for v, x in fit.options.noise if v in fit.graph.hidden or v in fit.graph.variances}
+    whole = {v: float(fit.model.cov[at[v], at[v]]) for v in held}
+    rows = [row_of(v, "~~", v, x, 0.0, x / whole[v] if x else 0.0, Reach(1.0), "fixed") for v, x in held.items()]
     for (u, kind, v), value in fit.graph.known.items():
         if isinstance(value, float) and u not in fit.graph.latents:
             loading = u in fit.graph.hidden and v not in fit.graph.hidden
