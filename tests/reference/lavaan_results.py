@@ -142,8 +142,10 @@ def main() -> None:
                 "names": list(seen.names),
                 "n": ROWS,
                 "cov": (cov := seen.cov.round(5)).tolist(),
-                "mean": (mean := seen.mean.round(5)).tolist() if graph.intercepts else None,
-                "ours": ht.fit(graph, cov=cov, n=ROWS, names=seen.names, mean=mean if graph.intercepts else None).loglik,
+                "mean": (mean := seen.mean.round(5).tolist() if graph.intercepts else None),
+                "ours": ht.fit(
+                    graph, cov=cov, n=ROWS, names=seen.names, mean=mean if graph.intercepts else None
+                ).loglik,
             }
         )
     with tempfile.TemporaryDirectory() as folder:
@@ -155,9 +157,7 @@ def main() -> None:
         found = json.loads(answer.read_text())
     stored = {
         "tool": found["tool"],
-        "read": [
-            [text, *how, rows] for text, how, rows in zip(texts, readings, found["read"], strict=True)
-        ],
+        "read": [[text, *how, rows] for text, how, rows in zip(texts, readings, found["read"], strict=True)],
         "written": [
             {key: part for key, part in case.items() if key != "ours"} | fit
             for case, fit in zip(cases, found["written"], strict=True)

@@ -123,6 +123,8 @@ def completed(patterns: Patterns, mean: Floats, cov: Floats) -> Moments:
     n = patterns.total
     move = cov @ found.mean / n
     moved = cov + 2.0 * (cov @ found.cov @ cov) / n - np.outer(move, move)
-    if not ((np.diag(moved) > 0.0) | (np.diag(cov) == 0.0)).all():  # lost to rounding: the covariance is all but singular
+    if not (
+        (np.diag(moved) > 0.0) | (np.diag(cov) == 0.0)
+    ).all():  # lost to rounding: the covariance is all but singular
         raise np.linalg.LinAlgError
     return Moments(patterns.names, n, mean + move, (moved + moved.T) / 2.0)

@@ -16,7 +16,8 @@ from halftrek.inference.information.opened import opened, seen_scores, usual
 from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.robust import row_quantiles
-from halftrek.inference.tables.parameters import ParameterRows, Reach, rows_in_space
+from halftrek.inference.tables.parameter import Reach
+from halftrek.inference.tables.parameters import ParameterRows, rows_in_space
 
 
 def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:

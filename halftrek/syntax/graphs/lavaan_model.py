@@ -71,7 +71,7 @@ class Model:
 
     @property
     def errorless(self) -> list[str]:
-        """Only indicators of a factor, whose error ``sem()`` fixes at zero: no other factor has them, no ``~~`` either."""
+        """Only indicators of a factor that no other factor and no ``~~`` has: ``sem()`` fixes their error at zero."""
         loadings = [arrow for arrow, formula in self.weights.items() if formula.operator.text == "=~"]
         own: dict[str, list[str]] = {}
         homes: dict[str, list[str]] = {}
