@@ -302,8 +302,17 @@ def _fixed_rows(fit: Fitted) -> list[Parameter]:
         if isinstance(value, float) and u not in fit.graph.latents:
             loading = u in fit.graph.hidden and v not in fit.graph.hidden
             sides = (u, "=~", v) if loading else (v, "~", u) if kind == "->" else (u, "~~", v)
-            rows.append(row_of(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
+            rows.append(row_of(*sides, value, 0.0, value * _unit(fit, at[u], kind, at[v]), Reach(1.0), "fixed"))
     return rows
+
+
+def _unit(fit: Fitted, i: int, kind: str, j: int) -> float:
+    """What makes a coefficient, or an error covariance, one of standardised variables."""
+    spread = fit.model.cov if kind == "->" else fit.model.omega
+    low, high = float(spread[i, i]), float(spread[j, j])
+    if kind == "->":
+        return float(np.sqrt(low / high)) if high else nan
+    return float(1.0 / np.sqrt(low * high)) if low and high else nan
 
 
 def _district_rows(fit: Fitted, block: DistrictInformation, errors: Floats, reach: Reach) -> list[Parameter]:
