@@ -15,9 +15,8 @@ from halftrek.syntax import Conventions, parse_lavaan
 _INSTEAD = {
     "ordered": "ordered variables are not supported: all variables are continuous here",
     "data": "data go to ht.fit(graph, data)",
-    "group": "groups go to ht.fit(graph, data, by=...), which fits each on its own",
-    "group_equal": "parameters that are equal across groups are not supported; ht.fit(graph, data, by=...) fits each group "
-    "on its own",
+    "group_equal": "parameters that are equal across groups are not supported; ht.fit(graph, data, by=...) fits each "
+    "group on its own",
     "group_partial": "parameters that are equal across groups are not supported",
     "cluster": "clusters go to ht.fit(graph, data, cluster=...)",
     "missing": "missing values are used by full information unless ht.fit(graph, data, missing=...) says otherwise",
@@ -33,13 +32,24 @@ _INSTEAD = {
 
 
 def read_lavaan(
-    source: object, function: LavaanFunction, *, std_lv: bool = False, orthogonal: bool = False, **others: object
+    source: object,
+    function: LavaanFunction,
+    *,
+    std_lv: bool = False,
+    orthogonal: bool = False,
+    group: int | None = None,
+    **others: object,
 ) -> Graph:
     """The graph of a text as one of lavaan's functions reads it; notes are warned of."""
     if not isinstance(source, str | os.PathLike):
         raise InputError(f"a text in lavaan's syntax is needed, or a file that holds one, not {type(source).__name__}")
     if function not in get_args(LavaanFunction):
         raise InputError(f"there is no function {function!r}; choose one of {', '.join(get_args(LavaanFunction))}")
+    if group is not None and (isinstance(group, bool) or not isinstance(group, int)):
+        raise InputError(
+            f"group is the number of a group, from 0, among the values of c(), not {group!r}. A column that tells "
+            f"groups apart goes to ht.fit(graph, data, by=...), which fits each on its own"
+        )
     for name in others:
         plain = name.replace(".", "_")
         raise InputError(_INSTEAD.get(plain, f"from_lavaan takes no {name!r}; std_lv and orthogonal are what it takes"))
@@ -47,4 +57,4 @@ def read_lavaan(
         if not isinstance(value, bool):
             raise InputError(f"{name} is True or False, not {value!r}")
     conventions = Conventions(function, std_lv, orthogonal, outcomes_covary=True)
-    return with_warnings(parse_lavaan(text_of(source), conventions))
+    return with_warnings(parse_lavaan(text_of(source), conventions, group))

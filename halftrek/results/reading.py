@@ -54,16 +54,18 @@ def from_lavaan(
     *,
     std_lv: bool = False,
     orthogonal: bool = False,
+    group: int | None = None,
     **others: object,
 ) -> Graph:
-    """The graph of a text in lavaan's syntax, or of a file that holds one, as ``sem()``, ``cfa()`` or ``growth()`` read it.
+    """The graph of a text in lavaan's syntax, or of a file with one, as ``sem()``, ``cfa()`` or ``growth()`` read it.
 
     ``ht.graph`` reads such a text too; it leaves apart outcomes that cause nothing, which lavaan lets covary, and says
     so. ``std_lv`` and ``orthogonal`` are lavaan's ``std.lv`` and ``orthogonal``: factors of variance 1, and factors
-    that do not covary. Covariates are modelled, as with ``fixed.x = FALSE``. Further arguments of lavaan are refused
-    with what to do in their place.
+    that do not covary. ``group=0`` is the model of the first group, where the text has ``c(a, b)*x``; parameters equal
+    across groups are refused. Covariates are modelled, as with ``fixed.x = FALSE``. Further arguments of lavaan are
+    refused with what to do in their place.
     """
-    return read_lavaan(source, function, std_lv=std_lv, orthogonal=orthogonal, **others)
+    return read_lavaan(source, function, std_lv=std_lv, orthogonal=orthogonal, group=group, **others)
 
 
 def moments(data: object, names: Sequence[str] | None = None, **options: Unpack[Reading]) -> Moments:

@@ -1,9 +1,10 @@
 """The syntax of dagitty: ``dag { x -> y [beta=0.5]; x <-> z; U [latent]; U -> {x y} }``.
 
 ``latent`` (also ``unobserved``) hides a variable; ``exposure``, ``outcome`` and ``adjusted`` say that it is observed;
-``beta`` is the coefficient of an edge, a number or a label; ``variance`` and ``intercept`` of a variable say the same of
-its error variance and its intercept, which dagitty itself does not ask for. Those roles, positions (``pos="0.3,0.5"``, y downwards) and
-``bb`` are no part of the model: the graph's sketch keeps them, pictures use them, and they are written back.
+``beta`` is the coefficient of an edge, a number or a label; ``variance`` and ``intercept`` of a variable, of which
+dagitty itself knows nothing, say the same of its error variance and its intercept. Those roles, positions
+(``pos="0.3,0.5"``, y downwards) and ``bb`` are no part of the model: the graph's sketch keeps them, pictures use them,
+and they are written back.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A bidirected edge has ``dir=both``. A hidden variable has ``latent=true``, ``hidden=true`` or ``observed=no``; its looks
 (``style=dotted``) are written, but not read. What is known of an edge, a fixed number or a word that makes edges
-equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other attributes. ``variance`` and ``intercept``
-of a variable say the same of its error variance and its intercept. Subgraphs are flattened.
+equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other attributes. ``variance`` and
+``intercept`` of a variable say the same of its error variance and its intercept. Subgraphs are flattened.
 """
 
 from __future__ import annotations

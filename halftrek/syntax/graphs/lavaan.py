@@ -49,17 +49,22 @@ def parse(text: str, conventions: Conventions = USUAL, group: int | None = None)
 
 
 def _refuse_groups(text: str, formulas: list[Formula], group: int | None) -> None:
+    """Each group is a model of its own here: what would make parameters of two groups equal is refused."""
+    homes: dict[str, int] = {}
     for formula in formulas:
-        width = len(formula.term.each)
-        if width > 1 and (group is None or group >= width):
-            model = sorted_formulas(text, [])
-            model.refuse(
-                "c() gives a parameter one value for each group, and a graph has one value for all"
-                if group is None
-                else f"c() has values for {width} groups, and there are more",
-                formula.term.first,
-                formula.term.last,
-            )
+        term, width = formula.term, len(formula.term.each)
+        words = ""
+        if width > 1 and group is None:
+            words = "c() gives a parameter one value for each group, and a graph has one value for all; say which group"
+        elif width > 1 and group is not None and not 0 <= group < width:
+            words = f"c() has values for {width} groups, numbered from 0; there is no group {group}"
+        elif group is not None:
+            for k, one in enumerate(term.each):
+                home = homes.setdefault(one.label, k if width > 1 else -1) if one.label is not None else k
+                if one.label is not None and (width == 1 or home != k):
+                    words = f"the label {one.label!r} makes parameters of several groups equal, which is not supported"
+        if words:
+            sorted_formulas(text, []).refuse(words, term.first, term.last)
 
 
 def _drafted(model: Model, formulas: list[Formula]) -> Draft:
