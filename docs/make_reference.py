@@ -23,7 +23,7 @@ change.
 """
 
 SECTIONS = (
-    ("Graphs and questions", "halftrek", ("graph", "Graph", "parse_question", "format_graph")),
+    ("Graphs and questions", "halftrek", ("graph", "from_lavaan", "Graph", "parse_question", "format_graph")),
     ("Can it be known?", "halftrek", ("identify", "Verdict", "solve")),
     (
         "",

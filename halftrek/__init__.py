@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
-    from halftrek.results.reading import graph, identify, moments
+    from halftrek.results.reading import from_lavaan, graph, identify, moments
     from halftrek.results.workflow import fit, fit_batch, fit_groups
     from halftrek.storage import load, save
     from halftrek.syntax import format_graph, parse_question
@@ -90,6 +90,7 @@ __all__ = [
     "fit_batch",
     "fit_groups",
     "format_graph",
+    "from_lavaan",
     "graph",
     "identify",
     "load",
@@ -135,7 +136,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "results.bounds": ("Bounds",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
-    "results.reading": ("graph", "identify", "moments"),
+    "results.reading": ("from_lavaan", "graph", "identify", "moments"),
     "results.workflow": ("fit", "fit_batch", "fit_groups"),
     "comparison": ("Comparison", "compare"),
     "web": ("open_page",),

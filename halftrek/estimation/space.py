@@ -7,7 +7,7 @@ profiles of an answer, edges that are not in the graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -42,6 +42,16 @@ class Space:
     W0: Floats
     C0: Floats
     mu0: Floats
+
+    @cached_property
+    def noisy(self) -> Ints:
+        """The variables that have an error: all but those whose variance is held at zero."""
+        free = {int(i) for i, j, _ in self.W_at if i == j}
+        return np.array([i for i in range(len(self.names)) if i in free or self.W0[i, i] != 0.0], dtype=np.intp)
+
+    def errors(self, theta: Numbers) -> Numbers:
+        """The covariance of the errors that there are, beside explicit loadings."""
+        return np.asarray(self.arrays(theta)[1][np.ix_(self.noisy, self.noisy)])
 
     def arrays(self, theta: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """``T, W, C, mu`` at a point; Omega is ``W + C'C``. A complex point gives complex arrays."""

@@ -10,7 +10,9 @@ import numpy as np
 
 from halftrek.errors import GraphError
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<name>(?:[^\W\d]|\.)[\w.]*)|(?P<symbol>\S))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<name>(?:[^\W\d]|\.)[\w.]*)|(?P<symbol>\S))"
+)
 FUNCTIONS: dict[str, Callable[[complex], complex]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log10": np.log10, "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "tanh": np.tanh, "atanh": np.arctanh, "abs": lambda x: x if x.real >= 0 else -x,

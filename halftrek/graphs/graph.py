@@ -52,7 +52,7 @@ class Graph(Neighbourhood, upward.Faces):
       ``{"x -> y": "a", "z -> y": "a"}`` makes edges of one label equal;
     - ``variances``, ``intercepts``: the same for error variances and intercepts, keyed by the variable. A hidden
       variable's error has the variance 1, or any if one of its loadings is fixed; its intercept is 0; a label frees it;
-    - ``definitions``: numbers made of labels, ``{"ab": "a * b"}``, which the tables of a fit list; no part of the model;
+    - ``definitions``: numbers made of labels, ``{"ab": "a * b"}``, which tables of a fit list; no part of the model;
     - ``notes``: what the text of a graph said that the graph does not hold, or holds in another way;
     - ``sketch``: how a dagitty text draws it, see ``positions`` and ``roles``; equality of graphs does not ask for it.
 

@@ -77,9 +77,7 @@ class Pieces:
         effects = neighbours(self.declared, (pair for pair in self.arrows if pair[0] in self.declared))
         known = self.said | set(ends_of(self.arcs)) | {v for _, v in self.arrows} | self.gone
         alone = {u: own[0] for u, own in effects.items() if len(own) == 1 and u not in known}
-        return [
-            u for u, v in alone.items() if v in self.declared and v not in self.said and (u, v) not in self.spoken
-        ]
+        return [u for u, v in alone.items() if v in self.declared and v not in self.said and (u, v) not in self.spoken]
 
     def _drop(self, names: Collection[str], code: str) -> None:
         self.gone |= set(names)

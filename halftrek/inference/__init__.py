@@ -10,7 +10,8 @@ from halftrek.inference.how import How
 from halftrek.inference.information.information import district_information
 from halftrek.inference.information.robust import robust_errors
 from halftrek.inference.profiles.profile import Profile, profile_curve
-from halftrek.inference.tables.parameters import Parameter, parameter_columns, parameter_rows
+from halftrek.inference.tables.parameter import Parameter
+from halftrek.inference.tables.parameters import parameter_columns, parameter_rows
 
 __all__ = [
     "Contradiction",

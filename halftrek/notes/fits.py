@@ -181,8 +181,8 @@ FITS: dict[str, Words] = {
     # what the text of a graph says and the graph does not hold
     "lavaan outcomes": Words(
         "sem() of lavaan would let the errors of outcomes that cause nothing covary: {names}. Here they do not unless "
-        "the text says so: write {first} ~~ {second} if they do, {first} ~~ 0*{second} if not, or have the text read as "
-        "sem() reads it: {ask_sem}",
+        "the text says so: write {first} ~~ {second} if they do, {first} ~~ 0*{second} if not, or have the text read "
+        "as sem() reads it: {ask_sem}",
         short="outcomes do not covary, as they do in sem()",
     ),
     "lavaan growth": Words(
@@ -192,8 +192,8 @@ FITS: dict[str, Words] = {
         short="growth factor read as by sem()",
     ),
     "lavaan scale": Words(
-        "nothing in the text says how large {factor!r} is, which sem() of lavaan needs: its variance was taken to be 1. "
-        "Write 1*{first} for a loading of 1, or {factor} ~~ 1*{factor}",
+        "nothing in the text says how large {factor!r} is, which sem() of lavaan needs: its variance was taken for 1; "
+        "write 1*{first} for a loading of 1, or {factor} ~~ 1*{factor}",
         short="no scale in the text",
     ),
     # groups

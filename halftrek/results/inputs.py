@@ -37,18 +37,22 @@ def read_graph(source: object, syntax: AnySyntax = "auto") -> Graph:
         raise InputError(f"syntax={syntax!r} goes with text, not with a {type(source).__name__}: leave it out")
     if isinstance(source, Graph):
         return source
-    if isinstance(source, os.PathLike):
-        return _with_warnings(parse_graph(_text_of(Path(source)), syntax))
-    if isinstance(source, str):
-        if "\n" not in source and len(source) < 1024 and (_is_file(source) or _is_file_name(source)):
-            return _with_warnings(parse_graph(_text_of(Path(source)), syntax))
-        return _with_warnings(parse_graph(source, syntax))
+    if isinstance(source, str | os.PathLike):
+        return with_warnings(parse_graph(text_of(source), syntax))
     if hasattr(source, "is_directed"):
         return Graph.from_networkx(source)
     raise InputError(f"a graph is text, a path, or a networkx graph, not {type(source).__name__}")
 
 
-def _with_warnings(graph: Graph) -> Graph:
+def text_of(source: str | os.PathLike[str]) -> str:
+    """The text itself, or that of the file which it names."""
+    if isinstance(source, os.PathLike):
+        return _read_text(Path(source))
+    short = "\n" not in source and len(source) < 1024
+    return _read_text(Path(source)) if short and (_is_file(source) or _is_file_name(source)) else source
+
+
+def with_warnings(graph: Graph) -> Graph:
     """The graph; its notes are warned of, at the user's line of code."""
     for note in graph.notes:
         warnings.warn(str(note), HalftrekWarning, stacklevel=_depth_of_caller())
@@ -246,7 +250,7 @@ def _is_file_name(text: str) -> bool:
     )
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -10,7 +10,7 @@ from typing import Literal, TypedDict, Unpack
 from numpy.typing import ArrayLike
 
 from halftrek import identification
-from halftrek.choices import AnySyntax, Scope
+from halftrek.choices import AnySyntax, LavaanFunction, Scope
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
 from halftrek.graphs.as_written import Written
@@ -19,6 +19,7 @@ from halftrek.memory import remembered
 from halftrek.queries import Query, check_query
 from halftrek.queries.types import is_intervention
 from halftrek.results.inputs import read_graph, read_question
+from halftrek.results.lavaan import read_lavaan
 
 _AT_ANY_VALUE: dict[Hashable, Verdict] = {}  # verdicts on interventions that are identified, the last few
 
@@ -45,6 +46,26 @@ class Deciding(TypedDict, total=False):
 def graph(source: object, syntax: AnySyntax = "auto") -> Graph:
     """A graph from text in any syntax, from a file that holds such text, or from a networkx graph."""
     return read_graph(source, syntax)
+
+
+def from_lavaan(
+    source: object,
+    function: LavaanFunction = "sem",
+    *,
+    std_lv: bool = False,
+    orthogonal: bool = False,
+    group: int | None = None,
+    **others: object,
+) -> Graph:
+    """The graph of a text in lavaan's syntax, or of a file with one, as ``sem()``, ``cfa()`` or ``growth()`` read it.
+
+    ``ht.graph`` reads such a text too; it leaves apart outcomes that cause nothing, which lavaan lets covary, and says
+    so. ``std_lv`` and ``orthogonal`` are lavaan's ``std.lv`` and ``orthogonal``: factors of variance 1, and factors
+    that do not covary. ``group=0`` is the model of the first group, where the text has ``c(a, b)*x``; parameters equal
+    across groups are refused. Covariates are modelled, as with ``fixed.x = FALSE``. Further arguments of lavaan are
+    refused with what to do in their place.
+    """
+    return read_lavaan(source, function, std_lv=std_lv, orthogonal=orthogonal, group=group, **others)
 
 
 def moments(data: object, names: Sequence[str] | None = None, **options: Unpack[Reading]) -> Moments:

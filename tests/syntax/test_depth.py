@@ -32,7 +32,7 @@ def test_braces(depth: int, head: str, opening: str, closing: str) -> None:
 @pytest.mark.parametrize("depth", FAR)
 @pytest.mark.parametrize("text", ["{", "y ~ ("])
 def test_other_graphs_do_not_nest(depth: int, text: str) -> None:
-    with pytest.raises(GraphSyntaxError, match="is needed here|is not closed"):
+    with pytest.raises(GraphSyntaxError, match=r"is needed here|is not closed"):
         parse_graph(text * depth + "x", "lavaan" if "~" in text else "arrows")
 
 

@@ -269,9 +269,10 @@ def test_definitions_are_kept_with_labels_that_are_one_made_one() -> None:
     [
         ("f =~ 0; f ~~ 1*f; x ~~ x", Graph(latents={"f": []}, observed=["x"])),
         ("f =~ 0\nx ~~ x", Graph(latents={"f": []}, observed=["x"])),
-        ("f =~ a; f ~~ f", Graph(
-            [("f", "a")], hidden=["f"], coefficients={"f -> a": 1.0}, variances={"a": 0.0, "f": "variance of f"}
-        )),
+        (
+            "f =~ a; f ~~ f",
+            Graph([("f", "a")], hidden=["f"], coefficients={"f -> a": 1.0}, variances={"a": 0.0, "f": "variance of f"}),
+        ),
         ("f =~ 0; f ~~ 1*f; y ~ 0.5*f; w ~ f", Graph(latents={"f": ["y", "w"]}, coefficients={"f -> y": 0.5})),
         ("f =~ NA*a; f ~~ 1*f; y ~ f; a ~~ a", Graph(latents={"f": ["a", "y"]})),
         (

@@ -56,6 +56,36 @@ def marked_graphs(draw: st.DrawFn, words: Strategy = NAMES, labels: Strategy = L
     return Graph(directed, bidirected, latents, bare.observed, known)
 
 
+@st.composite
+def hidden_graphs(draw: st.DrawFn, words: Strategy = NAMES, labels: Strategy = LABELS) -> Graph:
+    """Graphs whose hidden variables stand anywhere, with known error variances and intercepts."""
+    names = draw(st.lists(words, unique=True, min_size=2, max_size=8))
+    hidden = [v for v in names[1:] if draw(st.booleans())]
+    pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
+    turned = [(v, u) for u, v in pairs]  # the first name is observed and may be caused by all
+    directed = [p for p in turned if draw(st.integers(0, 2)) == 0]
+    bidirected = [p for p in pairs if draw(st.integers(0, 4)) == 0]
+    bare = Graph(directed, bidirected, observed=[v for v in names if v not in hidden], hidden=hidden)
+    numbers = st.sampled_from([0.5, 2.0, -1.5])
+    known = {f"{u} {k} {v}": draw(st.one_of(labels, numbers)) for u, k, v in bare.edges() if draw(st.booleans())}
+    some = [v for v in bare.nodes if draw(st.integers(0, 3)) == 0]
+    variances = {v: draw(st.one_of(labels, st.sampled_from([0.5, 2.0]))) for v in some if draw(st.booleans())}
+    intercepts = {v: draw(st.one_of(labels, numbers)) for v in some if v not in variances}
+    made = bare.with_(coefficients=known, variances=variances, intercepts=intercepts, notes=())
+    return made.with_(notes=())
+
+
+@pytest.mark.parametrize("syntax", SYNTAXES)
+@given(data=st.data())
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_hidden_variables_anywhere(syntax: Syntax, data: st.DataObject) -> None:
+    graph = data.draw(hidden_graphs(R_NAMES, R_NAMES) if syntax == "lavaan" else hidden_graphs())
+    back = parse_graph(format_graph(graph, syntax), syntax)
+    assert back == graph
+    assert (back.observed, back.hidden, tuple(back.latents)) == (graph.observed, graph.hidden, tuple(graph.latents))
+    assert back.notes == ()
+
+
 def graphs_for(syntax: Syntax) -> st.SearchStrategy[Graph]:
     """Graphs with names that the syntax can say: lavaan has those of R."""
     return marked_graphs(R_NAMES, R_NAMES) if syntax == "lavaan" else marked_graphs()

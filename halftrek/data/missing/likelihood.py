@@ -41,10 +41,16 @@ class Slope:
     cov: Floats
 
 
+def scale_of(cov: Floats) -> Floats:
+    """Standard deviations; 1 in place of 0, which a hidden variable may have and no row sees."""
+    spread = np.diag(cov)
+    return np.asarray(np.sqrt(np.where(spread == 0.0, 1.0, spread)))
+
+
 def slices(patterns: Patterns, mean: Floats, cov: Floats, size: int | None = None) -> Iterator[Slice]:
     """The patterns in stacks of bounded size. Raises ``LinAlgError`` unless the covariance is positive definite."""
     p = len(patterns.names)
-    scale = np.sqrt(np.diag(cov))
+    scale = scale_of(cov)
     correlation = cov / scale / scale[:, None]
     step = max(1, CHUNK // (p * p if size is None else max(size, p * p)))
     for start in range(0, len(patterns), step):
@@ -117,6 +123,8 @@ def completed(patterns: Patterns, mean: Floats, cov: Floats) -> Moments:
     n = patterns.total
     move = cov @ found.mean / n
     moved = cov + 2.0 * (cov @ found.cov @ cov) / n - np.outer(move, move)
-    if not (np.diag(moved) > 0.0).all():  # lost to rounding: the covariance is all but singular
+    if not (
+        (np.diag(moved) > 0.0) | (np.diag(cov) == 0.0)
+    ).all():  # lost to rounding: the covariance is all but singular
         raise np.linalg.LinAlgError
     return Moments(patterns.names, n, mean + move, (moved + moved.T) / 2.0)

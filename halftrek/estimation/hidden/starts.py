@@ -68,7 +68,7 @@ def _with_errors(space: Space, theta: Floats, S: Floats) -> Floats:
     np.add.at(theta, a[own], E[i[own], i[own]] / counts[a[own]])
     theta[a[~own]] = E[i[~own], j[~own]]
     for _ in range(200):
-        W = space.arrays(theta)[1]
+        W = space.errors(theta)
         try:
             np.linalg.cholesky(W - 0.02 * np.diag(np.diag(W)))
             break

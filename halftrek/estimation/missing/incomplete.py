@@ -39,9 +39,8 @@ class Point:
 
 def evaluate(space: Space, patterns: Patterns, theta: Floats) -> Point | None:
     """Value and gradient; None where the errors' covariance is not positive definite."""
-    W = space.arrays(theta)[1]
     try:
-        np.linalg.cholesky(W)
+        np.linalg.cholesky(space.errors(theta))
         mean, cov = space.moments(theta)
         with np.errstate(all="ignore"):
             found = slope(patterns, mean, cov)

@@ -15,7 +15,8 @@ from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.how import How
 
 if TYPE_CHECKING:
-    from halftrek.inference.tables.parameters import Parameter
+    from halftrek.inference.tables.definitions import Sides
+    from halftrek.inference.tables.parameter import Parameter
 
 
 def draws_of_parameters(rows: list[Parameter], drawn: Replicates, fit: Fitted, how: How) -> list[Parameter]:
@@ -28,7 +29,7 @@ def draws_of_parameters(rows: list[Parameter], drawn: Replicates, fit: Fitted, h
         if not row.se > 0.0 or len(batch) < 2:
             found.append(row)
             continue
-        values = _values(row, batch, inside)
+        values = _values(row, batch, inside, fit)
         factor = drawn.factor(values[:, None], np.array([row.est]), how.level)
         error, reach = float(factor.errors()[0]), float(factor.reaches()[0])
         low, high = row.est - reach, row.est + reach
@@ -47,16 +48,25 @@ def _error_covariances(fit: Fitted, batch: BatchFit) -> Floats:
     return np.asarray(batch.omega - C.transpose(0, 2, 1) @ C)
 
 
-def _values(row: Parameter, batch: BatchFit, inside: Floats) -> Floats:
+def _values(row: Parameter, batch: BatchFit, inside: Floats, fit: Fitted) -> Floats:
+    if row.op == ":=":
+        from halftrek.inference.tables.definitions import defined_values
+
+        return defined_values(fit.graph, lambda sides: _at(sides, batch, inside), row.lhs)
+    return _at((row.lhs, row.op, row.rhs), batch, inside)
+
+
+def _at(sides: Sides, batch: BatchFit, inside: Floats) -> Floats:
     at = {v: i for i, v in enumerate(batch.names)}
-    match row.op:
+    left, operator, right = sides
+    match operator:
         case "~":
-            return batch.T[:, at[row.rhs], at[row.lhs]]
-        case "=~" if row.lhs in at:
-            return batch.T[:, at[row.lhs], at[row.rhs]]
+            return batch.T[:, at[right], at[left]]
+        case "=~" if left in at:
+            return batch.T[:, at[left], at[right]]
         case "=~":
-            return batch.C[:, batch.latents.index(row.lhs), at[row.rhs]]
+            return batch.C[:, batch.latents.index(left), at[right]]
         case "~~":
-            return inside[:, at[row.lhs], at[row.rhs]]
+            return inside[:, at[left], at[right]]
         case _:
-            return batch.mu[:, at[row.lhs]]
+            return batch.mu[:, at[left]]

@@ -19,7 +19,8 @@ from halftrek.inference.groups.batch import BatchInformation, batch_information
 from halftrek.inference.how import How
 from halftrek.inference.information.information import FLAT
 from halftrek.inference.intervals.base import ends_on
-from halftrek.inference.tables.parameters import NO_MEANS, UNDETERMINED, undetermined_parameters
+from halftrek.inference.tables.parameter import NO_MEANS, UNDETERMINED
+from halftrek.inference.tables.parameters import undetermined_parameters
 from halftrek.queries.derivatives import Gradient
 
 Sides = tuple[str, str, str]

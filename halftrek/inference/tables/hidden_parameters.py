@@ -16,7 +16,8 @@ from halftrek.inference.information.opened import opened, seen_scores, usual
 from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.robust import row_quantiles
-from halftrek.inference.tables.parameters import Parameter, ParameterRows, Reach, row_of, rows_in_space
+from halftrek.inference.tables.parameter import Reach
+from halftrek.inference.tables.parameters import ParameterRows, rows_in_space
 
 
 def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
@@ -36,7 +37,7 @@ def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
         lift = np.where(few, rests.growth() ** 2, lift)
         errors = errors * np.sqrt(lift)
     reach = [Reach(float(q), how.level, float(x)) for q, x in zip(quantile, lift, strict=True)]
-    rows = [*rows_in_space(whole, space, errors, reach, _signs(fit)), *_held(fit)]
+    rows = rows_in_space(whole, space, errors, reach, _signs(fit))
     intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
     for j, _, a in space.mu_at:
         intercepts[j], reaches[j] = errors[a], reach[a]
@@ -53,16 +54,6 @@ def _support(fit: Fitted, errors: Floats) -> Support:
 def _signs(fit: Fitted) -> dict[str, str]:
     """What there is to say of the sign of each hidden variable: one without a fixed loading may be turned round."""
     return {v: "" if scaled_by(fit.graph, v) else "up to sign" for v in fit.graph.hidden}
-
-
-def _held(fit: Fitted) -> list[Parameter]:
-    """Error variances that give hidden variables their scale."""
-    held, at = dict(fit.options.noise), {v: i for i, v in enumerate(fit.model.names)}
-    return [
-        row_of(v, "~~", v, held[v], 0.0, held[v] / float(fit.model.cov[at[v], at[v]]), Reach(1.0), "fixed")
-        for v in fit.graph.hidden
-        if v in held
-    ]
 
 
 def _by_rows(fit: Fitted, *, from_rows: bool) -> Floats:

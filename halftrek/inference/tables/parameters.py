@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import nan
 from typing import Unpack
@@ -17,7 +17,7 @@ from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
 from halftrek.frames import Columns
-from halftrek.graphs import Edge, Graph
+from halftrek.graphs import Graph
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
 from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
 from halftrek.inference.how import How, Uncertainty
@@ -30,47 +30,10 @@ from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.intervals.robust import row_quantiles
+from halftrek.inference.tables.definitions import defined_rows
+from halftrek.inference.tables.parameter import FIELDS, NO_MEANS, Parameter, Reach, row_of
 from halftrek.inference.tables.plain_parameters import plain_parameters
-from halftrek.queries.gradients import Gradient, Scale
-
-NO_MEANS = "no means were given"
-UNDETERMINED = "not determined by data"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One row, written as in lavaan: ``y ~ x``, ``x ~~ y``, ``f =~ x``, ``y ~1``; nan where nothing is determined."""
-
-    lhs: str
-    op: str
-    rhs: str
-    est: float
-    se: float
-    z: float
-    p: float
-    ci_low: float
-    ci_high: float
-    std: float
-    note: str = ""
-
-    @property
-    def edge(self) -> Edge:
-        """The parameter as an edge."""
-        first, second = (self.lhs, self.rhs) if self.op in ("~~", "=~") else (self.rhs, self.lhs)
-        return Edge(first, "<->" if self.op == "~~" else "->", second)
-
-
-FIELDS = tuple(f.name for f in fields(Parameter))
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How many standard errors an interval reaches, at which level, and by how much a variance is estimated too low."""
-
-    quantile: float
-    level: float = 0.95
-    lift: float = 1.0
-
+from halftrek.queries.gradients import Gradient
 
 # rows of all parameters but the intercepts, errors and reaches of these, and whether data may leave some undetermined
 ParameterRows = tuple[list[Parameter], Floats, list[Reach], bool]
@@ -83,7 +46,8 @@ def parameter_columns(fit: Fitted, how: How | None = None, **options: Unpack[Unc
     """
     given: Uncertainty = {"interval": None, **options}
     how = How(**given) if how is None else how
-    if how.interval in (None, "delta") and how.information in (None, "expected"):
+    plain = not fit.graph.definitions and how.information in (None, "expected")
+    if plain and how.interval in (None, "delta"):
         found = _plain_columns(fit, how)
         if found is not None:
             return found
@@ -136,7 +100,8 @@ def _rows(fit: Fitted, how: How) -> list[Parameter]:
     rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in unknown else r for r in rows]
     rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit)
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
-    return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
+    rows.sort(key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
+    return rows + defined_rows(fit, how, rows)
 
 
 def district_parameters(fit: Fitted, how: How) -> ParameterRows:
@@ -328,14 +293,26 @@ def _equal(fit: Fitted, row: Parameter) -> str:
 
 
 def _fixed_rows(fit: Fitted) -> list[Parameter]:
-    """Coefficients and error covariances that were held at a value."""
-    rows = []
+    """Coefficients, error covariances, and error variances that the graph holds at a value."""
+    at = {v: i for i, v in enumerate(fit.model.names)}
+    held = {v: x for v, x in fit.options.noise if v in fit.graph.hidden or v in fit.graph.variances}
+    whole = {v: float(fit.model.cov[at[v], at[v]]) for v in held}
+    rows = [row_of(v, "~~", v, x, 0.0, x / whole[v] if x else 0.0, Reach(1.0), "fixed") for v, x in held.items()]
     for (u, kind, v), value in fit.graph.known.items():
         if isinstance(value, float) and u not in fit.graph.latents:
             loading = u in fit.graph.hidden and v not in fit.graph.hidden
             sides = (u, "=~", v) if loading else (v, "~", u) if kind == "->" else (u, "~~", v)
-            rows.append(row_of(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
+            rows.append(row_of(*sides, value, 0.0, value * _unit(fit, at[u], kind, at[v]), Reach(1.0), "fixed"))
     return rows
+
+
+def _unit(fit: Fitted, i: int, kind: str, j: int) -> float:
+    """What makes a coefficient, or an error covariance, one of standardised variables."""
+    spread = fit.model.cov if kind == "->" else fit.model.omega
+    low, high = float(spread[i, i]), float(spread[j, j])
+    if kind == "->":
+        return float(np.sqrt(low / high)) if high else nan
+    return float(1.0 / np.sqrt(low * high)) if low and high else nan
 
 
 def _district_rows(fit: Fitted, block: DistrictInformation, errors: Floats, reach: Reach) -> list[Parameter]:
@@ -374,24 +351,9 @@ def _district_rows(fit: Fitted, block: DistrictInformation, errors: Floats, reac
 def _intercept(fit: Fitted, j: int, error: float, reach: Reach) -> Parameter:
     model = fit.model
     name, value = model.names[j], float(model.mu[j])
-    std = value / float(np.sqrt(model.cov[j, j]))
+    std = value / float(np.sqrt(model.cov[j, j])) if model.cov[j, j] else nan
     if name in dict(fit.options.intercepts):
         return row_of(name, "~1", "", value, 0.0, std, reach, "fixed")
     if not fit.moments.has_mean:
         return row_of(name, "~1", "", nan, nan, nan, reach, NO_MEANS)
     return row_of(name, "~1", "", value, error, std, reach)
-
-
-def row_of(
-    lhs: str, op: str, rhs: str, est: float, se: Floats | float, std: float, reach: Reach, note: str = ""
-) -> Parameter:
-    """A row with its interval; nothing but a note where data do not determine it."""
-    error, value = float(se), float(est)
-    if np.isnan(error):
-        return Parameter(lhs, op, rhs, nan, nan, nan, nan, nan, nan, nan, note or UNDETERMINED)
-    scale: Scale = "log" if op == "~~" and lhs == rhs else "plain"
-    far = np.array([reach.quantile * error if error else 0.0])
-    low, high = map(float, ends_on(scale, np.array([value]), far, reach.lift)[0])
-    z = value / error if error > 0.0 else nan
-    p = float(two_sided(np.array(z), reach.quantile, reach.level))
-    return Parameter(lhs, op, rhs, value, error, z, p, low, high, float(std), note)

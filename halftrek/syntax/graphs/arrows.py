@@ -66,6 +66,7 @@ def write(graph: Graph) -> str:
         names = f"{{{', '.join(map(_name, block))}}}"
         edges.append(f"{names} <-> {names}")
     edges += _equations(graph)
+    drawn |= dict.fromkeys((*graph.variances, *graph.intercepts))
     alone = [v for v in graph.observed if v not in drawn]
     if (*(v for v in drawn if v not in graph.hidden), *alone) != graph.observed:
         lines.append(f"observed {', '.join(map(_name, graph.observed))}")

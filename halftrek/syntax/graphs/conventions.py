@@ -14,8 +14,8 @@ class Conventions:
     - ``function``: "sem" and "cfa" have free intercepts and factors of mean zero, "growth" has it the other way round;
     - ``std_lv``: factors have the variance 1 in place of a first loading of 1;
     - ``orthogonal``: factors do not covary unless the text says so;
-    - ``outcomes_covary``: the errors of outcomes that cause nothing covary unless the text says otherwise, which is what
-      all functions of lavaan do (``auto.cov.y``). Without it there is a note.
+    - ``outcomes_covary``: the errors of outcomes that cause nothing covary unless the text says otherwise, as in all
+      functions of lavaan (``auto.cov.y``). Without it there is a note.
     """
 
     function: LavaanFunction = "sem"

@@ -1,8 +1,10 @@
 """The syntax of dagitty: ``dag { x -> y [beta=0.5]; x <-> z; U [latent]; U -> {x y} }``.
 
 ``latent`` (also ``unobserved``) hides a variable; ``exposure``, ``outcome`` and ``adjusted`` say that it is observed;
-``beta`` is the coefficient of an edge, a number or a label. Those roles, positions (``pos="0.3,0.5"``, y downwards) and
-``bb`` are no part of the model: the graph's sketch keeps them, pictures use them, and they are written back.
+``beta`` is the coefficient of an edge, a number or a label; ``variance`` and ``intercept`` of a variable, of which
+dagitty itself knows nothing, say the same of its error variance and its intercept. Those roles, positions
+(``pos="0.3,0.5"``, y downwards) and ``bb`` are no part of the model: the graph's sketch keeps them, pictures use them,
+and they are written back.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ import math
 import re
 from itertools import starmap
 
-from halftrek.graphs import Edge, Graph
+from halftrek.graphs import Coefficient, Edge, Graph
 from halftrek.graphs.sketch import Role
 from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
-from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
+from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, equation_of, number_text
 from halftrek.syntax.tokens import Token
 
 HEADS = ("dag", "mag", "pdag", "pag")
@@ -47,17 +49,22 @@ def write(graph: Graph) -> str:
     box = None if graph.sketch is None else graph.sketch.box
     lines = [] if box is None else [f'bb="{",".join(map(number_text, box))}"']
     places, roles = graph.positions, graph.roles
-    for v in (*graph.observed, *graph.latents):
-        said = [*(["latent"] if v in graph.latents else []), *roles.get(v, ())]
+    for v in (*graph.nodes, *graph.latents):
+        said = [*(["latent"] if v in graph.latents or v in graph.hidden else []), *roles.get(v, ())]
+        said += [f"{word}={_known(value)}" for word, value in equation_of(graph, v)]
         said += [f'pos="{",".join(map(number_text, places[v]))}"'] if v in places else []
         lines.append(f"{_name(v)} [{','.join(said)}]" if said else _name(v))
     for edge in starmap(Edge, graph.edges()):
         known = graph.known.get(edge)
         beta = ""
         if known is not None:
-            beta = f" [beta={_name(known) if isinstance(known, str) else number_text(known)}]"
+            beta = f" [beta={_known(known)}]"
         lines.append(f"{_name(edge.first)} {edge.kind} {_name(edge.second)}{beta}")
     return "\n".join(["dag {", *(f"  {line}" for line in lines), "}"])
+
+
+def _known(value: Coefficient) -> str:
+    return _name(value) if isinstance(value, str) else number_text(value)
 
 
 def _add_node(draft: Draft, node: Node) -> None:
@@ -67,6 +74,9 @@ def _add_node(draft: Draft, node: Node) -> None:
             place = _numbers(attribute.value)
             if len(place) == 2:
                 draft.place(node.name, *place)
+            continue
+        if word in ("variance", "intercept") and attribute.value is not None:
+            draft.say(word, node.name, draft.coefficient(attribute.value))
             continue
         if not attribute.says_yes:
             continue

@@ -2,7 +2,8 @@
 
 A bidirected edge has ``dir=both``. A hidden variable has ``latent=true``, ``hidden=true`` or ``observed=no``; its looks
 (``style=dotted``) are written, but not read. What is known of an edge, a fixed number or a word that makes edges
-equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other attributes. Subgraphs are flattened.
+equal, is its ``coefficient``; a ``label`` is a remark for the eye, like other attributes. ``variance`` and
+``intercept`` of a variable say the same of its error variance and its intercept. Subgraphs are flattened.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import re
 from itertools import starmap
 
-from halftrek.graphs import Edge, Graph
+from halftrek.graphs import Coefficient, Edge, Graph
 from halftrek.syntax.graphs.blocks import Link, Node, parse_block
-from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, number_text
+from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, equation_of, number_text
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
 _RESERVED = ("node", "edge", "graph", "digraph", "subgraph", "strict")
@@ -29,20 +30,30 @@ def parse(text: str) -> Graph:
 
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first; bidirected edges are dashed, hidden variables dotted."""
-    lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent=true, style=dotted]" for u in graph.latents]
+    lines = []
+    for v in (*graph.nodes, *graph.latents):
+        looks = ["latent=true", "style=dotted"] if v in graph.latents or v in graph.hidden else []
+        looks += [f"{word}={_known(value)}" for word, value in equation_of(graph, v)]
+        lines.append(_name(v) + (f" [{', '.join(looks)}]" if looks else ""))
     for edge in starmap(Edge, graph.edges()):
         marks = ["dir=both", "style=dashed"] if edge.kind == "<->" else []
         known = graph.known.get(edge)
-        if isinstance(known, str):
-            marks += [f"coefficient={_name(known)}", f"label={_name(known)}"]
-        elif known is not None:
-            marks += [f'coefficient="{number_text(known)}"', f'label="{number_text(known)}"']
+        if known is not None:
+            marks += [f"coefficient={_known(known)}", f"label={_known(known)}"]
         lines.append(f"{_name(edge.first)} -> {_name(edge.second)}" + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join(["digraph {", *(f"  {line};" for line in lines), "}"])
 
 
+def _known(value: Coefficient) -> str:
+    return _name(value) if isinstance(value, str) else f'"{number_text(value)}"'
+
+
 def _add_node(draft: Draft, node: Node) -> None:
     draft.meet(node.name)
+    for word in ("variance", "intercept"):
+        said = node.attributes.get(word)
+        if said is not None and said.value is not None:
+            draft.say(word, node.name, draft.coefficient(said.value))
     for word in ("latent", "hidden", "observed"):
         attribute = node.attributes.get(word)
         if attribute is None:

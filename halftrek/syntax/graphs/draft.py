@@ -232,6 +232,12 @@ def bare_or_quoted(name: str, bare: re.Pattern[str], reserved: tuple[str, ...]) 
     return quoted(name) if quoted(name) != name else f'"{name}"'
 
 
+def equation_of(graph: Graph, name: str) -> list[tuple[str, Coefficient]]:
+    """What is known of a variable's error variance and intercept."""
+    both = (("variance", graph.variances), ("intercept", graph.intercepts))
+    return [(word, known[name]) for word, known in both if name in known]
+
+
 def number_text(value: float) -> str:
     """The shortest text that reads back as this number."""
     text = repr(float(value))

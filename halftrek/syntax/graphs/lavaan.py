@@ -8,7 +8,7 @@
 - ``f =~ a + b + c``: a hidden variable with its effects, observed or hidden. Its first loading is 1 and its variance
   free, unless ``NA*`` frees the loading and ``f ~~ 1*f`` fixes the variance. Factors without causes covary unless
   ``f ~~ 0*g``. ``f =~ 0``: a hidden variable without effects. The only indicator of a factor has no error.
-- Parameters of one label are equal, across kinds too; ``a == b`` and ``a == 0.5`` say so of labels. ``total := a*b + c``
+- Parameters of one label are equal, across kinds too; ``a == b`` and ``a == 0.5`` say so of labels. ``t := a*b + c``
   asks for a number that is made of parameters.
 - Outcomes that cause nothing covary in ``sem()``, and here only if the text says so or ``Conventions`` do.
 
@@ -43,23 +43,28 @@ def parse(text: str, conventions: Conventions = USUAL, group: int | None = None)
     _connect(model, conventions, known, draft)
     _say_intercepts(model, conventions, known, draft)
     _say_errors(model, known, draft)
-    without_scale = _say_scales(model, known, draft) if model.factors else []
     draft.definitions = defined(known, [one for one in asked if one.name is not None])
+    without_scale = _say_scales(model, known, draft) if model.factors else []
     return draft.build(reading_notes(model, conventions, known, without_scale))
 
 
 def _refuse_groups(text: str, formulas: list[Formula], group: int | None) -> None:
+    """Each group is a model of its own here: what would make parameters of two groups equal is refused."""
+    homes: dict[str, int] = {}
     for formula in formulas:
-        width = len(formula.term.each)
-        if width > 1 and (group is None or group >= width):
-            model = sorted_formulas(text, [])
-            model.refuse(
-                "c() gives a parameter one value for each group, and a graph has one value for all"
-                if group is None
-                else f"c() has values for {width} groups, and there are more",
-                formula.term.first,
-                formula.term.last,
-            )
+        term, width = formula.term, len(formula.term.each)
+        words = ""
+        if width > 1 and group is None:
+            words = "c() gives a parameter one value for each group, and a graph has one value for all; say which group"
+        elif width > 1 and group is not None and not 0 <= group < width:
+            words = f"c() has values for {width} groups, numbered from 0; there is no group {group}"
+        elif group is not None:
+            for k, one in enumerate(term.each):
+                home = homes.setdefault(one.label, k if width > 1 else -1) if one.label is not None else k
+                if one.label is not None and (width == 1 or home != k):
+                    words = f"the label {one.label!r} makes parameters of several groups equal, which is not supported"
+        if words:
+            sorted_formulas(text, []).refuse(words, term.first, term.last)
 
 
 def _drafted(model: Model, formulas: list[Formula]) -> Draft:
@@ -135,7 +140,8 @@ def _say_scales(model: Model, known: Known, draft: Draft) -> list[str]:
     """Variances of factors that differ from what a graph takes them for; factors without a scale come back.
 
     A graph takes the variance of a hidden variable for free if one of its loadings is fixed and it is no mere root,
-    otherwise for 1. Which are mere roots the graph itself knows.
+    otherwise for 1. Which are mere roots the graph itself knows. Definitions are made of parameters of variables with
+    equations, so that their text states all of them.
     """
     inner = set(draft.build().hidden)
     without_scale = []
@@ -149,7 +155,7 @@ def _say_scales(model: Model, known: Known, draft: Draft) -> list[str]:
             continue
         if value is None and not marked and all(labels.count(one) == uses[one] for one in labels):
             without_scale.append(f)
-        elif value != (None if marked and f in inner else 1.0):
+        elif draft.definitions or value != (None if marked and f in inner else 1.0):
             draft.say("variance", model.factors[f], value)
     return without_scale
 

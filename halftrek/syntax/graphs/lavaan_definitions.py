@@ -21,7 +21,8 @@ def defined(known: Known, definitions: Sequence[Definition]) -> dict[str, str]:
             continue
         if name.word in found or name.word in known.same:
             known.model.refuse(f"{name.word!r} is defined and is another label too; rename it", name)
-        pieces = [_piece(known, found, token, after) for token, after in zip(one.tokens, [*one.tokens[1:], None])]
+        following = (*one.tokens[1:], None)
+        pieces = [_piece(known, found, *both) for both in zip(one.tokens, following, strict=False)]
         try:
             read_formula(" ".join(pieces))
         except FormulaError as error:
@@ -38,7 +39,9 @@ def _piece(known: Known, before: dict[str, str], token: Token, after: Token | No
         label = known.root(token.text)
         return label if label not in known.numbers else f"({number_text(known.numbers[label])})"
     if token.text not in before and not (after is not None and after.text == "("):
-        known.model.refuse(f"no parameter of the text has the label {token.text!r}, and no line before defines it", token)
+        known.model.refuse(
+            f"no parameter of the text has the label {token.text!r}, and no line before defines it", token
+        )
     return token.text
 
 

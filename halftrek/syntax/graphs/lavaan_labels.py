@@ -110,7 +110,7 @@ def known_parameters(model: Model, conventions: Conventions, constraints: Iterab
 
 
 def _give_scales(model: Model, conventions: Conventions, known: Known) -> None:
-    """A first loading of 1 that is not freed, or variances of 1; on a first loading ``start()`` is the value, in lavaan."""
+    """A first loading of 1 that is not freed, or variances of 1; ``start()`` there is the value, as in lavaan."""
     for factor, formulas in model.out_of(model.factors).items():
         first = next((arrow for arrow, f in formulas.items() if f.operator.text == "=~"), None)
         if conventions.std_lv:

@@ -23,6 +23,7 @@ class Model:
     covariances: dict[frozenset[str], Formula]
     variances: dict[str, Formula]
     intercepts: dict[str, Formula]
+    bare: set[str]  # factors of which the text says f =~ 0: for lavaan they are indicators of themselves
 
     @property
     def formulas(self) -> Iterator[Formula]:
@@ -49,7 +50,7 @@ class Model:
     @property
     def free_factors(self) -> list[str]:
         """Factors without causes, which covary in lavaan."""
-        effects = {v for _, v in self.weights}
+        effects = {v for _, v in self.weights} | self.bare
         return [f for f in self.factors if f not in effects]
 
     def out_of(self, sources: Iterable[str]) -> dict[str, dict[Arrow, Formula]]:
@@ -65,12 +66,12 @@ class Model:
         """Variables left of some ``~``, never right of one, no indicators."""
         regressions = [arrow for arrow, formula in self.weights.items() if formula.operator.text == "~"]
         known = set(regressions)
-        others = {u for u, _ in regressions} | {v for u, v in self.weights if (u, v) not in known}
+        others = {u for u, _ in regressions} | {v for u, v in self.weights if (u, v) not in known} | self.bare
         return list(dict.fromkeys(v for _, v in regressions if v not in others))
 
     @property
     def errorless(self) -> list[str]:
-        """Only indicators of a factor, whose error ``sem()`` fixes at zero: no other factor has them, no ``~~`` either."""
+        """Only indicators of a factor that no other factor and no ``~~`` has: ``sem()`` fixes their error at zero."""
         loadings = [arrow for arrow, formula in self.weights.items() if formula.operator.text == "=~"]
         own: dict[str, list[str]] = {}
         homes: dict[str, list[str]] = {}
@@ -90,11 +91,12 @@ def sorted_formulas(text: str, formulas: list[Formula]) -> Model:
     for formula in formulas:
         if formula.operator.text == "=~":
             factors.setdefault(formula.left.word, formula.left)
-    model = Model(text, factors, {}, {}, {}, {})
+    model = Model(text, factors, {}, {}, {}, {}, set())
     for formula in formulas:
         left, name = formula.left.word, formula.term.name
         if name is None and formula.operator.text == "=~":
-            continue  # f =~ 0: a factor, and no more
+            model.bare.add(left)  # f =~ 0: a factor, and no more
+            continue
         if name is None:
             model.intercepts[left] = _merged(model, model.intercepts.get(left), formula)
         elif formula.operator.text == "~~" and name.word == left:

@@ -7,6 +7,7 @@
 - ``f =~ NA*a + b`` with ``f ~~ 1*f``, or ``f =~ 1*a + b``: the scale of a hidden variable, in so many words;
 - ``x ~~ x`` for a single cause without causes, whose variance would be taken from the data as given (``fixed.x``), and
   for the only effect of a hidden variable, whose error would be fixed at zero;
+- ``f ~ 0*1`` for one whose loadings are all fixed, which could be meant for ``growth()``;
 - ``f =~ 0`` for a hidden cause without effects.
 
 Further ``v ~~ v`` come first where the variables would otherwise be met in another order than the graph has them.
@@ -40,7 +41,7 @@ def write(graph: Graph) -> str:
         _refuse_unreadable(name, "variable")
     parts = _Parts.of(graph)
     covariances = list(_covariances(graph, parts))
-    body = [*_measurements(graph, parts), *_regressions(graph, parts), *covariances, *_intercepts(graph)]
+    body = [*_measurements(graph, parts), *_regressions(graph, parts), *covariances, *_intercepts(graph, parts)]
     spoken = {v for left, _, terms in covariances for v in (left, *terms)} | graph.intercepts.keys()
     stated = dict.fromkeys((*graph.variances, *_with_stated_variance(graph, parts, spoken)))
     met = dict.fromkeys(v for left, _, terms in body for v in (left, *terms))
@@ -126,7 +127,11 @@ def _variance(graph: Graph, v: str) -> str:
     return f"{v} ~~ {_modifier(None if value == f'variance of {v}' else value)}{v}"
 
 
-def _intercepts(graph: Graph) -> Iterator[_Line]:
+def _intercepts(graph: Graph, parts: _Parts) -> Iterator[_Line]:
+    for f in graph.hidden:
+        own = [graph.known.get(Edge(f, "->", v)) for v in parts.loadings[f]]
+        if f not in graph.intercepts and len(own) > 1 and all(isinstance(known, float) for known in own):
+            yield f, "~", {f: "0*1"}
     for v, value in graph.intercepts.items():
         yield v, "~", {v: f"{_modifier(None if value == f'intercept of {v}' else value)}1"}
 
@@ -141,7 +146,8 @@ def _zeros(graph: Graph, names: list[str]) -> Iterator[_Line]:
 
 def _with_stated_variance(graph: Graph, parts: _Parts, spoken: set[str]) -> list[str]:
     unsaid = {v for v in parts.would_covary(graph)[0] if v not in spoken}
-    only_children = {kids[0] for kids in parts.loadings.values() if len(kids) == 1}
+    unit = {v for v in graph.hidden if scaled_by(graph, v) is None}  # which has its line already
+    only_children = {kids[0] for kids in parts.loadings.values() if len(kids) == 1} - unit
     lonely = {
         v
         for v in graph.observed

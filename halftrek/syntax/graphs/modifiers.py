@@ -84,7 +84,7 @@ def _meaning(cursor: Cursor, function: Token, inside: list[Token]) -> Said:
         cursor.fail("exploratory factors, efa(), are not supported; say which factor has which indicators", function)
     if word == "rv":
         cursor.fail("random slopes, rv(), are not supported", function)
-    cursor.fail(
+    return cursor.fail(
         f"the modifier {word}() is not supported; a number, a label, NA, start(), label(), equal() and c() are",
         function,
     )
@@ -127,7 +127,7 @@ def _entry(cursor: Cursor, piece: list[Token], function: Token) -> Modifier:
         return Modifier(freed=True)
     if len(piece) == 1 and piece[0].kind in ("name", "quoted"):
         return Modifier(label=label_of(piece[0]))
-    cursor.fail("c() holds a number, a label or NA for each group", *(piece[:1] or [function]))
+    return cursor.fail("c() holds a number, a label or NA for each group", *(piece[:1] or [function]))
 
 
 def in_brackets(cursor: Cursor) -> float:

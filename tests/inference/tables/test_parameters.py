@@ -16,7 +16,8 @@ from halftrek.estimation import fit
 from halftrek.graphs import Graph
 from halftrek.inference import parameter_columns, parameter_rows
 from halftrek.inference.how import How
-from halftrek.inference.tables.parameters import Parameter, _rows
+from halftrek.inference.tables.parameter import Parameter
+from halftrek.inference.tables.parameters import _rows
 from halftrek.models import CGLSCM
 from halftrek.results.fit import Fit
 from halftrek.simulation import random_model

@@ -38,7 +38,9 @@ def cases() -> list[Case]:
         matched = _HEAD.match(head)
         if matched is None:
             raise ValueError(f"this head is not understood: {head}")
-        found.append(Case(matched["name"], matched["function"], matched["data"], matched["options"] or "", text.strip()))
+        found.append(
+            Case(matched["name"], matched["function"], matched["data"], matched["options"] or "", text.strip())
+        )
     return found
 
 

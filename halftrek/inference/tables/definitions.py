@@ -1,0 +1,154 @@
+"""Numbers that a text makes of labelled parameters, ``ab := a * b``: their values, and how they move with the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, nan
+
+import numpy as np
+
+from halftrek.arrays import Floats
+from halftrek.errors import InputError
+from halftrek.estimation import Fitted
+from halftrek.graphs import Graph
+from halftrek.graphs.formulas import Sum, read_formula
+from halftrek.inference.how import How
+from halftrek.inference.intervals import kind_of
+from halftrek.inference.tables.parameter import Parameter, Reach, row_of
+from halftrek.queries.gradients import Gradient
+
+Sides = tuple[str, str, str]  # of a row: left, operator, right
+
+
+@dataclass(frozen=True)
+class Defined:
+    """One of these numbers: nan, without a gradient, where data do not determine a parameter in it."""
+
+    name: str
+    text: str
+    value: float
+    gradient: Gradient | None
+
+
+def labelled(graph: Graph) -> dict[str, Sides]:
+    """For each label the first parameter that has it, as the sides of its row."""
+    found: dict[str, Sides] = {}
+    for (u, kind, v), label in graph.known.items():
+        if isinstance(label, str):
+            loading = u in graph.latents or (u in graph.hidden and v not in graph.hidden)
+            found.setdefault(label, (u, "=~", v) if loading else (v, "~", u) if kind == "->" else (u, "~~", v))
+    for v, label in graph.variances.items():
+        if isinstance(label, str):
+            found.setdefault(label, (v, "~~", v))
+    for v, label in graph.intercepts.items():
+        if isinstance(label, str):
+            found.setdefault(label, (v, "~1", ""))
+    return found
+
+
+def definitions_of(fit: Fitted, values: Mapping[Sides, float]) -> list[Defined]:
+    """Every definition of the graph, from the values of the rows of parameters."""
+    homes = labelled(fit.graph)
+    known: dict[str, float] = {}
+    gradients: dict[str, Gradient | None] = {}
+    found = []
+    for name, text in fit.graph.definitions.items():
+        formula = read_formula(text)
+        for label in formula.names - known.keys():
+            sides = _home(homes, label, name)
+            known[label] = value = values.get(sides, nan)
+            gradients[label] = _gradient(fit, sides) if isfinite(value) else None
+        known[name], gradients[name] = _made(fit, formula, known, gradients)
+        found.append(Defined(name, text, known[name], gradients[name]))
+    return found
+
+
+def defined_values(graph: Graph, value_of: Callable[[Sides], Floats], name: str) -> Floats:
+    """A definition at many models, from the values of a row at each of them."""
+    homes = labelled(graph)
+
+    def at(label: str) -> Floats:
+        text = graph.definitions.get(label)
+        if text is None:
+            return value_of(_home(homes, label, name))
+        formula = read_formula(text)
+        columns = {part: at(part) for part in formula.names}
+        count = max((len(column) for column in columns.values()), default=1)
+        rows = [{part: complex(column[k]) for part, column in columns.items()} for k in range(count)]
+        return np.array([_real(formula, row) for row in rows])
+
+    return at(name)
+
+
+def _home(homes: Mapping[str, Sides], label: str, name: str) -> Sides:
+    if label not in homes:
+        raise InputError(f"{name!r} is made of {label!r}, which is the label of no parameter of the graph")
+    return homes[label]
+
+
+def _made(
+    fit: Fitted, formula: Sum, known: Mapping[str, float], gradients: Mapping[str, Gradient | None]
+) -> tuple[float, Gradient | None]:
+    values = {label: known[label] for label in formula.names}
+    parts = {label: gradients[label] for label in formula.names}
+    if not all(map(isfinite, values.values())):
+        return nan, None
+    value = _real(formula, {label: complex(x) for label, x in values.items()})
+    slopes = formula.slopes(values) if isfinite(value) else {}
+    if not isfinite(value) or not all(map(isfinite, slopes.values())):
+        return nan, None
+    whole = Gradient.zero(fit.model.T)
+    for label, part in parts.items():
+        if part is not None:
+            whole = whole + part * slopes[label]
+    return value, whole
+
+
+def _real(formula: Sum, values: Mapping[str, complex]) -> float:
+    """The value; nan where there is none, as of a root of a negative number."""
+    try:
+        with np.errstate(all="ignore"):
+            found = complex(formula.at(values))
+    except (ZeroDivisionError, OverflowError):
+        return nan
+    return found.real if found.imag == 0.0 and isfinite(found.real) else nan
+
+
+def _gradient(fit: Fitted, sides: Sequence[str]) -> Gradient:
+    """How a parameter moves with coefficients, error covariances and means."""
+    left, operator, right = sides
+    names, found = fit.model.names, Gradient.zero(fit.model.T)
+    if operator == "=~" and left not in names:
+        raise InputError(
+            f"the loading {left} =~ {right} has a label that a definition uses; state the variance of {left!r}, which "
+            f"gives it an equation"
+        )
+    i = names.index(left)
+    if operator == "~1":
+        found.mean[:] = -fit.model.T[:, i]
+        found.mean[i] += 1.0
+        found.T[:, i] = -fit.model.mean
+        return found
+    j = names.index(right)
+    if operator == "~~":
+        found.omega[i, j] += 0.5
+        found.omega[j, i] += 0.5
+    else:
+        cause, effect = (i, j) if operator == "=~" else (j, i)
+        found.T[cause, effect] = 1.0
+    return found
+
+
+def defined_rows(fit: Fitted, how: How, rows: list[Parameter]) -> list[Parameter]:
+    """Numbers that are made of parameters, with the interval of these."""
+    found = definitions_of(fit, {(r.lhs, r.op, r.rhs): r.est for r in rows})
+    kind = kind_of(replace(how, interval=how.interval or "delta"))
+    spread = kind.spread(fit, [one.gradient for one in found if one.gradient is not None], how) if found else None
+    errors = iter(()) if spread is None else zip(spread.errors, spread.reach, strict=True)
+    made = []
+    for one in found:
+        error, reach = (nan, nan) if one.gradient is None else next(errors)
+        far = Reach(float(reach / error) if error else how.quantile, how.level)
+        made.append(row_of(one.name, ":=", one.text, one.value, error, nan, far))
+    return made
