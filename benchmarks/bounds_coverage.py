@@ -175,31 +175,36 @@ def drawn(case: Case, samples: int) -> Floats:
     return np.asarray(whole @ whole.transpose(0, 2, 1) / case.n)
 
 
-def setting_at(case: Case, S: Floats) -> tuple[Fitted, Program, Piece]:
-    """The fit of one sample, its programs, and the set."""
-    graph, assumed, wider, query = case.read
-    fitted = fit(wider, Moments(case.names, case.n, np.zeros(len(S)), S))
+def fitted_at(case: Case, S: Floats) -> Fitted:
+    """The fit of one sample."""
+    return fit(case.read[2], Moments(case.names, case.n, np.zeros(len(S)), S))
+
+
+def setting_of(case: Case, fitted: Fitted, S: Floats) -> tuple[Program, Piece]:
+    """The programs of a fit, and the set."""
+    graph, assumed, _, query = case.read
     program = program_of(fitted, query, conditions_of(assumed, graph, fitted.model.names))
     order = [case.names.index(v) for v in fitted.model.names]
     (low, at_low), (high, at_high) = case.ends(S)
     vectors = [program.coordinates.vector(T[np.ix_(order, order)]) for T in (at_low, at_high)]
-    return fitted, program, Piece(low, high, *vectors)
+    return program, Piece(low, high, *vectors)
 
 
 def interval_at(case: Case, S: Floats, kind: SetInterval = "likelihood") -> Chance:
     """The interval of one sample."""
-    fitted, program, piece = setting_at(case, S)
+    fitted = fitted_at(case, S)
+    program, piece = setting_of(case, fitted, S)
     given = leeway(fitted, program.query, LEVEL)
     return chance_of(program, (piece,), (), LEVEL, given, kind=kind)
 
 
-def kept_at(case: Case, S: Floats) -> bool:
-    """Does the interval of one sample hold the truth? By the least deviance of models with the true value alone.
+def kept(case: Case, fitted: Fitted, S: Floats) -> bool:
+    """Does the interval of a fit hold the truth? By the least deviance of models with the true value alone.
 
     The likelihood set is made of the values whose least deviance is below the cut, so this is the same question as
     whether the interval covers, without a search for its ends: ``--check`` counts how often the two differ.
     """
-    fitted, program, piece = setting_at(case, S)
+    program, piece = setting_of(case, fitted, S)
     if piece.low <= case.truth <= piece.high:
         return True
     side = 1 if case.truth > piece.high else -1
@@ -218,7 +223,7 @@ def _covers(case: Case, found: Chance) -> bool:
 def quickly_measured(case: Case, samples: int) -> Cell:
     """The same for the likelihood set by its rule alone, without its ends."""
     began = time.process_time()
-    covered = sum(kept_at(case, S) for S in drawn(case, samples))
+    covered = sum(kept(case, fitted_at(case, S), S) for S in drawn(case, samples))
     spent = 1e3 * (time.process_time() - began) / samples
     return Cell(case.name, RULE, samples, covered / samples, float("nan"), 0, spent, float("nan"))
 
@@ -254,7 +259,7 @@ def main() -> None:
     if args.check:
         for case in CASES:
             if args.only in case.name:
-                differ = sum(_covers(case, interval_at(case, S)) != kept_at(case, S) for S in drawn(case, args.check))
+                differ = sum(_covers(case, interval_at(case, S)) != kept(case, fitted_at(case, S), S) for S in drawn(case, args.check))
                 print(f"{case.name}: {differ} of {args.check} differ", flush=True)
         return
     kinds: tuple[str, ...] = ("likelihood", "stoye") if args.kind == "both" else (args.kind,)

@@ -20,7 +20,7 @@ def progress_bar(title: str, *, shown: bool | None = None) -> Iterator[Advance]:
     show one thing.
     """
     if _DRAWN.get() or not (sys.stderr.isatty() if shown is None else shown):
-        yield _silent
+        yield silent
         return
     outside = _DRAWN.set(True)
     try:
@@ -64,7 +64,7 @@ def late_bar(title: str, *, after: float = 1.0, shown: bool | None = None) -> It
         yield advance
 
 
-def _silent(done: int, total: int) -> None:
+def silent(done: int, total: int) -> None:
     """Nobody is looking."""
 
 

@@ -25,6 +25,7 @@ from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
 from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
+from halftrek.progress import late_bar
 from halftrek.queries import Query, check_query
 from halftrek.results.answering import about_the_fit
 from halftrek.results.bounds import Bounds, Refuted
@@ -76,10 +77,13 @@ def bounds_of(
     refuse_hidden(fit.graph, "bounds()")
     assumed, query = _asked(fit, question, assume, constraints, level, interval)
     wide = _relaxed_fit(fit, assumed)
-    found = identified_set(
-        fit.graph, wide.model.cov, wide.model.mean, query, assumed, names=wide.model.names, model=wide.model
-    )
-    chance = _chance(fit, wide, found, level, interval)
+    with late_bar("bounds") as advance:
+        found = identified_set(
+            fit.graph, wide.model.cov, wide.model.mean, query, assumed,
+            names=wide.model.names, model=wide.model, advance=lambda done, of: advance(done, of + 1),
+        )  # fmt: skip
+        advance(6, 7)  # the set is known, the interval is not
+        chance = _chance(fit, wide, found, level, interval)
     return _packed(wide, query, found, chance)
 
 

@@ -35,7 +35,17 @@ def left_of(fit: Fitted, query: Query) -> Left:
         fibre = fibre_of(fit.graph, fit.model.cov, fit.model.mean, fit.model.names)
     except (HalftrekError, np.linalg.LinAlgError):
         return Left()
-    return Left(_bounds(fit, query, fibre), _witness(query, fibre))
+    bounds = _bounds(fit, query, fibre)
+    return Left(bounds, _witness(query, fibre) or _ends(bounds))
+
+
+def _ends(found: Bounds | None) -> Witness | None:
+    """The two models at the ends of a set, where none can be drawn: of a question with finitely many values."""
+    if found is None or found.question is None or found.model_low is None or found.model_high is None:
+        return None
+    if abs(found.high - found.low) <= APART * max(abs(found.low), abs(found.high)):
+        return None
+    return Witness((found.model_low, found.model_high), str(found.question), (found.low, found.high))
 
 
 def _bounds(fit: Fitted, query: Query, fibre: Fibre) -> Bounds | None:

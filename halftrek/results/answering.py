@@ -12,7 +12,7 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.status import troubles
 from halftrek.graphs import Graph
-from halftrek.identification import Verdict
+from halftrek.identification import Verdict, Witness
 from halftrek.inference import How
 from halftrek.inference.acting import value_where_acting
 from halftrek.inference.evidence.beside_formula import formula_notes
@@ -105,17 +105,23 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     Its verdict has two models with the fitted covariance, in place of two at random.
     """
     result: Several | Refusal = Refusal()
+    plain = fitted.moments.layer is None and fitted.acting is None and not fitted.graph.hidden
     if verdict.status == "finite" and fitted.acting is None and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
         found = identification.real_values(fitted.graph, query, data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
-    plain = fitted.moments.layer is None and fitted.acting is None and not fitted.graph.hidden
+            if plain:
+                verdict = _with_own(verdict, upward.left(fitted, query).witness)
     if verdict.status == "not identified" and plain:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
-        verdict = verdict if left.witness is None else replace(verdict, witness=left.witness)
+        verdict = _with_own(verdict, left.witness)
     return Answer(query, result, verdict, n=fitted.n, library=fitted.frame)
+
+
+def _with_own(verdict: Verdict, witness: Witness | None) -> Verdict:
+    return verdict if witness is None else replace(verdict, witness=witness)
 
 
 def _from_higher_ground(fitted: Fitted, query: Query, result: float | Gaussian, notes: Iterable[Note]) -> Fitted | None:

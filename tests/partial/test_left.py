@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.graphs import Graph
+from halftrek.partial.sets import identified_set
 from halftrek.queries import Query, evaluate
 from halftrek.results.answers import Refusal
 from tests.narrow import there
+from tests.project.pages import ROOT
 
 REFUSED = [
     ("x -> y; x <-> y", "x ~> y"),
@@ -78,3 +82,28 @@ def test_a_large_graph_is_refused_without_a_search() -> None:
         ht.fit(text, data).query("v0 ~> v13")
     assert there(caught.value.answer).result == Refusal()
     assert "halftrek" not in str(caught.value)
+
+
+def test_finitely_many_values_are_proved_and_the_two_models_are_ones_own() -> None:
+    stored = json.loads((ROOT / "tests" / "reference" / "cases" / "f01_finite_to_one.json").read_text(encoding="utf-8"))
+    drawn = stored["graph"]
+    graph = Graph(
+        [(u, v) for u, v in drawn["directed"]], [(u, v) for u, v in drawn["bidirected"]], {}, drawn["observed"]
+    )
+    asked = f"{stored['query']['treatment']} ~> {stored['query']['outcome']}"
+    true = identified_set(graph, stored["population"]["covariance"], None, asked, names=drawn["observed"])
+    assert true.kind == "values"
+    assert true.proved
+    wanted = sorted((stored["total_effect"], stored["second_total_effect"]))
+    assert [low for low, _ in true.pieces] == pytest.approx(wanted, abs=1e-6)
+    held = identified_set(
+        graph, stored["population"]["covariance"], None, asked, [f"V1 -> V2 <= {-1e3}"], names=drawn["observed"]
+    )
+    assert held.empty  # which of the values obey is seen, too
+    fit = ht.fit(graph, cov=stored["sample"]["covariance"], names=drawn["observed"], n=stored["sample"]["n"])
+    with pytest.raises(ht.NotIdentifiedError) as caught:
+        fit.query(asked)
+    witness = there(there(caught.value.answer).verdict).witness
+    for model, value in zip(there(witness).models, there(witness).answers, strict=True):
+        assert np.abs(model.cov - fit.model.cov).max() < 1e-6
+        assert value_in(model, there(caught.value.answer).query) == pytest.approx(value, abs=1e-6)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations, product
 from math import isfinite
 
-from flint import fmpq_mpoly
+from flint import fmpq, fmpq_mpoly
 
 from halftrek.graphs import Graph
 from halftrek.partial.assumptions.checks import correlation_limit, covariates
@@ -26,6 +27,7 @@ from halftrek.partial.assumptions.strength import limit_at
 from halftrek.partial.exact.rational import Rational, coordinates_in, exact, total
 from halftrek.partial.exact.tower import Tower
 
+_ROUNDING = fmpq(1, 10**12)  # share of two numbers by which rounding tells them apart
 _LARGEST_BLOCK = 3  # of errors with arcs among hidden causes whose minors are written out
 
 
@@ -87,7 +89,26 @@ def claims_of(assumptions: Sequence[Assumption], graph: Graph, tower: Tower) -> 
 
 
 def _at_most(value: Rational) -> Atom:
+    """``value <= 0``."""
     return Atom(value.sign, None if value.bottom.is_constant() else value.bottom)
+
+
+def _below(less: Rational, more: Rational, size: Rational | None = None) -> Atom:
+    """``less <= more``; where neither moves, numbers that differ by rounding alone are equal.
+
+    Data and limits are floats: an answer that is known to be 0.6 obeys "at most 0.6", whatever the last bit says.
+    ``size``: of what the two were computed from, if that is more than they are.
+    """
+    gap = less - more
+    if not gap.coordinates and _constant(gap) > 0:
+        known = [abs(_constant(part)) for part in (less, more, size) if part is not None and not part.coordinates]
+        if known and _constant(gap) <= max(known) * _ROUNDING:
+            return _at_most(less.ring.zero)
+    return _at_most(gap)
+
+
+def _constant(value: Rational) -> fmpq:
+    return fmpq(0) if value.is_zero else value.top.leading_coefficient() / value.bottom.leading_coefficient()
 
 
 def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
@@ -98,21 +119,21 @@ def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
             value = _value(quantity, tower)
             parts = []
             if isfinite(high):
-                parts.append(_at_most(value - tower.ring.number(high)))
+                parts.append(_below(value, tower.ring.number(high)))
             if isfinite(low):
-                parts.append(_at_most(tower.ring.number(low) - value))
+                parts.append(_below(tower.ring.number(low), value))
             return All(tuple(parts))
         case Compared(left, right, factor, absolute):
             return _compared(left, right, factor, absolute, tower)
         case Norm(weights, limit):
             squares = [_value(w, tower) * _value(w, tower) for w in weights]
-            return _at_most(total(squares, tower.ring) - tower.ring.number(exact(limit) * exact(limit)))
+            return _below(total(squares, tower.ring), tower.ring.number(exact(limit) * exact(limit)))
         case AbsoluteSum(weights, limit):
             values = [_value(w, tower) for w in weights]
-            less = tower.ring.number(-limit)
+            most = tower.ring.number(limit)
             signs = product((1, -1), repeat=len(values))
             sums = ([v.times(s) for s, v in zip(sign, values, strict=True)] for sign in signs)
-            return All(tuple(_at_most(total([*some, less], tower.ring)) for some in sums))
+            return All(tuple(_below(total(some, tower.ring), most) for some in sums))
         case Confounded(pair, shares, times, like):
             if shares is not None:
                 most = correlation_limit(*shares)
@@ -158,40 +179,52 @@ def _correlation_within(quantity: Correlation, low: float, high: float, tower: T
     """``low <= top / sqrt(bottom) <= high``, by squares; by cases only where the limits lie around zero unevenly."""
     top, bottom = _parts(quantity, tower)
 
-    def gap(limit: float) -> Rational:
-        return top * top - bottom.times(exact(limit) * exact(limit))
+    square, zero = top * top, tower.ring.zero
+
+    def inside(limit: float) -> Atom:
+        return _below(square, bottom.times(exact(limit) * exact(limit)), bottom)
+
+    def outside(limit: float) -> Atom:
+        return _below(bottom.times(exact(limit) * exact(limit)), square, bottom)
+
+    def signed_by(sign: int) -> Atom:
+        """The correlation is not of this sign; one that does not move and is next to nothing has none."""
+        nothing = not square.coordinates and not bottom.coordinates
+        if nothing and _constant(square) <= _constant(bottom) * _ROUNDING * _ROUNDING:
+            return _at_most(zero)
+        return _at_most(top if sign > 0 else -top)
 
     if low == high == 0.0:
-        return All((_at_most(top), _at_most(-top)))
+        return All((signed_by(1), signed_by(-1)))
     if low == -high:
-        return _at_most(gap(high))
+        return inside(high)
     if low > high:
         raise ValueError("the limits of a correlation are in the wrong order")
     if low >= 0.0 or high <= 0.0:
-        near, far, signed = (low, high, -top) if low >= 0.0 else (-high, -low, top)
-        parts = [_at_most(signed)]
+        near, far, sign = (low, high, -1) if low >= 0.0 else (-high, -low, 1)
+        parts = [signed_by(sign)]
         if near > 0.0:
-            parts.append(_at_most(-gap(near)))
+            parts.append(outside(near))
         if far < 1.0:
-            parts.append(_at_most(gap(far)))
+            parts.append(inside(far))
         return All(tuple(parts))
     found: list[Formula] = []
     if high < 1.0:
-        found.append(Some((_at_most(top), _at_most(gap(high)))))
+        found.append(Some((signed_by(1), inside(high))))
     if low > -1.0:
-        found.append(Some((_at_most(-top), _at_most(gap(low)))))
+        found.append(Some((signed_by(-1), inside(low))))
     return All(tuple(found))
 
 
 def _compared(left: Correlation, right: Correlation, factor: float, absolute: bool, tower: Tower) -> Formula:
     """``a / sqrt(A) <= f b / sqrt(B)``: by signs, or by squares where signs agree."""
     (a, below_a), (b, below_b) = _parts(left, tower), _parts(right, tower)
-    gap = a * a * below_b - (b * b * below_a).times(exact(factor) * exact(factor))
+    first, second = a * a * below_b, (b * b * below_a).times(exact(factor) * exact(factor))
     if absolute:
-        return _at_most(gap)
+        return _below(first, second)
     apart = All((_at_most(a), _at_most(-b)))
-    above = All((_at_most(-b), _at_most(gap)))
-    below = All((_at_most(a), _at_most(-gap)))
+    above = All((_at_most(-b), _below(first, second)))
+    below = All((_at_most(a), _below(second, first)))
     return Some((apart, above, below))
 
 
@@ -218,7 +251,8 @@ def _noise_claims(tower: Tower) -> list[Claim] | None:
                     if size == 1
                     else (f"the errors of {', '.join(names[i] for i in some)} determine each other")
                 )
-                found.append(Claim(_at_most(-_minor(tower, some)), words))
+                size = reduce(lambda a, b: a * b, (tower.ring.number(tower.sigma[i][i]) for i in some))
+                found.append(Claim(_below(tower.ring.zero, _minor(tower, some), size), words))
     return found
 
 

@@ -23,6 +23,7 @@ from halftrek.partial.sets.line import Line, place_on_line, set_along
 from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
+from halftrek.progress import Advance, silent
 from halftrek.queries import Distribution, Query, check_query
 from halftrek.syntax import parse_question
 
@@ -39,6 +40,7 @@ def identified_set(
     *,
     names: Sequence[str] | None = None,
     model: CGLSCM | None = None,
+    advance: Advance = silent,
 ) -> IdentifiedSet:
     """All values of the question in models of the graph with this covariance that obey the assumptions.
 
@@ -54,7 +56,7 @@ def identified_set(
     sigma = np.asarray(Sigma, dtype=float)
     means = np.zeros(len(order)) if mean is None else np.asarray(mean, dtype=float)
     ground = ground_of(wide, sigma, means, order, _preferred(assumed), model)
-    return _Task(query, assumed, graph, ground).result()
+    return _Task(query, assumed, graph, ground, advance).result()
 
 
 def _refuse_several(query: Query) -> None:
@@ -79,8 +81,10 @@ def _preferred(assumptions: Sequence[Assumption]) -> list[str]:
 
 
 class _Task:
-    def __init__(self, query: Query, assumed: tuple[Assumption, ...], graph: Graph, ground: Ground) -> None:
-        self.query, self.assumed, self.ground = query, assumed, ground
+    def __init__(
+        self, query: Query, assumed: tuple[Assumption, ...], graph: Graph, ground: Ground, advance: Advance = silent
+    ) -> None:
+        self.query, self.assumed, self.ground, self.advance = query, assumed, ground, advance
         self.tower, self.fibre = ground.tower, ground.fibre
         self.count = len(self.fibre.plan.coordinates)
         self.columns = [self.fibre.plan.names.index(c.effect) for c in self.fibre.plan.coordinates]
@@ -120,7 +124,7 @@ class _Task:
             if not own:
                 along.pieces[:] = [_pointed(piece) for piece in along.pieces]
             return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
-        found = Space(self.form, claims, own, self.columns, self._sound).found()
+        found = Space(self.form, claims, own, self.columns, self._sound, self.advance).found()
         return found.pieces, "proved to 1e-7" if found.proved else "searched"
 
     def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:

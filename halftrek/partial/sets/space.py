@@ -34,10 +34,12 @@ from halftrek.partial.sets.search import (
     repaired,
     spread_starts,
 )
+from halftrek.progress import Advance, silent
 
 TOLERANCE = 1e-7  # of proofs, in the size of the answer
 MOST_PROVED = 3  # coordinates
 _ROUNDS = 4
+_STEPS = 6  # that a progress bar shows
 _HUGE = 1e4  # beside what is usual: perhaps there is no limit
 _ENDLESS = 1e5  # beyond reason
 
@@ -61,8 +63,10 @@ class Space:
         coordinates: Sequence[int],
         columns: Sequence[int],
         sound: Callable[[Floats], bool] = anywhere,
+        advance: Advance = silent,
     ) -> None:
         """``columns``: which variable's weight each coordinate of the tower is; ``sound``: is there a model there?"""
+        self.advance = advance
         self.form, self.claims, self.coordinates, self.count = form, list(claims), list(coordinates), len(columns)
         low, high = box_of(self.claims, self.coordinates)
         formulas = [claim.formula for claim in self.claims]
@@ -96,15 +100,19 @@ class Space:
         with np.errstate(all="ignore"):
             self.scale = float(np.nanmedian(np.abs(self.problem.form.both(points)[0])))
         pieces = self._united(self._along_lines(points))
-        for sign in (-1.0, 1.0):
+        self.advance(1, _STEPS)
+        for k, sign in enumerate((-1.0, 1.0)):
             pieces = self._united([*pieces, *self._end(sign, points, pieces)])
+            self.advance(2 + k, _STEPS)
         pieces = self._connected(pieces, points)
+        self.advance(4, _STEPS)
         return self._proved(pieces)
 
     def _proved(self, pieces: list[Piece]) -> Found:
         """The ends and holes proved, as far as they can be."""
         proved = len(self.coordinates) <= MOST_PROVED
-        for sign in (-1.0, 1.0):
+        for k, sign in enumerate((-1.0, 1.0)):
+            self.advance(4 + k, _STEPS)
             done = False
             if len(self.coordinates) <= MOST_PROVED:
                 done, pieces = self._prove_end(sign, pieces)

@@ -1,0 +1,146 @@
+"""Ends that models only approach, ends where two assumptions meet, questions that are searched, and groups."""
+
+from __future__ import annotations
+
+from math import inf
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import halftrek as ht
+from halftrek.arrays import Floats
+from halftrek.partial.chance.cut import cut_for
+
+BOW = "x -> y; x <-> y"
+
+
+def rows(n: int = 500) -> dict[str, Any]:
+    u, e, f = np.random.default_rng(0).normal(size=(3, n))
+    x = u + e
+    return {"x": x, "y": 0.5 * x + u + f}
+
+
+def lowest_share(x: Floats, at: float, cut: float) -> float:
+    """The smallest ``Phi(-|at - mean| / sd)`` of a normal x within a deviance, from its moments alone."""
+    n, mean, variance = len(x), float(x.mean()), float(x.var())
+
+    def lost(v: Floats) -> float:
+        s2 = np.exp(2.0 * v[1])
+        return float(n * (np.log(s2 / variance) + (variance + (mean - v[0]) ** 2) / s2 - 1.0))
+
+    found = minimize(
+        lambda v: -(at - v[0]) / np.exp(v[1]), [mean, 0.5 * np.log(variance)], method="SLSQP",
+        constraints=[{"type": "ineq", "fun": lambda v: cut - lost(v)}], options={"ftol": 1e-12, "maxiter": 200},
+    )  # fmt: skip
+    return NormalDist().cdf(float(found.fun))
+
+
+def test_a_limit_is_said_to_be_one_and_has_an_interval() -> None:
+    """In a bow ``P(y > c | do(x=1))`` nears ``Phi(-(1 - m) / s)`` of x as the effect goes to minus infinity."""
+    data = rows()
+    found = ht.bounds(BOW, data, "P(y > 0 | do(x=1))")
+    x = data["x"]
+    assert found.low == pytest.approx(NormalDist().cdf(-(1.0 - x.mean()) / x.std()), abs=1e-9)
+    assert found.attained == {"low": False, "high": True}
+    assert "a limit that models approach and none has" in found.explain()
+    assert "a limit" in found.summary()
+    assert found.certificate == "closed form"
+    assert found.interval is not None
+    assert found.interval[0] == pytest.approx(lowest_share(x, 1.0, cut_for(1)), abs=1e-5)
+    assert found.to_dict()["attained"] == {"low": False, "high": True}
+
+
+@pytest.mark.parametrize("question", ["P(y > 0.5 | do(x=1))", "P(y < 0 | do(x=1))", "P(0 < y < 0.5 | do(x=1))"])
+def test_an_interval_holds_its_set(question: str) -> None:
+    found = ht.bounds(BOW, rows(), question)
+    assert found.interval is not None
+    assert 0.0 <= found.interval[0] <= found.low < found.high < found.interval[1] <= 1.0
+    assert "set end lost" not in {n.code for n in found.notes}
+
+
+def test_an_end_that_is_not_found_excludes_nothing() -> None:
+    """Both events of one draw, far out: the search for the interval's lower end fails, and says so."""
+    found = ht.bounds(BOW, rows(200), "P(y_{x=1} > 0, y > 0)")
+    assert found.certificate == "searched"
+    assert "no more and no fewer" not in found.explain()
+    assert found.interval is not None
+    assert found.interval[0] <= found.low
+    assert found.high <= found.interval[1]
+
+
+def test_what_has_no_end_is_infinite_though_it_is_searched() -> None:
+    found = ht.bounds(BOW, rows(), "E[y_{x=1} | y > 1]")
+    assert found.pieces == ((-inf, inf),)
+    half = ht.bounds(BOW, rows(), "SD[y | do(x=1)] + E[y | do(x=1)]")
+    assert half.high == inf
+    assert np.isfinite(half.low)
+
+
+def test_a_searched_set_names_what_binds() -> None:
+    found = ht.bounds(BOW, rows(), "P(0 < y < 0.5 | do(x=1))", assume=["abs(corr(x <-> y)) <= 0.3"])
+    assert found.binding == {"low": ("abs(corr(x <-> y)) <= 0.3",), "high": ("abs(corr(x <-> y)) <= 0.3",)}
+
+
+TWO = "z1 -> x; z2 -> x; z1 <-> z2; x -> y; x <-> y"
+LEAKS = ["abs(z1 -> y) <= 0.1", "abs(z2 -> y) <= 0.1"]
+
+
+def two_leaks() -> Floats:
+    """Two instruments of one strength whose leaks are both 0.1, the limit, and the effect 0.5."""
+    T, omega = np.zeros((4, 4)), np.eye(4)
+    T[0, 2] = T[1, 2] = 0.5
+    T[0, 3] = T[1, 3] = 0.1
+    T[2, 3] = 0.5
+    omega[2, 3] = omega[3, 2] = 0.4
+    omega[0, 1] = omega[1, 0] = 0.2
+    B = np.linalg.inv(np.eye(4) - T)
+    return np.asarray(B.T @ omega @ B)
+
+
+def leaks_lost(S: Floats, n: float, b: float) -> float:
+    """The least deviance at an effect: what z says of ``y - b x - z g`` when the leaks are as near as they may be."""
+    zz, cross = S[:2, :2], S[:2, 3] - b * S[:2, 2]
+    spread = S[3, 3] - 2.0 * b * S[2, 3] + b * b * S[2, 2]
+    grid = np.stack(np.meshgrid(*[np.linspace(-0.1, 0.1, 81)] * 2), axis=-1).reshape(-1, 2)
+    left = cross - grid @ zz
+    explained = np.einsum("ki,ij,kj->k", left, np.linalg.inv(zz), left)
+    whole = spread - 2.0 * grid @ cross + np.einsum("ki,ij,kj->k", grid, zz, grid)
+    return float((-n * np.log1p(-explained / whole)).min())
+
+
+def test_where_two_assumptions_meet_the_cut_is_that_of_two() -> None:
+    """Both leaks bind at the lower end, one weight is free: k = 2 - 1 + 1, and the cut 5.14."""
+    S, n = two_leaks(), 400
+    found = ht.bounds(TWO, None, "x -> y", assume=LEAKS, cov=S, names=["z1", "z2", "x", "y"], n=n)
+    assert found.low == pytest.approx(0.5, abs=1e-7)
+    assert found.interval is not None
+    assert leaks_lost(S, n, found.interval[0]) == pytest.approx(cut_for(2), abs=0.02)
+    assert leaks_lost(S, n, found.interval[1]) == pytest.approx(cut_for(2), abs=0.02)
+
+
+def test_a_limit_that_is_the_answer_is_obeyed_whatever_the_last_bit_says() -> None:
+    for variance, shared in ((1.5, 0.9), (1.7, 0.3), (3.0, 1.0)):
+        cov = [[variance, shared], [shared, 2.0]]
+        answer = shared / variance
+        for text in (f"x -> y <= {answer!r}", f"x -> y >= {answer!r}", f"x -> y in [{answer!r}, 5]"):
+            found = ht.bounds("x -> y", None, "x -> y", assume=[text], cov=cov, n=100)
+            assert found.low == found.high == pytest.approx(answer)
+    beyond = ht.bounds("x -> y", None, "x -> y", assume=["x -> y <= 0.599999"], cov=[[1.5, 0.9], [0.9, 2.0]], n=100)
+    assert beyond.empty
+
+
+def test_groups_have_their_bounds_in_one_table() -> None:
+    data = rows(300)
+    data["site"] = np.array(["a", "b", "c"])[np.arange(300) % 3]
+    assume = ["abs(corr(x <-> y)) <= 0.3"]
+    table = ht.fit(BOW, data, by="site").bounds("x -> y", assume=assume, level=0.9)
+    assert list(table["group"]) == ["a", "b", "c"]
+    for k, site in enumerate("abc"):
+        own = {v: np.asarray(data[v])[data["site"] == site] for v in "xy"}
+        alone = ht.bounds(BOW, own, "x -> y", assume=assume, level=0.9)
+        assert (table["low"][k], table["high"][k]) == pytest.approx((alone.low, alone.high))
+        assert (table["interval_low"][k], table["interval_high"][k]) == pytest.approx(alone.interval, abs=1e-6)
+        assert table["certificate"][k] == "closed form"
