@@ -19,8 +19,10 @@ from halftrek.web import limits
 from halftrek.web.worker import TAKEN
 
 _GRACE = 0.3  # seconds in which work that nobody waits for may still end by itself, which saves its process
+_LONGER = 2.0  # ... if no other process is ready: starting one would take as long
 _START = "from halftrek.web.worker import main; main()"
 _LATER = 1.5  # seconds
+_LOADED = 3.0  # seconds
 _DEAD = 4  # processes that may have died while they waited
 _REPLY = 1 << 20  # bytes of a reply's head
 
@@ -140,6 +142,7 @@ class Spares:
     def __init__(self, *, debug: bool = False) -> None:
         self._debug = debug
         self._next: asyncio.Task[Worker] | None = None
+        self._since = 0.0  # when it was started
         self._alive: set[Worker] = set()
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -147,7 +150,13 @@ class Spares:
     def prepare(self) -> None:
         """Starts one more, unless one is waiting."""
         if self._next is None and not self._closed:
+            self._since = time.monotonic()
             self._next = asyncio.create_task(self._started())
+
+    @property
+    def ready(self) -> bool:
+        """True if one is waiting that has had time to load."""
+        return self._next is not None and time.monotonic() - self._since > _LOADED
 
     async def take(self) -> Worker:
         """One to work with; the next is started when this one has had time to load."""
@@ -224,7 +233,7 @@ class Lane:
         try:
             await first_of(reply, job.ended)
             if not reply.done():
-                await asyncio.wait({reply}, timeout=_GRACE)
+                await asyncio.wait({reply}, timeout=_GRACE if self._spares.ready else _LONGER)
             return reply.result() if reply.done() else None
         finally:
             if not reply.done() or reply.cancelled() or reply.exception() is not None:

@@ -197,7 +197,7 @@ class Sessions:
         request = {"kind": job.kind, "body": body, "source": source}
         if job.kind in _QUICK or datum is None:
             first, second = self._quick
-            lane = second if job.kind in _SLOW or second.waiting < first.waiting else first
+            lane = second if job.kind in _SLOW or (first.waiting and second.idle) else first
             return await lane.run(job, request)
         self._make_room(session)
         return await session.lane.run(job, request)

@@ -75,7 +75,8 @@ def test_the_estimand_names_the_effects() -> None:
         f"E[y_{{x=1}} | x=0, y=2] where [P(y_{{x=1}} | x=0, y=2)] = {inside}; [x ~> y] = Cov(z, y) / Cov(z, x)"
     )
     assert found.latex == (
-        r"P(y + \tau_{x \to y} (1 - x) \mid x = 0, y = 2),\; \tau_{x \to y} = \frac{\mathrm{Cov}(z, y)}{\mathrm{Cov}(z, x)}"
+        r"P(y + \tau_{x \to y} (1 - x) \mid x = 0, y = 2),\; "
+        r"\tau_{x \to y} = \frac{\mathrm{Cov}(z, y)}{\mathrm{Cov}(z, x)}"
     )
     assert "y_{x=1} = y + [x ~> y]·(1 - x)" in found.explain()
 

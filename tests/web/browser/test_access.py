@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.web.browser.conftest import Opened
 from tests.web.browser.driver import Driver
 
 AXE = Path(__file__).parents[3] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LONG = "a_rather_long_name_of_a_variable_that_somebody_took_from_a_questionnaire"
 
 
@@ -80,22 +84,27 @@ def menu(tab: Driver) -> None:
 SCREENS = [empty, asked, refused, wrong, answered, thirty, long_names, in_words, keys, menu]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+FINITE = "one => one.effect.getComputedTiming().endTime !== Infinity"
+FADED = f"Promise.allSettled(document.getAnimations({{subtree: true}}).filter({FINITE}).map(one => one.finished))"
+
+
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda f: f.__name__)
-def test_nothing_serious_and_no_sideways_scrolling(opened: Opened, screen: object, dark: bool) -> None:
-    tab = opened(width=1000, height=760, dark=dark)
-    assert callable(screen)
+def test_nothing_serious_and_no_sideways_scrolling(opened: Opened, screen: Callable[[Driver], None]) -> None:
+    tab = opened(width=1000, height=760)
     screen(tab)
-    tab.page.wait_for_timeout(350)  # colours that fade in are no colours to judge
-    assert tab.page.evaluate(
-        "document.documentElement.scrollWidth <= 1000 && document.querySelector('main').scrollWidth <= 1000"
-    )
     tab.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = tab.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    serious = [
-        f"{fault['id']}: {fault['help']}; "
-        + " | ".join(str(node["target"]) + str(node["failureSummary"]) for node in fault["nodes"])
-        for fault in found["violations"]
-        if fault["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    for scheme in SCHEMES:
+        tab.page.emulate_media(color_scheme=scheme)
+        expect(tab.page.locator("html")).to_have_attribute("data-theme", scheme)
+        tab.page.evaluate(FADED)  # colours that fade in are no colours to judge
+        assert tab.page.evaluate(
+            "document.documentElement.scrollWidth <= 1000 && document.querySelector('main').scrollWidth <= 1000"
+        )
+        found = tab.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        serious = [
+            f"{scheme}: {fault['id']}: {fault['help']}; "
+            + " | ".join(str(node["target"]) + str(node["failureSummary"]) for node in fault["nodes"])
+            for fault in found["violations"]
+            if fault["impact"] in ("serious", "critical")
+        ]
+        assert serious == []

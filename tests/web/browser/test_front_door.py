@@ -106,6 +106,12 @@ def test_columns_that_do_not_match_are_named(tab: Driver) -> None:
     matching.get_by_role("button", name="Use tar").click()
     assert tab.shown().startswith("smoking ~> cancer = ")
     tab.expect_graph(GRAPH)
+    tab.write("graph", "smokin -> tarr -> cancer; smokin <-> cancer")
+    matching.get_by_role("button", name="Use these for all: smoking, tar").click()
+    tab.expect_graph(GRAPH)
+    tab.page.locator(".canvas").focus()
+    tab.page.keyboard.press("ControlOrMeta+z")  # one step
+    tab.expect_graph("smokin -> tarr -> cancer; smokin <-> cancer")
 
 
 def test_a_covariance_is_pasted(tab: Driver) -> None:

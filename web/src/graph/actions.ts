@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { Change, Edge, Point } from "../api/types";
-import { ask, change, doc, renamed } from "../state/document";
+import { ask, change, doc, renamed, renamedAll } from "../state/document";
 import { at, free } from "../state/places";
 import { UNIT } from "../state/document";
 import { attempt, say } from "../ui/say";
@@ -31,6 +31,8 @@ export function spotBeside(name: string | null, middle: Point): Point {
 }
 
 export const rename = (from: string, to: string): boolean => attempt(() => renamed(from, to));
+
+export const renameAll = (names: [string, string][]): boolean => attempt(() => renamedAll(names));
 
 export function connect(edge: Edge): boolean {
   return attempt(() => {

@@ -124,14 +124,18 @@ export function ask(cause: string | null, outcome: string | null): void {
   change({ cause, outcome, question, adjusted: doc.peek().adjusted.filter((v) => v !== cause && v !== outcome) });
 }
 
-export function renamed(from: string, to: string): void {
-  const d = doc.peek();
+export const renamed = (from: string, to: string): void => change(renamedIn(doc.peek(), from, to));
+
+/** Several new names, as one step. */
+export const renamedAll = (names: [string, string][]): void => change(names.reduce((d, [from, to]) => renamedIn(d, from, to), doc.peek()));
+
+function renamedIn(d: Document, from: string, to: string): Document {
   const graph = rename(d.graph, from, to);
   const name = to.trim();
   const now = (v: string | null): string | null => (v === from ? name : v);
   const positions = Object.fromEntries(Object.entries(d.positions).map(([v, p]) => [v === from ? name : v, p]));
   const question = requoted(d.question, from, name);
-  change({ graph, positions, question, cause: now(d.cause), outcome: now(d.outcome), adjusted: d.adjusted.map((v) => now(v) ?? v) });
+  return { ...d, graph, positions, question, cause: now(d.cause), outcome: now(d.outcome), adjusted: d.adjusted.map((v) => now(v) ?? v) };
 }
 
 /** The question with one name in place of another; names are whole words or stand in quotes. */

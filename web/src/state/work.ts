@@ -98,17 +98,17 @@ export function forget(): void {
 }
 
 function follow(): void {
-  effect(() => {
-    const d = doc.value;
-    generation.value;
-    untracked(() => void write(d));
-  });
   const adjusted = computed(() => JSON.stringify(doc.value.adjusted));
   effect(() => {
     const asked = question.value;
     const [graph, set] = [pieces.value, adjusted.value];
     generation.value;
     untracked(() => void decide(asked, graph, set));
+  });
+  effect(() => {
+    const d = doc.value;
+    generation.value;
+    untracked(() => void write(d));
   });
   effect(() => {
     const [graph, chosen] = [pieces.value, data.value];
