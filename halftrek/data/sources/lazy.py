@@ -32,7 +32,6 @@ SAMPLE = 1_000  # rows that are looked at first, for a guess of the means and fo
 WIDEST = 40  # columns up to which sums of products are written out: 860 of them; PostgreSQL takes 1,664 at most
 LINES = 8_000_000  # numbers in the sums that an engine sends; with more patterns of holes its rows are read instead
 BITS = 30  # holes in one number of a pattern's name
-PATTERNS = 20_000  # patterns of holes that are kept
 
 
 def from_engine(table: object) -> Source | None:
