@@ -17,8 +17,8 @@ from halftrek.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     import narwhals as nw
-    import pyarrow as pa
     import polars as pl
+    import pyarrow as pa
     from narwhals.typing import IntoDataFrame, IntoSeries
 
 PIECE = 65_536  # rows of a frame that are converted at a time
@@ -141,7 +141,7 @@ def from_frame(frame: Any) -> Source | None:
 
 
 def _cuts(table: nw.DataFrame[IntoDataFrame]) -> list[int]:
-    """Where to cut the rows of a frame: polars copies what lies in two of its chunks, so that long ones are ends too."""
+    """Where to cut the rows of a frame; polars copies what lies in two of its chunks, so that long ones end a piece."""
     grid = {*range(0, len(table), PIECE), len(table)}
     native = cast("pl.DataFrame", table.to_native())
     if type(native).__module__.partition(".")[0] == "polars" and native.width:  # it is one indeed

@@ -137,9 +137,7 @@ def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, prog
     return Replicates(joined(parts), replicates, kind)
 
 
-def _drawn(
-    fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None
-) -> Iterator[Drawn]:
+def _drawn(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Iterator[Drawn]:
     """The data sets, so many at a time as memory has room for; progress is that of rows where one pass has them all."""
     if kind == "jackknife":
         yield leave_clusters_out(fit)
