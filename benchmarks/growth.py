@@ -104,12 +104,12 @@ def _fitted(size: int) -> ht.Fit:
     return ht.fit(graph, table_of(graph))
 
 
-def _of_fit(name: str, run: Callable[[ht.Fit], object]) -> Operation:
+def _of_fit(name: str, run: Callable[[ht.Fit], object], sizes: tuple[int, ...] = VARIABLES) -> Operation:
     def call(given: object) -> object:
         assert isinstance(given, ht.Fit)
         return run(given)
 
-    return Operation(name, VARIABLES, _fitted, call)
+    return Operation(name, sizes, _fitted, call)
 
 
 def _of_graph(name: str, run: Callable[[Graph], object], sizes: tuple[int, ...] = VARIABLES) -> Operation:
@@ -187,26 +187,70 @@ def _query(fit: ht.Fit) -> object:
     return fit.effect(cause, effect)
 
 
+def _asked(ask: Callable[[ht.Fit, str, str], object]) -> Callable[[ht.Fit], object]:
+    """Something that is asked about the first variable and the last one that it causes."""
+    return lambda fit: ask(fit, *_far(fit.graph))
+
+
+def _far_pair(fit: ht.Fit) -> object:
+    """The effect if the errors of the last arrow's ends were tied, which the graph excludes."""
+    cause, effect = _far(fit.graph)
+    return fit.sensitivity(f"{cause} ~> {effect}", "{} <-> {}".format(*fit.graph.directed[-1]))
+
+
+def _with_holes(rows: int) -> tuple[Graph, dict[str, np.ndarray]]:
+    graph = graph_of(20)
+    rng = np.random.default_rng(4)
+    table = table_of(graph, rows)
+    return graph, {v: np.where(rng.random(rows) < 0.2, np.nan, column) for v, column in table.items()}
+
+
+def _unknown(size: int) -> tuple[Graph, str]:
+    """A graph with a confounded effect in front of all else, and a question without an answer."""
+    graph = graph_of(size)
+    bow = graph.with_(directed=[*graph.directed, ("v0", "v1")], bidirected=[*graph.bidirected, ("v0", "v1")])
+    return bow, "v0 -> v1"
+
+
+def _call_identify(given: object) -> object:
+    assert isinstance(given, tuple)
+    return ht.identify(*given)
+
+
 OPERATIONS = (
     Operation("ht.fit(graph, table)", VARIABLES, _graph_and_table, _call_fit),
     Operation("ht.fit, one hidden cause", CHILDREN, _children, _call_fit),
     _of_graph("ht.identify, far effect", lambda g: ht.identify(g, "{} ~> {}".format(*_far(g)))),
     _of_graph("halftrek identify --all", identify_all, (25, 50, 100)),
+    Operation("ht.identify, not identified", VARIABLES, _unknown, _call_identify),
     _of_graph("graph.implied_independences()", lambda g: g.implied_independences()),
     _of_graph("graph.project(half)", lambda g: g.project(g.observed[::2])),
     _of_fit("fit.params()", lambda f: f.params()),
     _of_fit('fit.params(interval="robust")', lambda f: f.params(interval="robust")),
     _of_fit("fit.effect, far", _query),
+    _of_fit("fit.effect, far, profile", _asked(lambda f, x, y: f.effect(x, y, interval="profile"))),
+    _of_fit("fit.effect, far, bootstrap", _asked(lambda f, x, y: f.effect(x, y, interval="bootstrap", replicates=100))),
+    _of_fit("fit.decompose, far", _asked(lambda f, x, y: f.decompose(x, y))),
+    _of_fit("fit.mediation, far", _asked(lambda f, x, y: f.mediation(x, y))),
+    _of_fit("fit.adjustments, far", _asked(lambda f, x, y: f.adjustments(f"{x} ~> {y}"))),
+    _of_fit("fit.sensitivity, far", _far_pair),
+    _of_fit("fit.assumptions, far", _asked(lambda f, x, y: f.assumptions(f"{x} ~> {y}"))),
+    _of_fit("fit.robustness, far", _asked(lambda f, x, y: f.robustness(f"{x} ~> {y}")), (5, 10, 25)),
     _of_fit("fit.effects()", lambda f: f.effects()),
     _of_fit('fit.effects(interval="robust")', lambda f: f.effects(interval="robust")),
     _of_fit("fit.tests()", lambda f: f.tests()),
     _of_fit("fit.modifications()", lambda f: f.modifications()),
     _of_fit("fit.residuals()", lambda f: f.residuals()),
+    _of_fit("fit.measures()", lambda f: f.measures()),
+    _of_fit("fit.r2()", lambda f: f.r2()),
     _of_fit("fit.summary()", lambda f: f.summary()),
     _of_fit("fit.report(path)", _report),
     _of_fit("ht.compare, four graphs", _compare),
     _of_fit("fit.save and ht.load", _save),
     Operation("ht.fit(graph, table), rows", ROWS, _small_table, lambda table: ht.fit(SMALL, table)),
+    Operation("ht.fit, 20 variables, 20 % missing, rows", (1_000, 10_000, 100_000), _with_holes, _call_fit),
+    _of_rows("fit.predict(table), rows", lambda f: f.predict(_small_table(round(f.n)), "y")),
+    _of_rows("fit.counterfactual(table), rows", lambda f: f.counterfactual(_small_table(round(f.n)), {"x": 1.0}, "y")),
     _of_rows("fit.effect, robust, rows", lambda f: f.effect("x", "y", interval="robust")),
     _of_rows("fit.effect, bootstrap of 200, rows", lambda f: f.effect("x", "y", interval="bootstrap", replicates=200)),
     Operation("ht.fit(by=...), groups", GROUPS, _grouped, lambda table: ht.fit(SMALL, table, by="group")),

@@ -118,9 +118,11 @@ def main() -> None:
     """Everything once."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--share", type=float, default=1.0)
-    share = arguments.parse_args().share
+    arguments.add_argument("--only", default="", help="a word in the names of the tables")
+    given = arguments.parse_args()
+    share, tables = given.share, {name: size for name, size in TABLES.items() if given.only in name}
     with tempfile.TemporaryDirectory() as folder:
-        paths = {name: written(Path(folder) / name, int(n * share), p) for name, (n, p) in TABLES.items()}
+        paths = {name: written(Path(folder) / name, int(n * share), p) for name, (n, p) in tables.items()}
         for master in ("local[2]", "local-cluster[2,1,1024]"):
             spark = session(master)
             for name, path in paths.items():

@@ -348,7 +348,7 @@ def people_query() -> str:
 
 def test_a_query_by_an_address(capsys: pytest.CaptureFixture[str]) -> None:
     spark_session()
-    address = os.environ["SPARK_REMOTE"] if by_connect() else "local[2,4]"
+    address = "sc://localhost" if by_connect() else "local[2,4]"
     assert main(["fit", GRAPH, "--sql", people_query(), "--connect", address, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     expected = ht.fit(GRAPH, the_table())
@@ -366,7 +366,7 @@ def test_a_query_by_an_address(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_a_query_that_spark_cannot_or_may_not_run(query: str, said: str) -> None:
     spark_session()
-    address = os.environ["SPARK_REMOTE"] if by_connect() else "local[2,4]"
+    address = "sc://localhost" if by_connect() else "local[2,4]"
     with pytest.raises(DataError, match=said), table_at(address, query) as frame:
         read_moments(frame)
 

@@ -56,7 +56,7 @@ def test_refits_are_those_of_each_alone(graph: Graph, share: float) -> None:
     plan = make_plan(found.graph, found.model.names, found.options)
     known = pattern_information(found, "observed")
     (stack,) = draw_stacks(found, "parametric", 12, 1)
-    together = refit_together(known.space, plan, stack, found.model, known.matrix)
+    together = refit_together(known.space, plan, stack, known.theta, known.matrix)
     assert together is not None
     assert together.arrived.sum() >= 10
     for b, patterns in enumerate(stack.patterns()):
@@ -81,10 +81,10 @@ def test_what_does_not_arrive_is_left_for_a_closer_look() -> None:
     mean = stack.mean.copy()
     mean[1, :, 0] = mean[1, :, 1]
     broken = Stack(stack.names, stack.observed, stack.n, mean, cov)  # a is b in the second
-    together = refit_together(known.space, plan, broken, found.model, known.matrix)
+    together = refit_together(known.space, plan, broken, known.theta, known.matrix)
     assert together is not None
     assert together.arrived.tolist() == [True, False, True]
-    assert refit_together(known.space, plan, stack, found.model, 0.0 * known.matrix) is None
+    assert refit_together(known.space, plan, stack, known.theta, 0.0 * known.matrix) is None
 
 
 def test_bootstraps_agree_with_refits_one_by_one() -> None:

@@ -188,6 +188,8 @@ class Patterns(Portable):
 
     def less(self, constant: Floats) -> Patterns:
         """The same rows with a constant less in each column."""
+        if not constant.any():
+            return self
         return replace(self, mean=np.where(self.observed, self.mean - constant, 0.0), kinds=None)
 
     def merge_into(

@@ -37,6 +37,12 @@ class Stack:
         """Some of the data sets."""
         return Stack(self.names, self.observed, self.n[which], self.mean[which], self.cov[which])
 
+    def less(self, constant: Floats) -> Stack:
+        """The same rows with a constant less in each column."""
+        if not constant.any():
+            return self
+        return Stack(self.names, self.observed, self.n, np.where(self.observed, self.mean - constant, 0.0), self.cov)
+
     def patterns(self) -> Iterator[Patterns]:
         """Each data set: the patterns that have rows, those of many first."""
         for n, mean, cov in zip(self.n, self.mean, self.cov, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,8 +17,9 @@ from halftrek.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import polars as pl
     import pyarrow as pa
-    from narwhals.typing import IntoSeries
+    from narwhals.typing import IntoDataFrame, IntoSeries
 
 PIECE = 65_536  # rows of a frame that are converted at a time
 
@@ -125,8 +127,8 @@ def from_frame(frame: Any) -> Source | None:
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         columns = [table.get_column(v) if v in texts else _in_place(table.get_column(v)) for v in wanted]
-        for start in range(0, len(table), PIECE):
-            parts = [column[start : start + PIECE] for column in columns]
+        for start, stop in pairwise(_cuts(table)):
+            parts = [column[start:stop] for column in columns]
             yield [objects(x.to_list()) if v in texts else _floats(x) for v, x in zip(wanted, parts, strict=True)]
 
     def entries(name: str) -> Iterator[Array]:
@@ -136,6 +138,17 @@ def from_frame(frame: Any) -> Source | None:
 
     truths = {v: truth(v) for v, kind in table.schema.items() if kind == nw.Boolean}
     return Source(labels or tuple(table.columns), blocks, refused, len(table), entries, texts, truths)
+
+
+def _cuts(table: nw.DataFrame[IntoDataFrame]) -> list[int]:
+    """Where to cut the rows of a frame; polars copies what lies in two of its chunks, so that long ones end a piece."""
+    grid = {*range(0, len(table), PIECE), len(table)}
+    native = cast("pl.DataFrame", table.to_native())
+    if type(native).__module__.partition(".")[0] == "polars" and native.width:  # it is one indeed
+        ends = np.cumsum(native.to_series(0).chunk_lengths()).tolist()
+        if len(ends) * PIECE <= 4 * len(table):
+            grid |= set(ends)
+    return sorted(grid)
 
 
 def from_polars_lazy(frame: object) -> Source | None:

@@ -16,7 +16,7 @@ from halftrek.estimation.checks import well_posed
 from halftrek.estimation.missing.fiml import FLOOR
 from halftrek.estimation.plan import Plan
 from halftrek.estimation.space import Space
-from halftrek.models import CGLSCM, total_effects
+from halftrek.models import total_effects
 
 STEPS = 60
 ENOUGH = 1e-8  # derivative per row, in units of each parameter's information
@@ -35,9 +35,8 @@ class Refits:
     arrived: Flags
 
 
-def refit_together(space: Space, plan: Plan, stack: Stack, start: CGLSCM, information: Floats) -> Refits | None:
-    """The maxima next to a known model, whose information per row is given; None where that is no help."""
-    theta0 = space.vector(start)
+def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, information: Floats) -> Refits | None:
+    """The maxima next to a known point, whose information per row is given; None where that is no help."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     try:
         unit = np.linalg.inv(np.linalg.cholesky(information / np.outer(scale, scale)))

@@ -26,6 +26,7 @@ from halftrek.inference.information.incomplete import (
     PatternInformation,
     RowScores,
     covariance_error,
+    intercepts_moved,
     moment_information,
     moved_moments,
     pattern_information,
@@ -102,15 +103,15 @@ def freed(fit: Fitted, kind: Kind | None, edges: Edges, gradients: Sequence[Grad
     negative, where the model fits badly. So it is the observed one in mean and covariance, unless another is asked for,
     or it says that nothing is known of an edge of which the expected one knows.
     """
-    patterns = patterns_behind(fit)
-    own, size = pattern_information(fit, "expected"), len(edges)
+    known, size = pattern_information(fit, "expected"), len(edges)
+    own, patterns = known.precise, patterns_behind(fit).less(known.centre)
     space = _wider(own.space, edges)
-    theta = np.concatenate([own.theta, np.zeros(size)])
-    point = evaluate(space, patterns, theta)
+    theta = np.concatenate([known.theta, np.zeros(size)])
+    point = evaluate(space, patterns, np.concatenate([own.theta, np.zeros(size)]))
     nothing = np.full(size, np.nan)
     if point is None:  # a variance of zero
         shift, empty = fit.model.mean - fit.moments.mean, np.zeros((size, 0, 0))
-        none = RowScores(patterns, shift, fit.model.cov, empty[:, 0], empty)
+        none = RowScores(patterns_behind(fit), shift, fit.model.cov, empty[:, 0], empty)
         return Relaxation(edges, nothing, nothing, np.full((len(gradients), size), np.nan), none)
     asked: tuple[Literal["expected", "observed", "moments"], ...] = ("expected", kind or "moments")
     expected, *others = meeting(own.space, space, patterns, point, asked[: 1 if kind == "expected" else 2])
@@ -119,9 +120,9 @@ def freed(fit: Fitted, kind: Kind | None, edges: Edges, gradients: Sequence[Grad
     clear = left > LEAST_LEFT * full
     for other in others:
         other_reply, other_left = _efficient(other, own, patterns.total)
-        known = other_left > LEAST_LEFT * full
-        reply, left = np.where(known, other_reply, reply), np.where(known, other_left, left)
-    along = np.concatenate([-reply, np.eye(size)]).T
+        clearer = other_left > LEAST_LEFT * full
+        reply, left = np.where(clearer, other_reply, reply), np.where(clearer, other_left, left)
+    along = np.concatenate([-reply, np.eye(size)]).T @ intercepts_moved(space, known.centre).T
     slopes = np.array([along @ space.pull(g, theta) for g in gradients]).reshape(len(gradients), size)
     score = point.gradient[own.space.size :] / patterns.total
     rows = Postponed(lambda: scores_along(fit, space, theta, along), size, np.arange(len(fit.model.names)))

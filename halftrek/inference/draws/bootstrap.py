@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 from threading import Lock
@@ -21,7 +21,15 @@ from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.missing.together import Refits, refit_together
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.draws.missing_draws import draw_stacks
-from halftrek.inference.draws.resample import Drawn, Progress, draw_model, draw_rows, leave_clusters_out
+from halftrek.inference.draws.resample import (
+    Drawn,
+    Progress,
+    at_once,
+    draw_model,
+    draw_rows,
+    leave_clusters_out,
+    replicates_at_once,
+)
 from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.factor import Factor
 from halftrek.inference.information.base import kind_of_data
@@ -115,40 +123,49 @@ def _made(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progres
 
 
 def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
-    """Replicates of complete moments, all in one array program."""
-    drawn = drawn_moments(fit, kind, replicates, random_state, progress)
-    replicates = len(drawn.n)
+    """Replicates of complete moments, many at a time in one array program."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     several = any(task.several_starts for task in plan.tasks)
-    parts = []
-    for first in range(0, replicates, AT_ONCE):
-        rows = slice(first, first + AT_ONCE)
-        found = fit_batch(
-            fit.graph,
-            cov=drawn.cov[rows],
-            mean=drawn.mean[rows],
-            n=drawn.n[rows],
-            noise=dict(fit.options.noise),
-            intercepts=dict(fit.options.intercepts),
-            starts=1,
-            start=fit.model.T if several else None,  # a maximum near that of all data is the one to follow
-        )
-        parts.append(found.take(np.flatnonzero(found.converged)))
-        if progress is not None:
-            progress(min(first + AT_ONCE, replicates), replicates)
+    step = min(AT_ONCE, at_once(len(fit.model.names)))
+    parts, done = [], 0
+    for drawn in drawn_moments(fit, kind, replicates, random_state, progress):
+        if kind == "jackknife":
+            replicates = len(drawn.n)
+        for first in range(0, len(drawn.n), step):
+            rows = slice(first, first + step)
+            found = fit_batch(
+                fit.graph,
+                cov=drawn.cov[rows],
+                mean=drawn.mean[rows],
+                n=drawn.n[rows],
+                noise=dict(fit.options.noise),
+                intercepts=dict(fit.options.intercepts),
+                starts=1,
+                start=fit.model.T if several else None,  # a maximum near that of all data is the one to follow
+            )
+            good = np.flatnonzero(found.converged)
+            parts.append(found if len(good) == len(found) else found.take(good))
+            done += len(found)
+            if progress is not None:
+                progress(done, replicates)
     return Replicates(joined(parts), replicates, kind)
 
 
-def drawn_moments(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Drawn:
-    """Moments of data sets like the one of a fit whose rows are complete."""
+def drawn_moments(
+    fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None
+) -> Iterator[Drawn]:
+    """The data sets, so many at a time as memory has room for; progress is that of rows where one pass has them all."""
+    if kind == "jackknife":
+        yield leave_clusters_out(fit)
+        return
     rng = np.random.default_rng(random_state)
-    match kind:
-        case "bootstrap":
-            return draw_rows(fit, replicates, rng, progress)
-        case "parametric":
-            return draw_model(fit, replicates, rng)
-        case _:
-            return leave_clusters_out(fit)
+    portion = replicates_at_once(fit) if kind == "bootstrap" else at_once(len(fit.model.names))
+    for first in range(0, replicates, portion):
+        some = min(portion, replicates - first)
+        if kind == "bootstrap":
+            yield draw_rows(fit, some, rng, progress if some == replicates else None)
+        else:
+            yield draw_model(fit, some, rng)
 
 
 def incomplete_replicates(
@@ -174,7 +191,10 @@ def _refitted(fit: Fitted, plan: Plan, stack: Stack) -> tuple[Floats, ...]:
     known = pattern_information(fit, "observed")
     found, vague = None, known.flat.shape[1] > 0
     if not vague:
-        found = refit_together(known.space, plan, stack, fit.model, known.matrix)
+        near = known.precise
+        found = refit_together(near.space, plan, stack.less(known.centre), near.theta, near.matrix)
+        if found is not None:
+            found.mu[:] += known.centre - known.centre @ found.T
     p, q = len(plan.names), len(plan.latents)
     if found is None:
         b = len(stack)

@@ -57,12 +57,12 @@ def _stacks(
             seen = np.pad(stack.observed, ((0, 0), (0, q)))
             yield Stack(names, seen, stack.n, np.pad(stack.mean, wide), np.pad(stack.cov, (*wide, (0, q))))
         return
-    drawn = drawn_moments(fit, kind, replicates, random_state, progress)
     seen = np.concatenate([np.ones((1, p), dtype=bool), np.zeros((1, q), dtype=bool)], axis=1)
-    for first in range(0, len(drawn.n), AT_ONCE):
-        some = slice(first, first + AT_ONCE)
-        mean, cov = np.pad(drawn.mean[some][:, None], wide), np.pad(drawn.cov[some][:, None], (*wide, (0, q)))
-        yield Stack(names, seen, drawn.n[some][:, None], mean, cov)
+    for drawn in drawn_moments(fit, kind, replicates, random_state, progress):
+        for first in range(0, len(drawn.n), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            mean, cov = np.pad(drawn.mean[some][:, None], wide), np.pad(drawn.cov[some][:, None], (*wide, (0, q)))
+            yield Stack(names, seen, drawn.n[some][:, None], mean, cov)
 
 
 def _refitted(fit: Fitted, stack: Stack) -> tuple[Floats, ...]:

@@ -21,7 +21,16 @@ from halftrek.data.summing.passes import are_elsewhere
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
-from halftrek.inference.draws.resample import COUNTS, NUMBERS, Products, draw_counts, in_chunks, product
+from halftrek.inference.draws.resample import (
+    COUNTS,
+    HELD,
+    NUMBERS,
+    SENT,
+    Products,
+    draw_counts,
+    in_chunks,
+    product,
+)
 from halftrek.inference.information.robust import (
     ByLabel,
     cluster_correction,
@@ -31,8 +40,6 @@ from halftrek.inference.information.robust import (
     sums_by,
 )
 
-HELD = 20_000_000  # numbers in the sums of one portion of replicates
-SENT = 4_000_000  # ... where each part of an engine's rows sends them: 32 megabytes
 STACKED = 1_000_000  # numbers in the matrices of replicates that are refitted together
 MANY = 500  # patterns in a chunk of rows from which on they are added up all at once
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding

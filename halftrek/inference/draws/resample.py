@@ -34,6 +34,9 @@ NUMBERS = 4_000_000  # products of columns that are held at a time
 COUNTS = 400_000  # counts that are held at a time: few enough to stay in the cache until they are multiplied
 EDGE = 64  # of the cubes that products are cut into: 64³ multiplications, up to which BLAS starts no threads ...
 WIDE = 400  # ... unless the table has more columns
+HELD = 20_000_000  # numbers in the sums of replicates that are drawn at a time ...
+SENT = 4_000_000  # ... where each part of an engine's rows sends them: 32 megabytes
+ALL = 1_000_000_000  # replicates: more than anybody asks for
 MANY = 120  # variables above which each replicate multiplies its own rows: making all products first would cost more
 
 
@@ -44,6 +47,19 @@ class Drawn:
     cov: Floats
     mean: Floats
     n: Floats
+
+
+def at_once(p: int) -> int:
+    """Replicates of so many variables whose covariances are held at a time."""
+    return max(1, HELD // p**2)
+
+
+def replicates_at_once(fit: Fitted) -> int:
+    """Replicates that are drawn by one pass over the rows; clusters are summed up once, and then drawn for all."""
+    rows, p = rows_needed(fit, 'interval="bootstrap"'), len(fit.moments.names)
+    if rows.cluster is not None or (p <= MANY and not are_elsewhere(rows)):
+        return ALL
+    return max(1, SENT // (1 + p + p * (p + 1) // 2)) if are_elsewhere(rows) else at_once(p)
 
 
 def draw_rows(fit: Fitted, replicates: int, rng: np.random.Generator, progress: Progress | None = None) -> Drawn:

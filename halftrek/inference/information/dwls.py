@@ -20,7 +20,8 @@ from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.layer import LAYER
 from halftrek.inference.information.robust import added, mean_squares, over_units, products
 from halftrek.inference.kept import kept
-from halftrek.inference.tables.parameters import ParameterRows, Reach, row_of, slope_of_intercept
+from halftrek.inference.tables.parameter import Reach, row_of
+from halftrek.inference.tables.parameters import ParameterRows, slope_of_intercept
 from halftrek.queries.gradients import Gradient
 
 WEIGHTED = "weighted least squares, scaled and shifted"

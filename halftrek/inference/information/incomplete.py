@@ -76,6 +76,12 @@ class PatternInformation:
         return float(pulled @ self.direction(pulled))
 
     @property
+    def centre(self) -> Floats:
+        """What values are taken less of where it has most digits; zero if they stay as they are."""
+        mean = self.space.moments(self.theta)[0]
+        return np.zeros_like(mean) if self.shifted is None else mean
+
+    @property
     def precise(self) -> PatternInformation:
         """The same where it has most digits; gradients in coefficients and error covariances do not change."""
         return self if self.shifted is None else self.shifted
@@ -134,15 +140,21 @@ def _about_means(space: Space, patterns: Patterns, theta: Floats, mean: Floats, 
     near[space.mu_at[:, 2]] = 0.0
     shifted = replace(patterns, mean=np.where(patterns.observed, patterns.mean - mean, 0.0))
     found = _as_written(space, shifted, near, kind)
-    there, back = np.eye(space.size), np.eye(space.size)
+    there = intercepts_moved(space, mean)
+    back = 2.0 * np.eye(space.size) - there
+    return PatternInformation(
+        space, theta, back.T @ found.matrix @ back, there @ found.determined, there @ found.flat, found
+    )
+
+
+def intercepts_moved(space: Space, mean: Floats) -> Floats:
+    """Directions in the parameters of values about the mean as those of the values: ``mu = mu' + mean (1 - T)``."""
+    there = np.eye(space.size)
     intercept = np.zeros(len(space.names), dtype=np.intp)
     intercept[space.mu_at[:, 0]] = space.mu_at[:, 2]
     for u, v, a in space.T_at:
         there[intercept[v], a] -= mean[u]
-        back[intercept[v], a] += mean[u]
-    return PatternInformation(
-        space, theta, back.T @ found.matrix @ back, there @ found.determined, there @ found.flat, found
-    )
+    return there
 
 
 def _as_written(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> PatternInformation:
@@ -272,7 +284,7 @@ def parameter_scores(fit: Fitted) -> RowScores:
 def unit_scores(fit: Fitted) -> RowScores:
     """Scores along directions in which the observed information is the unit matrix."""
     known = pattern_information(fit, "observed")
-    values, vectors = np.linalg.eigh(known.determined.T @ known.matrix @ known.determined)
+    values, vectors = np.linalg.eigh(known.inner)
     upward = values > 0.0
     along = (known.determined @ vectors[:, upward]) / np.sqrt(values[upward])
     return scores_along(fit, known.space, known.theta, along.T)

@@ -202,7 +202,7 @@ def _forms(fit: Fitted, blocks: list[DistrictInformation]) -> list[Forms]:
     for block in blocks:
         along = [direction(block, probe) for probe in _probes(block)]
         forms.append(score_forms(fit, block, np.array(along).reshape(len(along), block.matrix.shape[0])))
-    return forms + [influence(fit, (_slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
+    return forms + [influence(fit, (slope_of_intercept(fit, j),)) for j in range(len(fit.model.names))]
 
 
 def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
@@ -278,7 +278,7 @@ def _intercept_variance(fit: Fitted, j: int, block: DistrictInformation) -> floa
     return found + float(weights @ model.cov[np.ix_(near, near)] @ weights)
 
 
-def _slope_of_intercept(fit: Fitted, j: int) -> Gradient:
+def slope_of_intercept(fit: Fitted, j: int) -> Gradient:
     p = len(fit.model.names)
     T, mean = np.zeros((p, p)), -fit.model.T[:, j].copy()
     mean[j] += 1.0

@@ -99,17 +99,18 @@ def robustness_of(
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
     plan = _Plan(fitted, query, said, target, level, regression_behind(fitted, query))
-    rows = []
+    rows, steps = [], len(edges) + (0 if edge is not None else 2)
+    limits: dict[str, float | None] = {}
     with late_bar("robustness") as advance:
         for done, one in enumerate(edges):
             rows.append(plan.row(one))
-            advance(done + 1, len(edges))
-    limits: dict[str, float | None] = {}
-    if edge is None:
-        arcs = common_limit(fitted, query, target, arrows=False)
-        both = common_limit(fitted, query, target, arrows=True)
-        limits = {"common": both if arcs is None or both is None else min(both, arcs), "common_arcs": arcs,
-                  "common_rv": None if arcs is None else robustness_value(arcs)}  # fmt: skip
+            advance(done + 1, steps)
+        if edge is None:
+            arcs = common_limit(fitted, query, target, arrows=False)
+            advance(steps - 1, steps)
+            both = common_limit(fitted, query, target, arrows=True)
+            limits = {"common": both if arcs is None or both is None else min(both, arcs), "common_arcs": arcs,
+                      "common_rv": None if arcs is None else robustness_value(arcs)}  # fmt: skip
     low, high = plan.interval
     rows.sort(key=lambda row: float("inf") if row.smallest is None else row.smallest)
     notes = [n for n in said.notes if n.level in ("doubt", "warning")]

@@ -43,3 +43,17 @@ def test_an_intercept_far_away_has_the_error_of_a_regression() -> None:
         for op in ("~", "~1")
     )
     assert intercept == pytest.approx(offset * slope, rel=1e-5)
+
+
+@pytest.mark.parametrize("offset", [3e3, 2.0**27])
+def test_checks_do_not_depend_on_where_zero_is(offset: float) -> None:
+    """Values with few bits, so that an offset rounds none of them."""
+    plain = {v: np.round(column * 2.0**20) / 2.0**20 for v, column in rows(0.0).items()}
+    near, far = (ht.fit("x -> y -> z", {v: c + shift for v, c in plain.items()}) for shift in (0.0, offset))
+    wanted, found = (fit.modifications() for fit in (near, far))
+    assert len(wanted) > 0
+    assert list(found["edge"]) == list(wanted["edge"])
+    for column in ("mi", "epc"):
+        assert np.asarray(found[column]) == pytest.approx(np.asarray(wanted[column]), rel=1e-5)
+    drawn = [fit.effect("x", "z", interval="bootstrap", replicates=20).se for fit in (near, far)]
+    assert drawn[1] == pytest.approx(drawn[0], rel=1e-5)

@@ -16,7 +16,6 @@ from halftrek.errors import DataError
 _HERE = re.compile(r"local(\[[\d*, ]+\])?")
 
 
-
 def is_spark_address(address: str) -> bool:
     """Whether Spark is meant: a Connect server, a cluster of Spark's own, or one within this process."""
     return address.startswith(("sc://", "spark://")) or bool(_HERE.fullmatch(address))
