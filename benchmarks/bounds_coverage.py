@@ -259,7 +259,10 @@ def main() -> None:
     if args.check:
         for case in CASES:
             if args.only in case.name:
-                differ = sum(_covers(case, interval_at(case, S)) != kept(case, fitted_at(case, S), S) for S in drawn(case, args.check))
+                differ = sum(
+                    _covers(case, interval_at(case, S)) != kept(case, fitted_at(case, S), S)
+                    for S in drawn(case, args.check)
+                )
                 print(f"{case.name}: {differ} of {args.check} differ", flush=True)
         return
     kinds: tuple[str, ...] = ("likelihood", "stoye") if args.kind == "both" else (args.kind,)

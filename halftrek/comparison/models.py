@@ -156,6 +156,12 @@ def _fits(models: Mapping[str, object], data: object, fitting: Fitting) -> dict[
         raise InputError(f"{', '.join(fitting)} is for graphs that are fitted here, and all models are fits already")
     if data is not None and all(isinstance(one, Fit) for one in models.values()):
         raise InputError("data are for graphs, and all models are fitted already: leave data out")
+    for name, one in fits.items():
+        if one.moments.layer is not None or one.acting is not None:
+            raise InputError(
+                f"{name!r} has columns that are ordered or ranked, or that act: likelihoods are not comparable there. "
+                f"Ask each for fit.measures() and fit.tests()"
+            )
     first, *others = fits
     for name in others:
         lone = sorted(set(fits[first].graph.observed) ^ set(fits[name].graph.observed))

@@ -20,7 +20,7 @@ from halftrek.inference.how import How
 from halftrek.inference.information.robust import is_clustered, rows_needed
 from halftrek.inference.intervals.base import Estimate, ends_on
 from halftrek.inference.kept import kept
-from halftrek.inference.tables.parameters import Parameter
+from halftrek.inference.tables.parameter import Parameter
 from halftrek.queries import Query
 from halftrek.queries.observed.acting import acting_scale, acting_value
 

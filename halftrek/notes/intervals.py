@@ -125,6 +125,11 @@ INTERVALS: dict[str, Words] = {
         "few clusters",
         level="doubt",
     ),
+    "weak behind": Words(
+        "{reason}: the interval cannot be trusted, and rows of ordered or ranked columns have no likelihood to go by; "
+        "find a stronger instrument",
+        "weak: the interval cannot be trusted",
+    ),
     "profile chosen": Words(
         "the interval is by profile likelihood, since one from a standard error would mislead: {reason}",
         "interval by profile likelihood",

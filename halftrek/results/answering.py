@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from halftrek import identification, upward
-from halftrek.errors import NotIdentifiedError, QueryError
+from halftrek.errors import InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.status import troubles
@@ -66,6 +66,8 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
         refused = refusal(fitted, query, verdict)
         raise NotIdentifiedError(refused.explain(), refused.verdict, refused)
     if fitted.acting is not None:
+        if crude:
+            raise InputError("crude= is not known where a category acts: leave it out")
         return _where_acting(fitted, query, verdict, how)
     result = value_in(fitted, query)
     judged = judge(fitted, query, result, verdict, how)

@@ -92,7 +92,8 @@ class Fit(Assumed):
 
         ``interval`` says where standard errors and intervals come from: the information ("delta"), the sandwich
         ("robust"; by cluster if the fit has one), rows drawn again ("bootstrap") or drawn from the fitted model
-        ("parametric"), or the likelihood ("profile"); None is "robust" for rows in clusters, else "delta".
+        ("parametric"), or the likelihood ("profile"); of ordered and ranked columns from how each row moves the answer
+        ("influence"). None is what suits the rows.
         ``information`` is for "delta"; ``replicates``, ``ends`` and ``random_state`` are for the bootstraps. ``crude``
         sets beside the answer, as ``.crude``, what the rows say without the graph.
 

@@ -237,6 +237,8 @@ def doubt_of(
         return weakest.note
     if choosing and weakest is not None and weakest.F < SURE:
         return note("moderate strength", F=weakest.F, sure=SURE)
+    if fit.moments.layer is not None:  # rows have no likelihood that could bend
+        return None
     values = result.mean if isinstance(result, Gaussian) else np.array([result])
     if _plain(query, verdict, weakest, float(values[0]), float(errors[0]), rests):
         return None

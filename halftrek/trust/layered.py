@@ -50,7 +50,7 @@ def judged_layer(
         notes.insert(0, note("few clusters", clusters=count_clusters(fit)))
     weakest = weakest_step(fit, query, verdict, float(found.errors[0]))
     if weakest is not None and weakest.F < STRONG:
-        notes.append(weakest.note)
+        notes.append(note("weak behind", reason=weakest.note.why))
     wrong = _misfit(fit, query)
     if wrong is not None:
         notes.append(note("misfit", p=wrong))

@@ -26,7 +26,7 @@ from halftrek.inference.tables.decomposition import Decomposition, Share
 from halftrek.inference.tables.effects import Effect, gradients_of
 from halftrek.inference.tables.legs import PathSum, edges_of
 from halftrek.inference.tables.mediation import Mediation, Route
-from halftrek.inference.tables.parameters import FIELDS
+from halftrek.inference.tables.parameter import FIELDS
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.trust.judge import SURE, doubt_of, rests_of, table_how

@@ -277,3 +277,45 @@ def test_the_test_of_fit_is_scaled() -> None:
     assert found["pvalue"] < 0.001  # the hidden cause is left out
     assert np.isnan(found["aic"])
     assert "variables behind the columns" in found["test"]
+
+
+@pytest.mark.parametrize("name", ["bounds", "profile", "adjustments", "instruments", "robustness", "assumptions"])
+def test_what_is_not_known_is_refused_by_name(name: str) -> None:
+    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
+    with pytest.raises(InputError, match=rf"fit\.{name}\(\) is not known where columns are ordered or ranked"):
+        getattr(fit, name)("x ~> y")
+
+
+def test_other_ways_to_what_is_not_known_are_refused_too() -> None:
+    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
+    with pytest.raises(InputError, match=r"fit\.bounds\(\) is not known"):
+        fit.query("x ~> y", bounds=True)
+    with pytest.raises(InputError, match="likelihoods are not comparable"):
+        ht.compare({"one": fit, "other": fit})
+    with pytest.raises(InputError, match=r"what P\(y > 0 \| do\(x=1\)\) rests on is not known"):
+        fit.tests("P(y > 0 | do(x=1))")
+    with pytest.raises(InputError, match='estimator="dwls" goes with columns that are ordered'):
+        ht.fit(FRONT_DOOR, front_door(300), estimator="dwls")
+    with pytest.raises(InputError, match="noise cannot be used with kinds"):
+        ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS, noise="unit")
+
+
+def test_a_weak_instrument_is_said_and_tables_are_made() -> None:
+    rng = np.random.default_rng(5)
+    z, u, e, f = rng.normal(size=(4, 400))
+    x = 0.08 * z + u + e
+    rows = {"z": z, "x": x, "y": (x + u + f > 0.0).astype(float)}
+    fit = ht.fit("z -> x -> y; x <-> y", rows, kinds={"y": "ordered"})
+    (said,) = fit.query("x ~> y").warnings
+    assert "z is a weak instrument for x" in said
+    assert "profile" not in said
+    assert len(fit.params()) == 9
+    assert len(fit.effects()) == 5
+
+
+def test_a_report_and_a_picture_are_made(tmp_path: Path) -> None:
+    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
+    page = fit.report(tmp_path / "report.html", ["P(y > 0 | do(x=1))", "x ~> y"]).read_text()
+    assert "kinds={&#39;m&#39;: &#39;ranked&#39;, &#39;y&#39;: &#39;ordered&#39;}" in page
+    axes = ht.plot.dose_response(fit, "m", "y")
+    assert axes.get_ylabel() == "mean of y"

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.arrays import Flags, Floats
 from halftrek.choices import Redraw
 from halftrek.data import Moments
 from halftrek.data.missing.stack import Stack
 from halftrek.estimation import BatchFit, Fitted
 from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.hidden.search import climb
+from halftrek.estimation.many.batch import joined
 from halftrek.estimation.missing.together import refit_together
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space
@@ -34,42 +35,46 @@ def hidden_replicates(
     """Replicates of the observed variables, and models of all."""
     if kind == "jackknife":
         replicates = count_clusters(fit)
-    plan = make_plan(fit.graph, fit.model.names, fit.options)
     parts, done = [], 0
     for stack in _stacks(fit, kind, replicates, random_state, progress):
-        parts.append(_refitted(fit, stack))
+        parts.append(refitted(fit, stack)[0])
         done += len(stack)
         if progress is not None:
             progress(done, replicates)
-    T, C, W, mu, loglik = (np.concatenate(part) for part in zip(*parts, strict=True))
-    code = np.full(len(T), "converged", dtype="<U17")
-    return Replicates(BatchFit(fit.graph, plan.names, plan.latents, T, C, W, mu, loglik, code), replicates, kind)
+    return Replicates(joined(parts), replicates, kind)
 
 
 def _stacks(
     fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None
 ) -> Iterator[Stack]:
     """The drawn data sets, with columns for hidden variables that nobody has."""
-    q, p = len(fit.graph.hidden), len(fit.graph)
+    q = len(fit.graph.hidden)
     names, wide = fit.model.names, ((0, 0), (0, 0), (0, q))
     if not isinstance(data_of(fit), Moments):
         for stack in draw_stacks(fit, kind, replicates, random_state):
             seen = np.pad(stack.observed, ((0, 0), (0, q)))
             yield Stack(names, seen, stack.n, np.pad(stack.mean, wide), np.pad(stack.cov, (*wide, (0, q))))
         return
-    seen = np.concatenate([np.ones((1, p), dtype=bool), np.zeros((1, q), dtype=bool)], axis=1)
     for drawn in drawn_moments(fit, kind, replicates, random_state, progress):
         for first in range(0, len(drawn.n), AT_ONCE):
             some = slice(first, first + AT_ONCE)
-            mean, cov = np.pad(drawn.mean[some][:, None], wide), np.pad(drawn.cov[some][:, None], (*wide, (0, q)))
-            yield Stack(names, seen, drawn.n[some][:, None], mean, cov)
+            yield stacked(fit, drawn.mean[some], drawn.cov[some], drawn.n[some])
 
 
-def _refitted(fit: Fitted, stack: Stack) -> tuple[Floats, ...]:
-    """T, C, W, mu and log-likelihoods of the replicates that have a maximum: together, and else one by one."""
+def stacked(fit: Fitted, mean: Floats, cov: Floats, n: Floats) -> Stack:
+    """Moments of data sets of the observed variables, with columns for hidden variables that nobody has."""
+    q, p = len(fit.graph.hidden), len(fit.graph)
+    seen = np.concatenate([np.ones((1, p), dtype=bool), np.zeros((1, q), dtype=bool)], axis=1)
+    wide = ((0, 0), (0, 0), (0, q))
+    means, covs = np.pad(mean[:, None], wide), np.pad(cov[:, None], (*wide, (0, q)))
+    return Stack(fit.model.names, seen, n[:, None], means, covs)
+
+
+def refitted(fit: Fitted, stack: Stack) -> tuple[BatchFit, Flags]:
+    """The replicates that have a maximum, and which these are: all together, and else one by one."""
     kind: Kind = "observed"
     plan, known = make_plan(fit.graph, fit.model.names, fit.options), pattern_information(opened(fit), kind)
-    found = None if known.flat.shape[1] else refit_together(known.space, plan, stack, fit.model, known.matrix)
+    found = None if known.flat.shape[1] else refit_together(known.space, plan, stack, known.theta, known.matrix)
     b, p, q = len(stack), len(plan.names), len(plan.latents)
     T, C, W, mu = np.zeros((b, p, p)), np.zeros((b, q, p)), np.zeros((b, p, p)), np.zeros((b, p))
     loglik, kept = np.zeros(b), np.zeros(b, dtype=bool)
@@ -84,7 +89,9 @@ def _refitted(fit: Fitted, stack: Stack) -> tuple[Floats, ...]:
         kept[at], loglik[at] = True, ended.point.value
         T[at], W[at], loadings, mu[at] = known.space.arrays(ended.point.theta)
         C[at][list(known.space.latents)] = loadings
-    return T[kept], C[kept], W[kept], mu[kept], loglik[kept]
+    code = np.full(int(kept.sum()), "converged", dtype="<U17")
+    parameters = T[kept], C[kept], W[kept], mu[kept], loglik[kept]
+    return BatchFit(fit.graph, plan.names, plan.latents, *parameters, code), kept
 
 
 def _floors(space: Space, fit: Fitted) -> Floats:

@@ -13,7 +13,10 @@ from halftrek.data import RowBlock
 from halftrek.data.layers import all_rows
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted, fit_batch
+from halftrek.estimation.many.batch import joined
+from halftrek.estimation.options import needs_whole
 from halftrek.inference.draws.bootstrap import Replicates
+from halftrek.inference.draws.hidden_draws import AT_ONCE, refitted, stacked
 from halftrek.inference.draws.resample import Progress
 from halftrek.inference.information.robust import cluster_correction, rows_needed
 from halftrek.layer import Layer, layer_of
@@ -45,16 +48,20 @@ def layer_replicates(
             progress(drawn, total)
     if not found:
         raise DataError("no data set drawn from these rows has a fit: categories are too rare. Merge some of them")
-    batch = fit_batch(
-        fit.graph,
-        cov=np.stack([one.cov for one in found]),
-        mean=np.stack([one.mean for one in found]),
-        n=np.full(len(found), fit.n),
-        starts=1,
-        start=fit.model.T,
-    )
+    mean, cov = np.stack([one.mean for one in found]), np.stack([one.cov for one in found])
+    n = np.full(len(found), fit.n)
+    if needs_whole(fit.graph):
+        parts = [refitted(fit, stacked(fit, mean[some], cov[some], n[some])) for some in _portions(len(found))]
+        kept = np.concatenate([flags for _, flags in parts])
+        layers = tuple(found[i] for i in np.flatnonzero(kept))
+        return Replicates(joined([batch for batch, _ in parts]), drawn, kind, layers)
+    batch = fit_batch(fit.graph, cov=cov, mean=mean, n=n, starts=1, start=fit.model.T)
     good = np.flatnonzero(batch.converged)
     return Replicates(batch.take(good), drawn, kind, tuple(found[i] for i in good))
+
+
+def _portions(count: int) -> list[slice]:
+    return [slice(first, first + AT_ONCE) for first in range(0, count, AT_ONCE)]
 
 
 def _clusters(rows: RowBlock) -> Floats:

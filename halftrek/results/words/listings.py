@@ -40,6 +40,7 @@ from halftrek.inference.tables.units import (
 from halftrek.models import CGLSCM
 from halftrek.notes import in_short, warnings_of
 from halftrek.queries import Query, check_query
+from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import answer, answer_from_model, how_of, identified, verdict_of
 from halftrek.results.answers import Answer
@@ -77,6 +78,11 @@ def restrictions_of(
 ) -> list[Contradiction]:
     """What an identified answer rests on, tested; those restrictions first whose relaxing would move it most."""
     query = identified(fitted.graph, question)
+    if fitted.moments.layer is not None and not isinstance(query, EFFECTS):
+        raise InputError(
+            f"what {query} rests on is not known where columns are ordered or ranked; ask for an effect, x ~> y, or "
+            f"fit.tests() for all"
+        )
     return restrictions_behind(fitted, query, multiplicity=multiplicity, robust=robust)
 
 
