@@ -40,32 +40,46 @@ class Weighted:
 
 def fit_dwls(fitted: Fitted) -> Fitted:
     """The fit by weighted least squares, from where maximum likelihood ended."""
-    space = make_space(fitted.graph, fitted.model.names, fitted.options)
+    space = _space(fitted)
     theta, data = space.vector(fitted.model), fitted.moments
-    i, j = np.triu_indices(len(data.names))
+    p = len(data.names)
+    i, j = np.triu_indices(p)
     weights = weights_of(fitted)
     converged = False
     for _ in range(STEPS):
-        now = _weighted(space, theta, weights)
-        gap = (data.cov - space.moments(theta)[1])[i, j]
+        now = _weighted(space, theta, weights, p)
+        gap = (data.cov - space.moments(theta)[1][:p, :p])[i, j]
         move = now.inverse @ (now.slopes @ (weights * gap))
         theta = theta.copy()
         theta[now.at] += move
         if np.abs(move).max(initial=0.0) < EXACT * (1.0 + np.abs(theta).max()):
             converged = True
             break
-    T, W, _, _ = space.arrays(theta)
-    model = CGLSCM(
-        fitted.model.names, T, fitted.model.C, data.mean - data.mean @ T, W, fitted.model.latents, fitted.graph
-    )
+    T, W, loadings, _ = space.arrays(theta)
+    C, mu = fitted.model.C.copy(), np.array(fitted.model.mu)
+    C[list(space.latents)] = loadings
+    mean = np.concatenate([data.mean, hidden_means(data.mean, T, mu)])
+    mu[:p] = (mean - mean @ T)[:p]
+    model = CGLSCM(fitted.model.names, T, C, mu, W, fitted.model.latents, fitted.graph)
     status = fitted.status if converged else Status("not converged", (note("steps ran out, acting"),))
     return replace(fitted, model=model, method="dwls", status=status)
 
 
 def weighted_of(fitted: Fitted) -> Weighted:
     """Weights and slopes at a fit."""
-    space = make_space(fitted.graph, fitted.model.names, fitted.options)
-    return _weighted(space, space.vector(fitted.model), weights_of(fitted))
+    space = _space(fitted)
+    return _weighted(space, space.vector(fitted.model), weights_of(fitted), len(fitted.moments.names))
+
+
+def hidden_means(seen: Floats, T: Floats, mu: Floats) -> Floats:
+    """Means of the hidden variables, which stand after those that are seen, whose means are given."""
+    p = len(seen)
+    return np.asarray(np.linalg.solve((np.eye(len(T) - p) - T[p:, p:]).T, mu[p:] + seen @ T[:p, p:]))
+
+
+def _space(fitted: Fitted) -> Space:
+    """The parameters of all variables, the hidden ones too."""
+    return make_space(fitted.graph.opened, fitted.model.names, fitted.options)
 
 
 def weights_of(fitted: Fitted) -> Floats:
@@ -78,7 +92,7 @@ def weights_of(fitted: Fitted) -> Floats:
     return np.where(spread > 0.0, found, FIRM * found.max())
 
 
-def _weighted(space: Space, theta: Floats, weights: Floats) -> Weighted:
+def _weighted(space: Space, theta: Floats, weights: Floats, seen: int) -> Weighted:
     at = np.setdiff1d(np.arange(space.size), space.mu_at[:, 2])
-    i, j = np.triu_indices(len(space.names))
+    i, j = np.triu_indices(seen)
     return Weighted(space, at, weights, space.jacobian(theta)[1][at][:, i, j])

@@ -7,7 +7,7 @@ kind of data is one more such value, and one more line in ``kind_of_data``: one 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from halftrek.arrays import Flags, Floats, Ints
@@ -114,4 +114,8 @@ def kind_of_data(fit: Fitted) -> DataKind:
         return kind
     from halftrek.inference.information.hidden import with_hidden
 
-    return with_hidden(kind)
+    found = with_hidden(kind)
+    if fit.moments.layer is None:
+        return found
+    found = replace(found, replicates=kind.replicates, landscape=kind.landscape, scaling=kind.scaling)
+    return replace(found, row_scores=kind.row_scores, parameters=kind.parameters) if fit.method == "dwls" else found

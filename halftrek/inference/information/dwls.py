@@ -12,7 +12,7 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.estimation import Fitted
-from halftrek.estimation.dwls import weighted_of
+from halftrek.estimation.dwls import Weighted, weighted_of
 from halftrek.inference.checks.measures import Measures, measures
 from halftrek.inference.checks.robust_fit import without_likelihood
 from halftrek.inference.how import How
@@ -20,8 +20,8 @@ from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.layer import LAYER
 from halftrek.inference.information.robust import added, mean_squares, over_units, products
 from halftrek.inference.kept import kept
-from halftrek.inference.tables.parameter import Reach, row_of
-from halftrek.inference.tables.parameters import ParameterRows, slope_of_intercept
+from halftrek.inference.tables.parameter import Reach
+from halftrek.inference.tables.parameters import ParameterRows, rows_in_space, signs_of, slope_of_intercept
 from halftrek.queries.gradients import Gradient
 
 WEIGHTED = "weighted least squares, scaled and shifted"
@@ -29,16 +29,31 @@ WEIGHTED = "weighted least squares, scaled and shifted"
 
 def dwls_scores(fit: Fitted, gradients: tuple[Gradient, ...]) -> Forms:
     """How a row, times n, moves numbers with these gradients."""
-    found = weighted_of(fit)
-    pulled = np.array(
-        [found.space.collect(g.T, g.omega, np.zeros_like(g.mean), fit.model.C)[found.at] for g in gradients]
-    )
-    return _forms(fit, pulled @ found.inverse @ (found.slopes * found.weights), np.array([g.mean for g in gradients]))
+    found, seen = weighted_of(fit), [_of_seen(fit, g) for g in gradients]
+    pulled = [found.space.collect(g.T, g.omega, np.zeros_like(g.mean), fit.model.C)[found.at] for g in seen]
+    return _forms(fit, np.array(pulled) @ _moved_by(found), np.array([g.mean[: len(fit.graph)] for g in seen]))
+
+
+def _of_seen(fit: Fitted, g: Gradient) -> Gradient:
+    """The gradient where means of hidden variables are made of those that are seen."""
+    p, T = len(fit.graph), fit.model.T
+    if p == len(T):
+        return g
+    inside = np.linalg.solve(np.eye(len(T) - p) - T[p:, p:], g.mean[p:])
+    by_arrows, mean = g.T.copy(), np.zeros_like(g.mean)
+    by_arrows[:, p:] += np.outer(fit.model.mean, inside)
+    mean[:p] = g.mean[:p] + T[:p, p:] @ inside
+    return Gradient(by_arrows, g.omega, mean)
+
+
+def _moved_by(found: Weighted) -> Floats:
+    """How parameters but the intercepts move with each covariance."""
+    return np.asarray(found.inverse @ (found.slopes * found.weights))
 
 
 def _forms(fit: Fitted, lines: Floats, linear: Floats) -> Forms:
     """Weights of covariances, one after the other, as forms of a row."""
-    p = len(fit.model.names)
+    p = len(fit.graph)
     i, j = np.triu_indices(p)
     square = np.zeros((len(lines), p, p))
     square[:, i, j] = np.where(i == j, lines, lines / 2.0)
@@ -48,34 +63,15 @@ def _forms(fit: Fitted, lines: Floats, linear: Floats) -> Forms:
 
 def dwls_parameters(fit: Fitted, how: How) -> ParameterRows:
     """Every parameter, with errors by influence; intercepts are set apart."""
-    space, model, p = weighted_of(fit).space, fit.model, len(fit.model.names)
-    sd, W, names = np.sqrt(np.diag(model.cov)), model.W, model.names
-    lines: list[tuple[str, str, str, float, float]] = []
-    gradients: list[Gradient] = []
-    for u, v, _ in space.T_at:
-        lines.append((names[v], "~", names[u], model.T[u, v], model.T[u, v] * sd[u] / sd[v]))
-        gradients.append(_unit(p, arrow=(u, v)))
-    for i, j, _ in space.W_at:
-        lines.append(
-            (names[i], "~~", names[j], W[i, j], W[i, j] / (sd[i] ** 2 if i == j else np.sqrt(W[i, i] * W[j, j])))
-        )
-        gradients.append(_unit(p, arc=(i, j)))
-    gradients += [slope_of_intercept(fit, j) for j in range(p)]
-    (squares,) = mean_squares(fit, [dwls_scores(fit, tuple(gradients))])
-    errors, reach = np.sqrt(squares / fit.n), Reach(how.quantile, how.level)
-    rows = [row_of(*line[:4], error, line[4], reach) for line, error in zip(lines, errors, strict=False)]
-    return rows, errors[len(rows) :], [reach] * p, False
-
-
-def _unit(p: int, *, arrow: tuple[int, int] | None = None, arc: tuple[int, int] | None = None) -> Gradient:
-    first, second = np.zeros((p, p)), np.zeros((p, p))
-    if arrow is not None:
-        first[arrow] = 1.0
-    if arc is not None:
-        i, j = arc
-        second[i, j] += 0.5
-        second[j, i] += 0.5
-    return Gradient(first, second, np.zeros(p))
+    found, p, q = weighted_of(fit), len(fit.graph), len(fit.model.names)
+    own = _forms(fit, _moved_by(found), np.zeros((len(found.at), p)))
+    means = dwls_scores(fit, tuple(slope_of_intercept(fit, j) for j in range(p)))
+    squares = [np.sqrt(part / fit.n) for part in mean_squares(fit, [own, means])]
+    errors, reach = np.zeros(found.space.size), Reach(how.quantile, how.level)
+    errors[found.at] = squares[0]
+    whole = replace(fit, graph=fit.graph.opened)
+    rows = rows_in_space(whole, found.space, errors, [reach] * found.space.size, signs_of(fit))
+    return rows, np.concatenate([squares[1], np.zeros(q - p)]), [reach] * q, False
 
 
 @dataclass(frozen=True)
@@ -92,9 +88,9 @@ class WeightedTest:
 def dwls_test(fit: Fitted) -> WeightedTest:
     """The test of fit."""
     found = weighted_of(fit)
-    p = len(fit.model.names)
+    p = len(fit.graph)
     i, j = np.triu_indices(p)
-    gap = (fit.moments.cov - fit.model.cov)[i, j]
+    gap = (fit.moments.cov - fit.model.cov[:p, :p])[i, j]
     chi2 = fit.n * float(found.weights @ gap**2)
     total, _ = over_units(fit, [_forms(fit, np.eye(len(i)), np.zeros((len(i), p)))], products, added)
     spread = total / fit.n

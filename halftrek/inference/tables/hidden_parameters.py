@@ -6,7 +6,6 @@ import numpy as np
 
 from halftrek.arrays import Floats
 from halftrek.estimation import Fitted
-from halftrek.graphs.hidden import scaled_by
 from halftrek.inference.evidence.evidence import Support
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
@@ -17,7 +16,7 @@ from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.robust import row_quantiles
 from halftrek.inference.tables.parameter import Reach
-from halftrek.inference.tables.parameters import ParameterRows, rows_in_space
+from halftrek.inference.tables.parameters import ParameterRows, rows_in_space, signs_of
 
 
 def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
@@ -37,7 +36,7 @@ def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
         lift = np.where(few, rests.growth() ** 2, lift)
         errors = errors * np.sqrt(lift)
     reach = [Reach(float(q), how.level, float(x)) for q, x in zip(quantile, lift, strict=True)]
-    rows = rows_in_space(whole, space, errors, reach, _signs(fit))
+    rows = rows_in_space(whole, space, errors, reach, signs_of(fit))
     intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
     for j, _, a in space.mu_at:
         intercepts[j], reaches[j] = errors[a], reach[a]
@@ -49,11 +48,6 @@ def _support(fit: Fitted, errors: Floats) -> Support:
     data = kind_of_data(fit)
     variance = errors[:, None] ** 2
     return Support(variance, np.full(variance.shape, data.rows(fit)), data.support(fit, (), None).parameters)
-
-
-def _signs(fit: Fitted) -> dict[str, str]:
-    """What there is to say of the sign of each hidden variable: one without a fixed loading may be turned round."""
-    return {v: "" if scaled_by(fit.graph, v) else "up to sign" for v in fit.graph.hidden}
 
 
 def _by_rows(fit: Fitted, *, from_rows: bool) -> Floats:

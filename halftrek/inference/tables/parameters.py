@@ -18,6 +18,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
 from halftrek.frames import Columns
 from halftrek.graphs import Graph
+from halftrek.graphs.hidden import scaled_by
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
 from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
 from halftrek.inference.how import How, Uncertainty
@@ -229,6 +230,11 @@ def whole_parameters(fit: Fitted, how: How) -> ParameterRows:
     return rows, intercepts, reaches, True
 
 
+def signs_of(fit: Fitted) -> dict[str, str]:
+    """What there is to say of the sign of each hidden variable: one without a fixed loading may be turned round."""
+    return {v: "" if scaled_by(fit.graph, v) else "up to sign" for v in fit.graph.hidden}
+
+
 def rows_in_space(
     fit: Fitted, space: Space, errors: Floats, reach: list[Reach], hidden: Mapping[str, str]
 ) -> list[Parameter]:
@@ -279,6 +285,7 @@ def _intercept_variance(fit: Fitted, j: int, block: DistrictInformation) -> floa
 
 
 def slope_of_intercept(fit: Fitted, j: int) -> Gradient:
+    """How an intercept moves with coefficients and means."""
     p = len(fit.model.names)
     T, mean = np.zeros((p, p)), -fit.model.T[:, j].copy()
     mean[j] += 1.0
