@@ -28,6 +28,11 @@ FITS: dict[str, Words] = {
         "locally identified",
         level="note",
     ),
+    "scale by marker": Words("{hidden} is on the scale of {marker}, its loading fixed at {weight:g}", level="note"),
+    "scale by variance": Words(
+        "{hidden} is on the scale on which its error has the variance 1; its sign is a convention, too",
+        level="note",
+    ),
     "boundary": Words(
         "equations of {who}: a noise variance is estimated at zero; intervals there are not reliable",
         "a noise variance is zero, see fit.status",

@@ -27,6 +27,12 @@ from halftrek.queries.types import (
 )
 
 
+def speaking_of(graph: Graph, query: Query) -> Graph:
+    """The graph in which hidden causes that a question names are variables of their own, on the scale of variance 1."""
+    asked = [v for v in variables_of(query) if v in graph.latents]
+    return graph.with_(variances={**graph.variances, **dict.fromkeys(asked, 1.0)}) if asked else graph
+
+
 def check_query(query: Query, graph: Graph) -> None:
     """Raise QueryError if the query does not fit the graph: unknown names, a variable in two roles, no such edge."""
     check_roles(query, graph)

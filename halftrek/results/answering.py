@@ -11,7 +11,9 @@ from halftrek.errors import InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.status import troubles
-from halftrek.graphs import Graph
+from halftrek.graphs import Edge, Graph
+from halftrek.graphs.as_written import Written
+from halftrek.graphs.hidden import scaled_by
 from halftrek.identification import Verdict, Witness
 from halftrek.inference import How
 from halftrek.inference.acting import value_where_acting
@@ -31,6 +33,7 @@ from halftrek.queries import (
     DirectEffect,
     Distribution,
     Query,
+    Standardized,
     Statistic,
     TotalEffect,
     evaluate,
@@ -60,6 +63,7 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
     """
     how = how_of(**uncertainty)
     query, verdict = asked_of(fitted.graph, question)
+    fitted = speaking(fitted, verdict.graph)
     if fitted.acting is None:
         refuse_few_valued(fitted, query)
     if not verdict.answerable:
@@ -94,6 +98,21 @@ def value_in(fitted: Fitted, query: Query) -> float | Gaussian:
     """What a fitted model answers, on the scale of the columns."""
     layer = fitted.moments.layer
     return evaluate(query, fitted.model) if layer is None else observed(query, fitted.model, layer).result
+
+
+def speaking(fitted: Fitted, graph: Graph) -> Fitted:
+    """The fit whose graph has hidden causes that are asked about as variables of their own; nearly always the fit."""
+    return fitted if graph.hidden == fitted.graph.hidden else _speaking(fitted, Written(graph))
+
+
+@kept
+def _speaking(fitted: Fitted, written: Written) -> Fitted:
+    if fitted.options.noise or fitted.options.intercepts or fitted.acting is not None or fitted.method == "dwls":
+        raise QueryError(
+            "a hidden cause without causes of its own can be asked about where variances, intercepts and kinds are the "
+            "graph's; say its scale in the graph, for instance 'variance F [1]', and fit again"
+        )
+    return refit(fitted, written.graph)
 
 
 def better(new: Fitted, old: Fitted) -> bool:
@@ -146,6 +165,7 @@ def _findings(
     said = _beside(fitted, query, result, verdict, judged) if fitted.moments.layer is None else ()
     if verdict.status == "locally identified":
         said = (note("locally identified"), *said)
+    said = (*said, *_scales(fitted.graph, query))
     return (
         *about_the_fit(fitted, query),
         *layer_notes(fitted, query),
@@ -153,6 +173,17 @@ def _findings(
         *judged.notes,
         *said,
     )
+
+
+def _scales(graph: Graph, query: Query) -> Iterable[Note]:
+    """On which scale each hidden variable of a question is; what is standardised has none."""
+    for v in dict.fromkeys(variables_of(query)):
+        if v in graph.hidden and not isinstance(query, Standardized):
+            marker = scaled_by(graph, v)
+            if marker is None:
+                yield note("scale by variance", hidden=v)
+            else:
+                yield note("scale by marker", hidden=v, marker=marker, weight=graph.known[Edge(v, "->", marker)])
 
 
 def _beside(

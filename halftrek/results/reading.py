@@ -17,6 +17,7 @@ from halftrek.graphs.as_written import Written
 from halftrek.identification import Verdict
 from halftrek.memory import remembered
 from halftrek.queries import Query, check_query
+from halftrek.queries.checks import speaking_of
 from halftrek.queries.types import is_intervention
 from halftrek.results.inputs import read_graph, read_question
 from halftrek.results.lavaan import read_lavaan
@@ -79,7 +80,7 @@ def identify(source: object, question: str | Query, **options: Unpack[Deciding])
     if not options:
         return asked_of(chosen, question)[1]
     query = read_question(question)
-    check_query(query, chosen)
+    check_query(query, chosen := speaking_of(chosen, query))
     return identification.identify(chosen, query, **options)
 
 
@@ -94,8 +95,9 @@ def _asked_of(written: Written, question: str | Query) -> tuple[Query, Verdict]:
     if isinstance(question, str):
         verdict = _asked_of(written, query)[1]
         return query, replace(verdict, query=query)  # an equal question may have named things in another order
-    check_query(query, written.graph)
-    return query, _decided(written, query)
+    graph = speaking_of(written.graph, query)
+    check_query(query, graph)
+    return query, _decided(written if graph is written.graph else Written(graph), query)
 
 
 def _decided(written: Written, query: Query) -> Verdict:

@@ -62,12 +62,12 @@ def _run_one(args: argparse.Namespace) -> int:
     from halftrek import identification
     from halftrek.cli.inputs import read_graph
     from halftrek.cli.output import show, show_json
-    from halftrek.queries.checks import check_query
+    from halftrek.queries.checks import check_query, speaking_of
     from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.syntax import parse_question
 
     graph, query = read_graph(args.graph), parse_question(args.question)
-    check_query(query, graph)
+    check_query(query, graph := speaking_of(graph, query))
     with _patient() as progress:
         verdict = identification.identify(graph, query, scope=args.scope, budget=args.budget, progress=progress)
     if args.json:
