@@ -35,12 +35,10 @@ from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
 from halftrek.results.assumed import Assumed
-from halftrek.results.beyond import beyond_frame
 from halftrek.results.bounded import bounded
 from halftrek.results.bounds import Bounds
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
 from halftrek.results.factors import reliability_frame, scores_of
-from halftrek.results.independent import independent
 from halftrek.results.instruments import Instruments, instruments_of
 from halftrek.results.prediction import prediction_of
 from halftrek.results.refused import refusing
@@ -109,6 +107,8 @@ class Fit(Assumed):
         if errors == "independent":
             if bounds or assume is not None:
                 raise InputError('bounds= and assume= are for errors="uncorrelated": leave one of them out')
+            from halftrek.results.independent import independent  # here, for few ask, and it loads what decides
+
             return independent(
                 self, question, crude=crude, level=level, interval=interval, information=information,
                 replicates=replicates, ends=ends, random_state=random_state,
@@ -319,6 +319,8 @@ class Fit(Assumed):
         need the rows, and hold for data that are not normal.
         """
         if beyond is not None:
+            from halftrek.results.beyond import beyond_frame
+
             return beyond_frame(self, beyond, question, multiplicity=multiplicity, level=level)
         if question is not None:
             return restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)

@@ -39,10 +39,10 @@ def checks_chapter(fit: Fit) -> tuple[Chapter, list[str]]:
     chapters: tuple[tuple[str, Callable[[], Document]], ...] = (
         ("Overall", lambda: _overall(fit, warnings)),
         ("What the graph implies, tested", lambda: _tests(fit, warnings)),
-        ("Are effects straight lines?", lambda: _lines(fit, warnings)),
         ("Residual correlations", lambda: _residuals(fit)),
         ("Edges that the data ask for", lambda: _hints(fit)),
         ("How much each equation explains", lambda: _explained(fit)),
+        ("Are effects straight lines?", lambda: _lines(fit, warnings)),
     )
     for title, make in chapters:
         try:
