@@ -25,7 +25,7 @@ def read_layer(
     ``spread`` adds how far rows spread in what they add to each covariance, for weights of these.
     """
     whole = all_rows(rows)
-    whole = whole.take(~np.isnan(whole.values).all(axis=1))
+    whole = whole.take(np.asarray(~np.isnan(whole.values).all(axis=1)))
     layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(rows.categories))
     if spread:
         times = np.ones(len(whole)) if whole.weights is None else whole.weights

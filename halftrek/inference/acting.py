@@ -22,6 +22,7 @@ from halftrek.inference.intervals.base import Estimate, ends_on
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.parameter import Parameter
 from halftrek.queries import Query
+from halftrek.queries.gradients import Scale
 from halftrek.queries.observed.acting import acting_scale, acting_value
 
 STEP = 1e-4
@@ -128,12 +129,10 @@ def acting_parameters(fit: Fitted, how: How) -> list[Parameter]:
         used = slope != 0.0
         error = float(np.sqrt(slope[used] @ acting.spread[np.ix_(used, used)] @ slope[used])) if used.any() else 0.0
         z = value / error if error > 0.0 else nan
-        ends = ends_on(
-            "log" if op == "~~" and lhs == rhs else "plain", np.array([value]), np.array([how.quantile * error])
-        )
-        fixed = "fixed" if not used.any() else ""
+        scale: Scale = "log" if op == "~~" and lhs == rhs else "plain"
+        low, high = ends_on(scale, np.array([value]), np.array([how.quantile * error]))[0].tolist()
         p = float(two_sided(np.array(z), how.quantile, how.level))
-        rows.append(Parameter(lhs, op, rhs, value, error, z, p, *ends[0].tolist(), nan, fixed))
+        rows.append(Parameter(lhs, op, rhs, value, error, z, p, low, high, nan, "" if used.any() else "fixed"))
     return rows
 
 

@@ -36,6 +36,7 @@ from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
 from halftrek.storage.malformed import Malformed
+from halftrek.storage.sound_layers import layer_checks
 from halftrek.storage.sound_questions import question_checks
 
 
@@ -216,7 +217,7 @@ def _fit(fit: Fitted) -> None:
     must(fit.model.graph == fit.graph, "the model has another graph than the fit")
     must(fit.patterns is None or fit.patterns.names == observed, "the patterns have other names than the graph")
     must(math.isfinite(fit.loglik), f"the log-likelihood cannot be {fit.loglik!r}")
-    must(fit.method in ("em", "cgl-go"), f"there is no method {fit.method!r}")
+    must(fit.method in ("em", "cgl-go", "dwls"), f"there is no method {fit.method!r}")
     _frame(fit.frame)
     _known([v for v, _ in (*fit.options.noise, *fit.options.intercepts)], fit.graph, "options")
     members = [v for report in fit.districts for v in report.members]
@@ -352,5 +353,6 @@ _CHECKS: dict[type[Any], Callable[[Any], None]] = {
     Estimate: _estimate,
     Bounds: _bounds,
     Answer: _answer,
+    **layer_checks(),
     **question_checks(),
 }

@@ -1,5 +1,6 @@
 """Kinds of columns: what is recognised, what is asked for, and answers on the scale of the columns."""
 
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -260,13 +261,22 @@ def test_groups_and_moments_are_refused_by_name() -> None:
         ht.fit(FRONT_DOOR, rows, kinds=wrong)
 
 
-def test_a_saved_fit_answers_as_before_where_it_has_its_rows(tmp_path: Path) -> None:
-    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
+@pytest.mark.parametrize("estimator", ["ml", "dwls"])
+def test_a_fit_travels_and_is_saved_with_its_rows(tmp_path: Path, estimator: Any) -> None:
+    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS, estimator=estimator)
     fit.save(tmp_path / "with.json", rows=True)
-    again = ht.load(tmp_path / "with.json")
-    ours, theirs = fit.query("P(y > 0 | do(x=1))"), again.query("P(y > 0 | do(x=1))")
-    assert ours.value == theirs.value
-    assert ours.se == theirs.se
+    for again in (pickle.loads(pickle.dumps(fit)), ht.load(tmp_path / "with.json")):
+        ours, theirs = fit.query("P(y > 0 | do(x=1))"), again.query("P(y > 0 | do(x=1))")
+        assert ours.value == theirs.value
+        assert ours.se == theirs.se
+
+
+def test_a_fit_saved_without_rows_says_what_they_are_needed_for(tmp_path: Path) -> None:
+    ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS).save(tmp_path / "without.json")
+    with pytest.raises(
+        InputError, match=r"needs the rows, and they were not saved with this fit: .* save\(path, rows=True\)"
+    ):
+        ht.load(tmp_path / "without.json").query("P(y > 0 | do(x=1))")
 
 
 def test_the_test_of_fit_is_scaled() -> None:
@@ -309,8 +319,8 @@ def test_a_weak_instrument_is_said_and_tables_are_made() -> None:
     (said,) = fit.query("x ~> y").warnings
     assert "z is a weak instrument for x" in said
     assert "profile" not in said
-    assert len(fit.params()) == 9
-    assert len(fit.effects()) == 5
+    assert len(fit.params()) == 10
+    assert len(fit.effects()) == 6
 
 
 def test_a_report_and_a_picture_are_made(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.layer_forms import LayerForms, layer_form
-from halftrek.inference.information.robust import mean_squares
+from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals.base import Estimate, Spread, normal_estimate
 from halftrek.inference.intervals.robust import Robust, row_quantiles
 from halftrek.layer import Layer
@@ -43,6 +43,7 @@ class Influence(Robust):
 
     def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
         layer = layer_needed(fit)
+        rows_needed(fit, 'interval="influence"', "fit again")
         found = observed(query, fit.model, layer)
         seen = (*found.values, *found.variances)
         gradients = tuple(one.slope for one in seen)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from halftrek.arrays import Floats
+from halftrek.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import Support, student_quantile, support
 from halftrek.inference.factor import Factor, Piece, Pieces, Slopes, moment_factor, row_factor
@@ -23,7 +24,7 @@ from halftrek.queries.gradients import Gradient
 class Robust(IntervalKind):
     """What each row (or cluster) contributes to the answer, squared; Student's t where clusters are few."""
 
-    name = "robust"
+    name: Interval = "robust"
     words = "robust: from the sandwich, also right for data that are not normal"
     rests_on = "Intervals do not need normal errors."
     needs_rows = True

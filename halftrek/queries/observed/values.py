@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -112,9 +113,9 @@ def _expression(term: Expression, model: CGLSCM, layer: Layer) -> Seen:
             return _moving(layer, lambda t: Probability(tuple(map(t.event, events)), t.case(case)), model)[0]
         case Statistic("E", (of,), case):
             return _mean(of, case, model, layer)
-        case Statistic(kind, of, case):
-            _refuse_outcomes(of, layer, f"{kind}[...]")
-            return _moving(layer, lambda t: Statistic(kind, tuple(map(t.sum, of)), t.case(case)), model)[0]
+        case Statistic(kind, sums, case):
+            _refuse_outcomes(sums, layer, f"{kind}[...]")
+            return _moving(layer, lambda t: Statistic(kind, tuple(map(t.sum, sums)), t.case(case)), model)[0]
         case Quantile(level, of, case):
             _refuse_outcomes((of,), layer, "Q(...)")
             return _moving(layer, lambda t: Quantile(level, t.sum(of), t.case(case)), model)[0]
@@ -148,7 +149,7 @@ def _mean(of: Sum, case: Case, model: CGLSCM, layer: Layer) -> Seen:
     for weight, variant in of.parts:
         margin = layer.margin(variant.variable)
         if margin is None:
-            part = _moving(layer, lambda t, v=variant: _expected(t, v, case), model)[0]
+            part = _moving(layer, partial(_expected, variant, case), model)[0]
         elif case.events or any(m is not None and m.cut for m in (layer.margin(v.variable) for v in case.given)):
             part = _mean_by_chances(variant, margin, case, model, layer)
         else:
@@ -157,7 +158,7 @@ def _mean(of: Sum, case: Case, model: CGLSCM, layer: Layer) -> Seen:
     return total
 
 
-def _expected(t: Translation, variant: Variant, case: Case) -> Statistic:
+def _expected(variant: Variant, case: Case, t: Translation) -> Statistic:
     return Statistic("E", (single(t.variant(variant)),), t.case(case))
 
 

@@ -219,7 +219,8 @@ def doses_of(fit: Fit, cause: str, values: Sequence[float] | None) -> Floats:
     layer = fit.moments.layer
     margin = None if layer is None else layer.margin(cause)
     if margin is not None and margin.kind == "ranked":
-        return np.linspace(*np.interp([0.05, 0.95], np.cumsum(margin.shares), margin.values), 33)
+        low, high = np.interp([0.05, 0.95], np.cumsum(margin.shares), margin.values).tolist()
+        return np.linspace(low, high, 33)
     two = None if data.kinds is None else data.kinds[data.names.index(cause)].values
     if two is not None and len(two) == 2:
         return np.asarray(two, dtype=float)

@@ -1,5 +1,7 @@
 """Categories that act: the likelihood against a slow one, its slopes, and the truth of simulated rows."""
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,7 +108,7 @@ def test_both_kinds_of_cause_recover_their_own_truth() -> None:
             rows = instrument(4000, 100 + seed, acts=kind == "acts")
             fit = ht.fit(INSTRUMENT, rows, kinds={"d": kind})
             scale = 1.0 if kind == "acts" else np.sqrt(0.64 + 1.0)  # of what is behind, which counts as 1
-            found.append(fit.query("d ~> y").value / scale)
+            found.append(float(fit.query("d ~> y").value) / scale)
         assert abs(np.mean(found) - 1.0) < 4.0 * np.std(found, ddof=1) / 2.0
         assert abs(np.mean(found) - 1.0) < 0.1
 
@@ -201,3 +203,12 @@ def test_what_is_not_known_is_refused_by_name() -> None:
     rows.loc[0, "z"] = np.nan
     with pytest.raises(DataError, match="needs complete rows"):
         ht.fit(INSTRUMENT, rows, kinds={"d": "acts"})
+
+
+def test_a_fit_travels_and_is_saved(tmp_path: Path) -> None:
+    fit = ht.fit("z -> d -> ill; d <-> ill", instrument(300, 9), kinds={"d": "acts", "ill": "ordered"})
+    fit.save(tmp_path / "fit.json")
+    asked = "RD(ill > 0 | do(d=1) : do(d=0))"
+    for again in (pickle.loads(pickle.dumps(fit)), ht.load(tmp_path / "fit.json")):  # intervals need no rows
+        assert again.query(asked).value == fit.query(asked).value
+        assert again.query(asked).se == fit.query(asked).se

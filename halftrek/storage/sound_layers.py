@@ -1,0 +1,51 @@
+"""What makes saved columns in categories sound: their margins, the normal variables behind them, and what acts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from halftrek.estimation.acts.fit import Acting
+from halftrek.layer import Layer, Margin
+from halftrek.storage.demands import covariance, finite, must, named, number, shaped
+
+
+def layer_checks() -> dict[type[Any], Callable[[Any], None]]:
+    """A check for each class."""
+    return {Margin: _margin, Layer: _layer, Acting: _acting}
+
+
+def _margin(margin: Margin) -> None:
+    k = len(margin.values)
+    shaped(margin.values, (k,), "values")
+    shaped(margin.shares, (k,), "shares")
+    finite(margin.values, "values")
+    number(margin.mean, "the mean of a column")
+    number(margin.sd, "the standard deviation of a column", above=0.0)
+    must(margin.kind == "plain" or k > 1, "a column in categories has fewer than two values")
+    must(bool((np.diff(margin.values) > 0.0).all()), "the values of a column are not in their order")
+    must(k == 0 or bool((margin.shares > 0.0).all() and abs(margin.shares.sum() - 1.0) < 1e-9), "shares are no shares")
+    if margin.given_cuts is not None:
+        shaped(margin.given_cuts, (k - 1,), "given_cuts")
+
+
+def _layer(layer: Layer) -> None:
+    p = len(layer.names)
+    named(layer.names, "names")
+    must(len(layer.margins) == p, "margins are not one for each name")
+    for name in ("cov", "have", *(() if layer.spread is None else ("spread",))):
+        shaped(getattr(layer, name), (p, p), name)
+    covariance(layer.cov, "cov")
+    must(bool(((layer.have > 0.0) & (layer.have <= 1.0)).all()), "have holds what is no share of the rows")
+
+
+def _acting(acting: Acting) -> None:
+    size = len(acting.theta)
+    shaped(acting.theta, (size,), "theta")
+    shaped(acting.spread, (size, size), "spread")
+    finite(acting.theta, "theta")
+    shaped(acting.scale, (len(acting.centre),), "scale")
+    must(bool((acting.scale > 0.0).all()), "a scale is not positive")
+    number(acting.loglik, "the log-likelihood")
