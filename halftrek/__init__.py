@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
+    from halftrek.results.measurement import measurement_invariance
     from halftrek.results.reading import graph, identify, moments
     from halftrek.results.workflow import fit, fit_batch, fit_groups
     from halftrek.storage import load, save
@@ -93,6 +94,7 @@ __all__ = [
     "graph",
     "identify",
     "load",
+    "measurement_invariance",
     "moments",
     "open_page",
     "parse_question",
@@ -135,6 +137,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "results.bounds": ("Bounds",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
+    "results.measurement": ("measurement_invariance",),
     "results.reading": ("graph", "identify", "moments"),
     "results.workflow": ("fit", "fit_batch", "fit_groups"),
     "comparison": ("Comparison", "compare"),
