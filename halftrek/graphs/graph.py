@@ -184,29 +184,24 @@ class Graph(Neighbourhood, upward.Faces):
 
         ``graph.with_(directed=[*graph.directed, ("x", "y")])`` has one more arrow.
         """
-        kept_hidden = self.hidden if hidden is None else tuple(hidden)
-        own = set(self.observed if observed is None else (observed := tuple(observed))) | set(kept_hidden)
-        made = Graph(
-            self.directed if directed is None else directed,
-            self.bidirected if bidirected is None else bidirected,
-            self.latents if latents is None else latents,
-            self.observed if observed is None else observed,
-            hidden=kept_hidden,
+        arrows = self.directed if directed is None else tuple(pair_of(e, "directed") for e in directed)
+        arcs: Sequence[Pair] = self.bidirected
+        if bidirected is not None:
+            given = bidirected
+            arcs = given if isinstance(given, Arcs) else tuple(pair_of(e, "bidirected") for e in given)
+        roots = self.latents if latents is None else {u: tuple(kids) for u, kids in latents.items()}
+        seen = self.observed if observed is None else tuple(observed)
+        inner = self.hidden if hidden is None else tuple(hidden)
+        if coefficients is None and self.known:
+            drawn = set(arrows), arcs if isinstance(arcs, Arcs) else set(arcs), roots
+            coefficients = {str(e): x for e, x in self.known.items() if as_drawn(e, *drawn)}
+        own = {*seen, *inner}
+        return Graph(
+            arrows, arcs, roots, seen, coefficients, hidden=inner,
             variances={v: x for v, x in self.variances.items() if v in own} if variances is None else variances,
             intercepts={v: x for v, x in self.intercepts.items() if v in own} if intercepts is None else intercepts,
             definitions=self.definitions,
-            notes=self.notes if notes is None else notes,
-            sketch=self.sketch if sketch is None else sketch,
-        )
-        if coefficients is None and self.known:
-            arrows, arcs = set(made.directed), made.bidirected if made._blocks else set(made.bidirected)
-            coefficients = {str(e): x for e, x in self.known.items() if as_drawn(e, arrows, arcs, made.latents)}
-        if not coefficients:
-            return made
-        parts = made.directed, made.bidirected, made.latents, made.observed
-        return Graph(
-            *parts, coefficients, hidden=made.hidden, variances=made.variances, intercepts=made.intercepts,
-            definitions=self.definitions, notes=made.notes, sketch=made.sketch,
+            notes=self.notes if notes is None else notes, sketch=self.sketch if sketch is None else sketch,
         )  # fmt: skip
 
     @cached_property
@@ -310,9 +305,8 @@ class Graph(Neighbourhood, upward.Faces):
 
     def __reduce__(self) -> tuple[object, ...]:
         state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
-        more = {"hidden": self.hidden, "variances": dict(self.variances), "intercepts": dict(self.intercepts)}
-        made = partial(Graph, definitions=dict(self.definitions), notes=self.notes, sketch=self.sketch, **more)
-        return (made, state)
+        more = partial(Graph, hidden=self.hidden, variances=dict(self.variances), intercepts=dict(self.intercepts))
+        return (partial(more, definitions=dict(self.definitions), notes=self.notes, sketch=self.sketch), state)
 
     def __len__(self) -> int:
         return len(self.observed)

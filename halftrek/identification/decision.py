@@ -264,6 +264,8 @@ def _why_finite_exactly(count: Count) -> tuple[str, ...]:
 def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
     """A refusal with what would help, and lines that go on from it."""
     graph, query = study.graph, verdict.query
+    if graph.hidden:
+        return verdict
 
     def identified(changed: Graph, asked: Query) -> bool:
         home = study if changed is graph else Study(changed)

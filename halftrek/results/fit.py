@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from halftrek import upward
-from halftrek.choices import Bounding, EffectKind, Ends, Interval, Multiplicity, RobustTest, Unidentified
+from halftrek.choices import Bounding, EffectKind, Ends, Interval, Multiplicity, RobustTest, Scoring, Unidentified
 from halftrek.estimation import Fitted
 from halftrek.inference.how import Uncertainty
 from halftrek.inference.information.information import Kind
@@ -26,6 +26,7 @@ from halftrek.results.assumed import Assumed
 from halftrek.results.bounded import bounded
 from halftrek.results.bounds import Bounds
 from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
+from halftrek.results.factors import reliability_frame, scores_of
 from halftrek.results.instruments import Instruments, instruments_of
 from halftrek.results.prediction import prediction_of
 from halftrek.results.words.listings import (
@@ -236,6 +237,22 @@ class Fit(Assumed):
         not normal are added, by Yuan and Bentler (True) or by Satorra and Bentler; they need the rows.
         """
         return measures_of(self, robust)
+
+    def scores(self, rows: object | None = None, *, method: Scoring = "regression") -> Any:
+        """Scores of the hidden variables, a column each: of ``rows``, or of the rows that were fitted.
+
+        ``method="regression"`` is what the model expects given the row (the posterior mean); "bartlett" is unbiased
+        for the row's own value, and more variable. How near they come: ``reliability``.
+        """
+        return scores_of(self, rows, method)
+
+    def reliability(self) -> Any:
+        """A tidy frame of how well items measure each hidden variable: factor items omega ave regression bartlett.
+
+        ``omega`` is the composite reliability of the sum of its items, ``ave`` the average variance extracted; the last
+        two are squared correlations of scores with the variable itself.
+        """
+        return reliability_frame(self)
 
     def r2(self) -> Any:
         """A tidy frame of R² of every variable that has a cause: variable r2 error_variance variance note."""

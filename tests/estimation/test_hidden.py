@@ -43,7 +43,7 @@ TEXTS = {
     "growth": """
         latent i, s
         i -> {t1, t2, t3, t4} [1]; s -> t1 [0]; s -> t2 [1]; s -> t3 [2]; s -> t4 [3]; i <-> s; {x1, x2} -> {i, s}
-        c1 -> t1; c2 -> t2; c3 -> t3; c4 -> t4; {x1, x2, c1, c2, c3, c4} <-> {x1, x2, c1, c2, c3, c4}
+        c1 -> t1; c2 -> t2; c3 -> t3; c4 -> t4
         intercept {t1, t2, t3, t4} [0]; intercept i; intercept s
     """,
 }
@@ -62,13 +62,8 @@ def test_likelihood_and_estimates_are_lavaans(case: str) -> None:
     assert found.loglik == pytest.approx(LAVAAN[case]["fit"]["logl"], abs=1e-4)
     at, model = {v: i for i, v in enumerate(found.model.names)}, found.model
     for row in LAVAAN[case]["parameters"]:
-        u, v = row["lhs"], row["rhs"]
-        got = {
-            "=~": lambda u=u, v=v: model.T[at[u], at[v]],
-            "~": lambda u=u, v=v: model.T[at[v], at[u]],
-            "~~": lambda u=u, v=v: model.W[at[u], at[v]],
-            "~1": lambda u=u, v=v: model.mu[at[u]],
-        }[row["op"]]()
+        i, j = at[row["lhs"]], at.get(row["rhs"], 0)
+        got = {"=~": model.T[i, j], "~": model.T[j, i], "~~": model.W[i, j], "~1": model.mu[i]}[row["op"]]
         assert got == pytest.approx(row["est"], rel=1e-3, abs=2e-4), row
 
 
@@ -76,7 +71,7 @@ def test_missing_values_are_lavaans() -> None:
     found = ht.fit(TEXTS["schools"], HIDDEN / "schools_holes.csv")
     assert found.converged
     assert found.loglik == pytest.approx(LAVAAN["holes"]["fit"]["logl"], abs=1e-4)
-    rows = {(r.lhs, r.op, r.rhs): r for r in found.params(as_frame=False)}
+    rows = {(r.lhs, r.op, r.rhs): r for r in found.params(interval="delta", as_frame=False)}
     for row in LAVAAN["holes"]["parameters"]:
         key = row["lhs"], row["op"], row["rhs"]
         mine = rows.get(key) or rows[key[2], key[1], key[0]]
@@ -116,8 +111,8 @@ def test_exact_moments_give_the_model_back(seed: int) -> None:
     model = random_model(graph, random_state=rng)
     p = len(graph)
     found = fit(graph, Moments(graph.observed, 1000.0, np.array(model.mean[:p]), np.array(model.cov[:p, :p])))
-    assert found.model.T == pytest.approx(np.asarray(model.T), abs=1e-4)
-    assert found.model.W == pytest.approx(np.asarray(model.W), abs=1e-4)
+    assert pytest.approx(np.asarray(model.T), abs=1e-4) == found.model.T
+    assert pytest.approx(np.asarray(model.W), abs=1e-4) == found.model.W
     assert found.model.mean[:p] == pytest.approx(np.asarray(model.mean[:p]), abs=1e-8)
 
 
@@ -172,21 +167,22 @@ def test_equal_variances_and_intercepts_are_one_parameter() -> None:
 
 
 def test_a_variance_of_zero_is_named() -> None:
-    cov = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, 0.5], [0.9, 0.5, 1.0]])  # the loading of a would be above one
+    cov = np.array([[1.0, 0.8, 0.8], [0.8, 1.0, 0.55], [0.8, 0.55, 1.0]])  # the loading of a would be above one
     moments = Moments(("a", "b", "c"), 300.0, np.zeros(3), cov)
     found = fit(parse_graph("latent F; F -> {a, b, c}; F -> a [1]; variance F"), moments)
     assert found.status.code == "boundary"
-    assert "equations of a" in found.status.message
+    assert "Equations of a:" in found.status.message
 
 
 def test_what_a_whole_fit_has_no_use_for_is_refused() -> None:
-    graph, moments = parse_graph(TEXTS["schools"]), read_moments(HIDDEN / "schools.csv", parse_graph(ITEMS).observed)
+    graph = parse_graph(TEXTS["schools"])
+    moments = read_moments(HIDDEN / "schools.csv", graph.observed)
     with pytest.raises(InputError, match="finish has no meaning for this graph"):
         fit(graph, moments, finish=False)
     with pytest.raises(ht.GraphError, match="cgl-go"):
         fit(graph, moments, method="cgl-go")
     copied = Moments(moments.names, moments.n, moments.mean, np.ones_like(moments.cov))
-    with pytest.raises(DataError, match="perfectly correlated"):
+    with pytest.raises(DataError, match="collinear"):
         fit(graph, copied)
 
 
@@ -194,4 +190,4 @@ def test_the_number_of_rows_costs_nothing() -> None:
     graph = Graph([("F", v) for v in "abc"] + [("z", "F")], hidden=["F"])
     few = Moments(graph.observed, 50.0, np.zeros(4), np.eye(4) * 0.6 + 0.4)
     many = Moments(graph.observed, 5e9, np.zeros(4), np.eye(4) * 0.6 + 0.4)
-    assert fit(graph, few).model.T == pytest.approx(np.asarray(fit(graph, many).model.T), abs=1e-6)
+    assert pytest.approx(np.asarray(fit(graph, many).model.T), abs=1e-6) == fit(graph, few).model.T

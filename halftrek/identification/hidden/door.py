@@ -19,6 +19,7 @@ from halftrek.graphs.hidden import scaled_by
 from halftrek.identification.clock import start_clock
 from halftrek.identification.hidden.level import depends_on_level, level_known, local_verdicts
 from halftrek.identification.hidden.measured import Measured
+from halftrek.identification.hidden.preserved import is_preserved
 from halftrek.identification.local.witness import find_witness
 from halftrek.identification.verdict import Verdict
 from halftrek.queries.checks import variables_of
@@ -35,15 +36,13 @@ def decide_hidden(study: Study, query: Query, decide: Decide, *, scope: Scope, b
     """The verdict on one query; ``decide`` is for graphs without such variables."""
     graph = study.graph
     asked = [v for v in variables_of(query) if v in graph.hidden]
-    if not asked:
+    if not asked and is_preserved(graph, graph.hidden, query):
         plain = decide(study.projected, query)
         if plain.identified or scope == "nonparametric":
             return replace(plain, graph=graph)
     elif scope == "nonparametric":
-        raise QueryError(
-            f"{query}: {asked[0]!r} is hidden, and what is known of it rests on linear equations; ask with "
-            f"scope='linear'"
-        )
+        what = f"{asked[0]!r} is hidden" if asked else "it is about an arrow that runs beside hidden variables"
+        raise QueryError(f"{query}: {what}, and what is known of it rests on linear equations; ask with scope='linear'")
     found = _by_factors(study, query, asked, decide)
     if found is not None:
         return found
@@ -58,6 +57,8 @@ def _by_factors(study: Study, query: Query, asked: list[str], decide: Decide) ->
     if not factors or any(v not in factors for v in asked):
         return None
     wider = study.with_factors
+    if not is_preserved(graph, wider.hidden, query):
+        return None
     inner = wider.project() if wider.hidden else wider
     found = decide(inner, query)
     if not found.identified or not all(_scaled(graph, inner, v, factors[v], decide) for v in asked):
@@ -78,10 +79,13 @@ def _used(study: Study, asked: list[str]) -> list[str]:
 
 def _scaled(graph: Graph, inner: Graph, name: str, factor: Measured, decide: Decide) -> bool:
     """Does the scale that the graph sets follow from covariances of the factor, whatever scale these have?"""
-    marker = scaled_by(graph, name)
-    if marker is None:
-        return decide(inner, ErrorCovariance(name, name)).identified
-    return marker in factor.loaded or decide(inner, DirectEffect(name, marker)).identified
+    marker, removed = scaled_by(graph, name), [v for v in graph.hidden if v not in inner]
+    if marker in factor.loaded:
+        return True
+    if marker in removed:
+        return False
+    own: Query = ErrorCovariance(name, name) if marker is None else DirectEffect(name, marker)
+    return is_preserved(graph, removed, own) and decide(inner, own).identified
 
 
 def scale_sentences(graph: Graph, asked: list[str]) -> tuple[str, ...]:

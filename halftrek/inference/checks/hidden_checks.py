@@ -87,7 +87,7 @@ def scaling(fit: Fitted, test: RobustTest, df: int) -> float:
     Yuan and Bentler: spreads of scores in units of the observed information of either model.
     """
     if test == "satorra-bentler" and isinstance(data_of(fit), Moments):
-        coordinates = Squares.of(fit)
+        coordinates = Squares(np.linalg.inv(np.linalg.cholesky(fit.implied.cov)), np.zeros(len(fit.graph)))
         followed = np.linalg.qr(_independent(coordinates.directions(fit)))[0]
         total = mean_squares(fit, [coordinates])[0].sum()
         return float((total - mean_squares(fit, [_Turned(coordinates, followed)])[0].sum()) / df)
