@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
     from halftrek.results.groups import GroupFits
+    from halftrek.results.measurement import measurement_invariance
     from halftrek.results.reading import from_lavaan, graph, identify, moments
     from halftrek.results.workflow import fit, fit_batch, fit_groups
     from halftrek.storage import load, save
@@ -94,6 +95,7 @@ __all__ = [
     "graph",
     "identify",
     "load",
+    "measurement_invariance",
     "moments",
     "open_page",
     "parse_question",
@@ -136,6 +138,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "results.bounds": ("Bounds",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
+    "results.measurement": ("measurement_invariance",),
     "results.reading": ("from_lavaan", "graph", "identify", "moments"),
     "results.workflow": ("fit", "fit_batch", "fit_groups"),
     "comparison": ("Comparison", "compare"),

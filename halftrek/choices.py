@@ -12,6 +12,7 @@ Ends = Literal["percentile", "bca"]
 Information = Literal["expected", "observed"]
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 Scoring = Literal["regression", "bartlett"]  # of hidden variables
+Invariant = Literal["configural", "metric", "scalar", "strict"]  # what is equal in all groups
 Multiplicity = Literal["holm", "bh", "none"]
 EffectKind = Literal["all", "direct", "indirect", "total", "through"]
 Unidentified = Literal["raise", "nan"]

@@ -145,6 +145,16 @@ def answers() -> dict[str, ht.Answer]:
 
 
 @cache
+def measurement() -> Any:
+    """Levels of invariance of a factor in two groups."""
+    rng = np.random.default_rng(3)
+    factor = rng.normal(size=400)
+    columns = {v: factor * load + rng.normal(size=400) for v, load in (("a", 1.0), ("b", 0.8), ("c", 0.7))}
+    graph = "latent F; F -> {a, b, c}; F -> a [1]; variance F"
+    return ht.measurement_invariance(graph, columns, by=np.repeat(["one", "other"], 200))
+
+
+@cache
 def findings() -> dict[str, Any]:
     """What a fit lists, compares and decomposes."""
     fit = fits()["complete"]
@@ -158,6 +168,7 @@ def findings() -> dict[str, Any]:
         "adjustments": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y"),
         "adjustment": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y").crude,
         "profile": fit.profile("z ~> y", points=5),
+        "measurement invariance": measurement(),
         "comparison": ht.compare({"full": fit, "less": rival}),
         "bounds": instrumental().bounds("x ~> y", assume=["abs(z1 -> y) <= 0.1", "abs(z2 -> y) <= 0.1"]),
         "sensitivity": sensitivity("z -> x -> y", _columns(), "x ~> y", arc=("x", "y"), values=[-0.1, 0.0, 0.1]),

@@ -125,6 +125,17 @@ def test_groups_on_their_own(name: str) -> None:
         _compare_rows(_table(fit), [row for row in answer["rows"] if row[3] == k], set(), fit.graph)
 
 
+def test_levels_of_invariance() -> None:
+    """What ``group.equal`` does is a call of its own here, with lavaan's numbers."""
+    found = ht.measurement_invariance(ht.from_lavaan(CASES["group_configural"].text, "cfa"), ROWS["school"], by="town")
+    for level, name in zip(found.levels, ("group_configural", "group_metric", "group_scalar"), strict=False):
+        theirs = ANSWERS[name]["measures"]
+        assert level.loglik == pytest.approx(theirs["logl"], abs=1e-4)
+        assert (level.parameters, level.df) == (theirs["npar"], theirs["df"])
+        for ours, wanted in ((level.chi2, "chisq"), (level.cfi, "cfi"), (level.rmsea, "rmsea"), (level.bic, "bic")):
+            assert ours == pytest.approx(theirs[wanted], abs=1e-3), (name, wanted)
+
+
 def _table(fit: ht.Fit) -> Table:
     """The rows of parameters by their sides."""
     rows = fit.params(interval="delta").itertuples()

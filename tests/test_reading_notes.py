@@ -22,14 +22,16 @@ def test_what_a_text_says_and_the_graph_does_not_hold_is_warned_of_where_it_is_r
     for read in ways:
         with pytest.warns(ht.HalftrekWarning) as warned:
             graph = read()
-        assert [note.code for note in graph.notes] == ["lavaan definitions", "lavaan outcomes"]
+        assert [note.code for note in graph.notes] == ["lavaan outcomes"]
         assert [str(one.message) for one in warned] == [str(note) for note in graph.notes]
         assert {one.filename for one in warned} == {__file__}
         assert graph == ht.Graph([("x", "m"), ("x", "y")], coefficients={"x -> m": "a", "x -> y": "b"})
         assert pickle.loads(pickle.dumps(graph)).notes == graph.notes
+        assert dict(pickle.loads(pickle.dumps(graph)).definitions) == dict(graph.definitions) == {"ab": "a * b"}
         assert ht.graph(graph) is graph  # said once
         ht.save(graph, tmp_path / "graph.json")
         assert ht.load(tmp_path / "graph.json").notes == graph.notes
+        assert ht.load(tmp_path / "graph.json").definitions == graph.definitions
     assert ht.graph("x -> y").notes == ()
 
 

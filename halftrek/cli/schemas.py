@@ -339,6 +339,23 @@ RESULTS: dict[str, Schema] = {  # by the name of the class
     ),
     "Implications": _object({"independences": _list({"type": "object"}), "constraints": _WHOLE, "dimension": _WHOLE}),
     "Instruments": _INSTRUMENTS,
+    "MeasurementInvariance": _object(
+        {
+            "groups": _TEXTS,
+            "n": _NUMBER,
+            "levels": _list(
+                _object(
+                    {
+                        "level": _TEXT,
+                        **dict.fromkeys(("parameters", "df"), _WHOLE),
+                        **dict.fromkeys(("loglik", "chi2", "p", "cfi", "rmsea", "bic", "chi2_more", "p_more"), _NUMBER),
+                        "df_more": _NUMBER,
+                        "converged": _FLAG,
+                    }
+                )
+            ),
+        }
+    ),
     "Mediation": _object(
         {
             **dict.fromkeys(("cause", "effect"), _TEXT),

@@ -184,9 +184,11 @@ class Graph(Neighbourhood, upward.Faces):
 
         ``graph.with_(directed=[*graph.directed, ("x", "y")])`` has one more arrow.
         """
-        arrows = self.directed if directed is None else tuple(map(tuple, directed))
-        arcs = self.bidirected if bidirected is None else bidirected
-        arcs = arcs if isinstance(arcs, Arcs) else tuple(map(tuple, arcs))
+        arrows = self.directed if directed is None else tuple(pair_of(e, "directed") for e in directed)
+        arcs: Sequence[Pair] = self.bidirected
+        if bidirected is not None:
+            given = bidirected
+            arcs = given if isinstance(given, Arcs) else tuple(pair_of(e, "bidirected") for e in given)
         roots = self.latents if latents is None else {u: tuple(kids) for u, kids in latents.items()}
         seen = self.observed if observed is None else tuple(observed)
         inner = self.hidden if hidden is None else tuple(hidden)
@@ -303,9 +305,8 @@ class Graph(Neighbourhood, upward.Faces):
 
     def __reduce__(self) -> tuple[object, ...]:
         state = (self.directed, self.bidirected, dict(self.latents), self.observed, dict(self.coefficients))
-        more = {"hidden": self.hidden, "variances": dict(self.variances), "intercepts": dict(self.intercepts)}
-        made = partial(Graph, definitions=dict(self.definitions), notes=self.notes, sketch=self.sketch, **more)
-        return (made, state)
+        more = partial(Graph, hidden=self.hidden, variances=dict(self.variances), intercepts=dict(self.intercepts))
+        return (partial(more, definitions=dict(self.definitions), notes=self.notes, sketch=self.sketch), state)
 
     def __len__(self) -> int:
         return len(self.observed)

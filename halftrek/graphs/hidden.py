@@ -99,8 +99,8 @@ def stated(given: Mapping[str, Coefficient] | None, what: str, nodes: Collection
     for name, value in (given or {}).items():
         if name not in nodes:
             raise GraphError(f"{what} of {name!r} is given, but the graph has no such variable with an equation")
-        found[name] = known_value(f"{what} of {name}", value)
-        if what == "the variance" and isinstance(found[name], float) and found[name] < 0.0:
+        known = found[name] = known_value(f"{what} of {name}", value)
+        if what == "the variance" and isinstance(known, float) and known < 0.0:
             raise GraphError(f"the variance of {name!r} is given as {value}; no variance is negative")
     return found
 
@@ -117,8 +117,10 @@ def settled(graph: Graph) -> tuple[dict[str, Coefficient], dict[str, Coefficient
     A hidden variable has the intercept 0, and either a fixed loading or an error of variance 1; what is stated goes
     before. A label that is used once leaves a parameter free.
     """
-    variances = {v: 1.0 for v in graph.hidden if scaled_by(graph, v) is None} | dict(graph.variances)
-    intercepts: dict[str, Coefficient] = dict.fromkeys(graph.hidden, 0.0) | dict(graph.intercepts)
+    variances: dict[str, Coefficient] = {v: 1.0 for v in graph.hidden if scaled_by(graph, v) is None}
+    intercepts: dict[str, Coefficient] = dict.fromkeys(graph.hidden, 0.0)
+    variances.update(graph.variances)
+    intercepts.update(graph.intercepts)
     return _shared(variances, graph), _shared(intercepts, graph)
 
 

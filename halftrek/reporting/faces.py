@@ -16,7 +16,7 @@ from halftrek.reporting.described import things
 from halftrek.reporting.described.adjustments import adjustments_document
 from halftrek.reporting.described.answers import answer_document
 from halftrek.reporting.described.bounds import bounds_document
-from halftrek.reporting.described.comparisons import comparison_document
+from halftrek.reporting.described.comparisons import comparison_document, invariance_document
 from halftrek.reporting.described.effects import decomposition_document, mediation_document
 from halftrek.reporting.described.fits import fit_document
 from halftrek.reporting.described.instruments import instruments_document
@@ -57,6 +57,7 @@ _DESCRIBED: dict[str, Callable[[Any], Described]] = {
     "Graph": things.graph_document,
     "Implications": things.implications_document,
     "Instruments": instruments_document,
+    "MeasurementInvariance": invariance_document,
     "Mediation": mediation_document,
     "Moments": things.moments_document,
     "Note": things.note_document,
@@ -87,6 +88,7 @@ _RECORDS: dict[str, Callable[[Any], records.Record]] = {
         records.fields_record, keys=("cause", "effect", "mediators", "level", "rows", "proportion", "notes")
     ),
     "Decomposition": partial(records.fields_record, keys=("cause", "effect", "paths", "level", "rows", "total")),
+    "MeasurementInvariance": partial(records.fields_record, keys=("groups", "n", "levels")),
     "Note": records.note_record,
     "Benchmark": records.without_library,
     "Contours": records.without_library,

@@ -15,9 +15,9 @@ from halftrek.syntax import Conventions, parse_lavaan
 _INSTEAD = {
     "ordered": "ordered variables are not supported: all variables are continuous here",
     "data": "data go to ht.fit(graph, data)",
-    "group_equal": "parameters that are equal across groups are not supported; ht.fit(graph, data, by=...) fits each "
-    "group on its own",
-    "group_partial": "parameters that are equal across groups are not supported",
+    "group_equal": "parameters that are equal across groups are not part of a graph; ht.measurement_invariance(graph, "
+    "data, by=...) fits and tests equal loadings, intercepts and error variances",
+    "group_partial": "parameters that are equal across groups are not part of a graph, nor are exceptions from it",
     "cluster": "clusters go to ht.fit(graph, data, cluster=...)",
     "missing": "missing values are used by full information unless ht.fit(graph, data, missing=...) says otherwise",
     "fixed_x": "covariates are always modelled, as with fixed.x = FALSE: estimates and standard errors are the same",

@@ -94,7 +94,8 @@ def hidden_case(seed: int) -> tuple[Graph, Moments]:
     rng = random.Random(seed)
     factors = ["F", "G", "H"][: rng.choice([1, 2, 2, 3])]
     arrows = [(f, f"{f.lower()}{k}") for f in factors for k in range(1, 4)]
-    arcs, known = [], {}
+    arcs: list[tuple[str, str]] = []
+    known: dict[str, float | str] = {}
     for i, f in enumerate(factors):
         if rng.random() < 0.6:
             known[f"{f} -> {f.lower()}1"] = 1.0

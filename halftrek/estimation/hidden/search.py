@@ -8,9 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from halftrek.arrays import Flags, Floats
-from halftrek.data import Patterns
-from halftrek.estimation.missing.incomplete import Point, evaluate, informations
-from halftrek.estimation.space import Space
+from halftrek.estimation.hidden.problem import Place, Problem
 
 SETTLED = 1e-9  # half the squared length of the slope, per row, in units of the information
 NEAR = 1e-3  # the same from which on Newton's own curvature is worth its work
@@ -22,23 +20,23 @@ SHORTEST = 1e-9  # share of a step below which none is tried
 class Ended:
     """Where a search ended: the point, whether it is a maximum, and how many steps it took."""
 
-    point: Point
+    point: Place
     converged: bool
     steps: int
     flat: int  # directions of the parameters without information
     pinned: Flags  # parameters at their lower bound
 
 
-def climb(space: Space, patterns: Patterns, theta: Floats, lower: Floats, max_iter: int) -> Ended | None:
+def climb(problem: Problem, theta: Floats, lower: Floats, max_iter: int) -> Ended | None:
     """Up from a point to the next maximum; None if the point is none of the model's."""
-    point = evaluate(space, patterns, np.maximum(theta, lower))
+    point = problem.at(np.maximum(theta, lower))
     if point is None:
         return None
-    damping, n = 0.0, patterns.total
-    flat, pinned, gain = 0, np.zeros(space.size, dtype=bool), np.inf
+    damping, n = 0.0, problem.rows
+    flat, pinned, gain = 0, np.zeros(problem.size, dtype=bool), np.inf
     for step in range(max_iter):
         near = gain < NEAR
-        found = informations(space, patterns, point, ("expected", "observed") if near else ("expected",))
+        found = problem.informations(point, ("expected", "observed") if near else ("expected",))
         pinned = (point.theta <= lower * (1.0 + 1e-6)) & (point.gradient < 0.0)
         model = _Model.of(found[0], point.gradient, pinned)
         gain, flat = model.promise / n, model.flat
@@ -46,11 +44,11 @@ def climb(space: Space, patterns: Patterns, theta: Floats, lower: Floats, max_it
             return Ended(point, True, step, flat, pinned)
         newton = _newton(found[-1], point.gradient, pinned) if near and not flat else None
         if newton is not None:
-            moved = _tried(space, patterns, point, newton, lower, 1.0)
+            moved = _tried(problem, point, newton, lower)
             if moved is not None:
                 point = moved
                 continue
-        moved, damping = _damped(space, patterns, point, model, lower, damping)
+        moved, damping = _damped(problem, point, model, lower, damping)
         if moved is None:
             return Ended(point, gain < SETTLED, step, flat, pinned)
         point = moved
@@ -142,22 +140,20 @@ def _newton(matrix: Floats, gradient: Floats, pinned: Flags) -> Floats | None:
     return move
 
 
-def _tried(space: Space, patterns: Patterns, point: Point, move: Floats, lower: Floats, share: float) -> Point | None:
+def _tried(problem: Problem, point: Place, move: Floats, lower: Floats) -> Place | None:
     """The point after a step, if it is not lower but for rounding and its slope is smaller."""
-    trial = evaluate(space, patterns, np.maximum(point.theta + share * move, lower))
+    trial = problem.at(np.maximum(point.theta + move, lower))
     if trial is None or trial.value < point.value - 1e-12 * (1.0 + abs(point.value)):
         return None
     calmer = trial.value > point.value or np.abs(trial.gradient).max() < np.abs(point.gradient).max()
     return trial if calmer else None
 
 
-def _damped(
-    space: Space, patterns: Patterns, point: Point, model: _Model, lower: Floats, damping: float
-) -> tuple[Point | None, float]:
+def _damped(problem: Problem, point: Place, model: _Model, lower: Floats, damping: float) -> tuple[Place | None, float]:
     """The next point, and the damping to begin the next step with; no point where none is higher."""
     for _ in range(40):
         move, promised = model.step(damping)
-        trial = evaluate(space, patterns, np.maximum(point.theta + move, lower))
+        trial = problem.at(np.maximum(point.theta + move, lower))
         rise = -np.inf if trial is None else trial.value - point.value
         if trial is not None and (rise > 1e-3 * promised or _even(point, trial, promised)):
             return trial, 0.0 if rise > 0.5 * promised and damping < 1e-3 else damping / 5.0
@@ -165,7 +161,7 @@ def _damped(
     return None, damping
 
 
-def _even(point: Point, trial: Point, promised: float) -> bool:
+def _even(point: Place, trial: Place, promised: float) -> bool:
     """True where a step is too small to show in the value, and leads to a smaller slope."""
     rounding = 1e-11 * (1.0 + abs(point.value))
     small = promised < rounding and trial.value > point.value - rounding

@@ -12,6 +12,7 @@ from halftrek.data.missing.likelihood import completed
 from halftrek.errors import DataError
 from halftrek.estimation.checks import refuse_dependent, well_posed
 from halftrek.estimation.hidden.opening import opened_data
+from halftrek.estimation.hidden.problem import Single
 from halftrek.estimation.hidden.search import Ended, climb
 from halftrek.estimation.hidden.starts import first_point
 from halftrek.estimation.missing.fiml import with_loadings
@@ -23,6 +24,7 @@ from halftrek.models import CGLSCM
 
 FLOOR = 1e-8  # of an error variance, as a share of the variance at the start
 NEAR_FLOOR = 1e3  # times the floor: zero for all purposes
+FAR = 1e4  # standard deviations from zero of a cause's mean
 SAME = 1e-6  # of a log-likelihood: two searches that ended there found the same
 
 
@@ -48,6 +50,7 @@ def fit_whole(
     first = data if isinstance(data, Moments) else data.warm
     if not well_posed(first.cov[None], first.n)[0]:
         refuse_dependent(first, graph.project())
+    _refuse_far_causes(graph, first)
     search = _Search.of(graph, data, first, options)
     ended = search.best(starts, max_iter)
     if ended is None:
@@ -56,6 +59,16 @@ def fit_whole(
             "observed variables are too far from those of any such model. Check the signs and the arrows"
         )
     return search.finished(ended)
+
+
+def _refuse_far_causes(graph: Graph, first: Moments) -> None:
+    """Raise for a cause whose mean is so far from zero that its effect and intercepts have no digits left."""
+    for v, mean, variance in zip(first.names, first.mean, np.diag(first.cov), strict=True):
+        if abs(mean) > FAR * np.sqrt(variance) and graph.children(v):
+            raise DataError(
+                f"the mean of {v!r} is {abs(mean) / np.sqrt(variance):.1g} standard deviations from zero, too far for "
+                f"a model with hidden variables. Subtract a constant from {v!r}, for instance its mean"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +112,7 @@ class _Search:
         found: list[Ended] = []
         for plain in (False, True):
             theta = self._with_means(first_point(opened, self.space, self.first.cov, plain=plain))
-            ended = climb(self.space, self.patterns, theta, self.lower, max_iter)
+            ended = climb(Single(self.space, self.patterns), theta, self.lower, max_iter)
             found += [] if ended is None else [ended]
             if starts is None and any(one.converged and not one.pinned.any() for one in found):
                 break

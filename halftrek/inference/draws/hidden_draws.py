@@ -12,6 +12,7 @@ from halftrek.data import Moments
 from halftrek.data.missing.stack import Stack
 from halftrek.estimation import BatchFit, Fitted
 from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.hidden.problem import Single
 from halftrek.estimation.hidden.search import climb
 from halftrek.estimation.many.batch import joined
 from halftrek.estimation.missing.together import refit_together
@@ -83,7 +84,7 @@ def refitted(fit: Fitted, stack: Stack) -> tuple[BatchFit, Flags]:
     lower = _floors(known.space, fit)
     alone = np.flatnonzero(~kept)
     for at, patterns in zip(alone, stack.take(alone).patterns(), strict=True):
-        ended = climb(known.space, patterns, known.theta, lower, STEPS)
+        ended = climb(Single(known.space, patterns), known.theta, lower, STEPS)
         if ended is None or not ended.converged:
             continue
         kept[at], loglik[at] = True, ended.point.value

@@ -11,6 +11,7 @@ from halftrek.reporting.tables import Cell
 
 if TYPE_CHECKING:
     from halftrek.comparison.models import Asked, Comparison, Nested
+    from halftrek.results.measurement import MeasurementInvariance
 
 
 def comparison_document(found: Comparison) -> Described:
@@ -30,6 +31,23 @@ def comparison_document(found: Comparison) -> Described:
     if found.query is not None:
         parts += [Heading(str(found.query)), _asked(found.asked)]
     return [*parts, *(Paragraph(f"warning: {w}") for w in found.warnings)]
+
+
+def invariance_document(found: MeasurementInvariance) -> Described:
+    """Levels of measurement invariance, each tested against the one before."""
+    rows: list[tuple[Cell, ...]] = [
+        (one.level, one.chi2, one.df, one.cfi, one.rmsea, one.bic, one.chi2_more, one.df_more, _tested(one.p_more))
+        for one in found.levels
+    ]
+    heads = ("level", "chi2", "df", "CFI", "RMSEA", "BIC", "more chi2", "more df", "p")
+    title = Heading(f"Measurement invariance across {len(found.groups)} groups")
+    late = [one.level for one in found.levels if not one.converged]
+    warned = [Paragraph(f"warning: no maximum was reached for {', '.join(late)}.")] if late else []
+    return [title, Table(heads, rows), *warned]
+
+
+def _tested(p: float | None) -> Cell:
+    return None if p is None else p_value(p)
 
 
 def _nested(tests: tuple[Nested, ...]) -> Table:

@@ -87,15 +87,11 @@ class Known:
 def known_parameters(model: Model, conventions: Conventions, constraints: Iterable[Definition]) -> Known:
     """What the text and the function that reads it say of every parameter."""
     known = Known(model)
-    for kind, key_of in (
-        (model.weights, lambda arrow: Key("->", *arrow)),
-        (model.covariances, pair_key),
-        (model.variances, lambda name: Key("variance", name)),
-        (model.intercepts, lambda name: Key("intercept", name)),
-    ):
-        for entry, formula in kind.items():  # type: ignore[attr-defined]
-            key = key_of(entry)
-            known.said[key], known.places[key] = formula.term.only, formula
+    known.places |= {Key("->", *arrow): formula for arrow, formula in model.weights.items()}
+    known.places |= {pair_key(pair): formula for pair, formula in model.covariances.items()}
+    known.places |= {Key("variance", name): formula for name, formula in model.variances.items()}
+    known.places |= {Key("intercept", name): formula for name, formula in model.intercepts.items()}
+    known.said |= {key: formula.term.only for key, formula in known.places.items()}
     _give_scales(model, conventions, known)
     known.same |= {one.label: one.label for one in known.said.values() if one.label is not None}
     for key, modifier in list(known.said.items()):
@@ -171,7 +167,7 @@ def _constrain(known: Known, constraint: Definition) -> None:
             known.fix(_known_label(known, one[0]), number, one[0])
             return
         if shape == ["name", "-", "name"] and number == 0.0:
-            known.equate(*(_known_label(known, t) for t in names), names[0])
+            known.equate(_known_label(known, names[0]), _known_label(known, names[1]), names[0])
             return
     if len(left) == len(right) == 1 and left[0].kind == right[0].kind == "name":
         known.equate(_known_label(known, left[0]), _known_label(known, right[0]), left[0])
