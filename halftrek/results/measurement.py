@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.choices import Invariant, Missing
-from halftrek.data import Moments
+from halftrek.data import Moments, Patterns
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.errors import DataError, InputError
@@ -108,7 +108,7 @@ def measurement_invariance(
     return MeasurementInvariance(tuple(map(str, groups.keys)), total, tuple(found), library_of(data))
 
 
-def _baseline(graph: Graph, parts: Sequence[Any], best: float) -> tuple[float, int]:
+def _baseline(graph: Graph, parts: Sequence[Moments | Patterns], best: float) -> tuple[float, int]:
     """Chi-square and degrees of freedom of the model without covariances, but those that exogenous variables have."""
     free, pairs = free_roots(graph, graph.observed)
     apart = [(v,) for v in graph.observed if v not in free] + ([tuple(free)] if free else [])

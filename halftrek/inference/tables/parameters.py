@@ -330,11 +330,13 @@ def _equal(fit: Fitted, row: Parameter) -> str:
 def _fixed_rows(fit: Fitted) -> list[Parameter]:
     """Coefficients and error covariances that were held at a value."""
     rows = []
+    sd = dict(zip(fit.model.names, np.sqrt(np.diag(fit.model.cov)), strict=True)) if fit.graph.hidden else {}
     for (u, kind, v), value in fit.graph.known.items():
         if isinstance(value, float) and u not in fit.graph.latents:
             loading = u in fit.graph.hidden and v not in fit.graph.hidden
             sides = (u, "=~", v) if loading else (v, "~", u) if kind == "->" else (u, "~~", v)
-            rows.append(row_of(*sides, value, 0.0, nan, Reach(1.0), "fixed"))
+            std = value * sd[u] / sd[v] if sd and kind == "->" else nan
+            rows.append(row_of(*sides, value, 0.0, std, Reach(1.0), "fixed"))
     return rows
 
 
