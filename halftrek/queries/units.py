@@ -107,6 +107,15 @@ def unit_map(model: CGLSCM, seen: Sequence[str], held: Sequence[str], outcomes: 
     )  # fmt: skip
 
 
+def unit_numbers(found: UnitMap, model: CGLSCM) -> Floats:
+    """What another model has for the numbers that ``UnitMap.weights`` mixes, one after the other for each outcome."""
+    other = unit_map(model, found.seen, found.held, found.outcomes)
+    steps, count = found.steps(), len(found.seen)
+    middle = other.means(found.centre[None, :], found.held_centre[None, :])
+    slopes, effects = steps[:count, None] * other.slopes, steps[count:, None] * other.effects
+    return np.asarray(np.concatenate([middle, slopes, effects]).T.ravel())
+
+
 def unit_gradients(found: UnitMap) -> list[list[Gradient]]:
     """For each outcome the gradients that ``UnitMap.weights`` mixes: at the centre, then per step of each value."""
     middle = np.concatenate([found.centre, found.held_centre])

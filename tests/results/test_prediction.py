@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -159,3 +160,24 @@ def test_one_part_of_a_million_rows_is_as_alone() -> None:
         warnings.simplefilter("error")
         whole, part = fit.predict(new, "y"), fit.predict(new.iloc[9_000:9_020], "y")
     np.testing.assert_allclose(whole["pi_low"].iloc[9_000:9_020], part["pi_low"], rtol=1e-12)
+
+
+def few_clusters() -> ht.Fit:
+    rng = np.random.default_rng(1)
+    shared, cluster = rng.normal(size=12), np.repeat(np.arange(12), 20)
+    x = rng.normal(size=240) + shared[cluster]
+    m = 0.5 * x + rng.normal(size=240)
+    y = 0.7 * m + rng.normal(size=240) + shared[cluster]
+    return ht.fit("x -> m -> y; x <-> y", {"x": x, "m": m, "y": y, "c": cluster}, cluster="c")
+
+
+@pytest.mark.parametrize("uncertainty", [{}, {"interval": "bootstrap", "replicates": 50, "level": 0.9}])
+def test_intervals_from_replicates_are_those_of_single_questions(uncertainty: Any) -> None:
+    fit = few_clusters()
+    table = fit.predict({"x": [0.0, 1.0, -2.0]}, "y", do={"x": [0.0, 1.0, -2.0]}, **uncertainty)
+    for row, value in enumerate((0.0, 1.0, -2.0)):
+        asked = fit.query(f"E[y | do(x={value})]", **uncertainty)
+        assert table["y"][row] == pytest.approx(asked.value, rel=1e-10)
+        assert table["se"][row] == pytest.approx(asked.se, rel=1e-8)
+        if not uncertainty:
+            assert (table["ci_low"][row], table["ci_high"][row]) == pytest.approx(asked.interval, rel=1e-8)

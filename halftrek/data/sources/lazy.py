@@ -31,7 +31,6 @@ Entry = float | Decimal | str | None  # of a column, as an engine has it
 SAMPLE = 1_000  # rows that are looked at first, for a guess of the means and for columns of few values
 WIDEST = 40  # columns up to which sums of products are written out: 860 of them; PostgreSQL takes 1,664 at most
 BITS = 30  # holes in one number of a pattern's name
-PATTERNS = 20_000  # patterns of holes that are kept
 
 
 def from_engine(table: object) -> Source | None:

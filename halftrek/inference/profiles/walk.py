@@ -19,6 +19,7 @@ FAR = 1e5  # multiples of the first step beyond which an end counts as infinite
 LEVEL = 0.1  # share of the cut that a deviance may still gain where it counts as levelled off
 LOWER = 1e-5  # deviance below zero that is no rounding: the maximum was none
 LOST = 2  # steps beyond an end that may fail before the walk there is given up
+LOST_HERE = 24  # steps on the way to an end that may fail
 BRANCHES = 4  # other ways to reach a value that are tried at an end
 
 
@@ -101,13 +102,14 @@ def find_end(walk: Walk, side: int, cut: float) -> End:
 
 
 def _first_crossing(walk: Walk, held: Held, side: int, cut: float) -> End:
-    step, tried = walk.step, 0
-    while tried < 120:
-        tried += 1
+    step, longest, lost = walk.step, float("inf"), 0
+    for _ in range(120):
         found = walk.reach(held, held.level + side * step)
         if found is None:
+            lost += 1
             step /= 3.0
-            if step < 1e-6 * walk.step:
+            longest = step
+            if step < 1e-6 * walk.step or lost > LOST_HERE:
                 return End(float("nan"))
             continue
         deviance = walk.deviance(found)
@@ -119,7 +121,8 @@ def _first_crossing(walk: Walk, held: Held, side: int, cut: float) -> End:
         distance = side * (held.level - walk.estimate)
         if _levelled(walk, held, side, cut):
             return End(side * float("inf"))
-        step = _next_step(walk, held, side, cut, distance)
+        longest *= 2.0  # a step that was too far is not tried again at once
+        step = min(_next_step(walk, held, side, cut, distance), longest)
     return End(float("nan"))
 
 

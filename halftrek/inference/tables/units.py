@@ -19,16 +19,18 @@ from halftrek.estimation.status import troubles
 from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
+from halftrek.inference.draws.bootstrap import Replicates
 from halftrek.inference.evidence.evidence import support
 from halftrek.inference.factor import Factor, Slopes, joint_factor
 from halftrek.inference.how import How
+from halftrek.inference.intervals import kind_of
 from halftrek.models import CGLSCM
 from halftrek.notes import note
 from halftrek.portable import Portable
 from halftrek.queries import Distribution, Query
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize
-from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_query
+from halftrek.queries.units import UnitMap, unit_gradients, unit_map, unit_numbers, unit_query
 
 Decide = Callable[[Query], Verdict]
 Places = Ints | slice
@@ -119,6 +121,7 @@ def estimated_maps(
     # where the effects of what is held are identified, so is every question of this kind, whatever was seen
     plain = {y for y in outcomes if decide(Distribution.after((y,), dict.fromkeys(held))).identified}
     maps: dict[tuple[str, ...], SeenMap | None] = {}
+    drawn = kind_of(how).replicates(fit, how)
     for seen, rows in _by_pattern(table, fit.graph):
         known = tuple(
             k
@@ -133,10 +136,17 @@ def estimated_maps(
         _warn_without_means(fit, gradients)
         count = 1 + len(seen) + len(held)
         stacked = Slopes.of([g for line in gradients for g in line])
-        factor = joint_factor(fit, stacked, how)
+        factor = joint_factor(fit, stacked, how) if drawn is None else _factor_of_draws(found, drawn, how)
         pieces = tuple(factor.part(slice(k * count, (k + 1) * count)).small() for k in range(len(known)))
         maps[seen] = SeenMap(found, known, pieces, _noise_reach(fit, found, how.level) if predictive else None)
     return maps
+
+
+def _factor_of_draws(found: UnitMap, drawn: Replicates, how: How) -> Factor:
+    """How the numbers of a map vary together over replicates."""
+    values = np.array([unit_numbers(found, model) for model in drawn.batch])
+    good = np.isfinite(values).all(axis=1)
+    return drawn.factor(values[good], unit_numbers(found, found.model), how.level)
 
 
 def units_by(maps: Maps, graph: Graph, table: Table, held: Mapping[str, Floats], outcomes: Sequence[str]) -> Units:
