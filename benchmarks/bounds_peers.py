@@ -3,11 +3,12 @@
     pip install PySensemakr
     python -m benchmarks.bounds_peers
 
-- sensemakr (its Python port) on its own data, the survey of Darfur: robustness values, and a confounder one to three times
-  as strong as ``female``. It is handed estimates and degrees of freedom: version 0.0.8 fails on models with pandas 3.
+- sensemakr (its Python port) on its own data, the survey of Darfur: robustness values, and a confounder one to three
+  times as strong as ``female``. It is handed estimates and degrees of freedom: version 0.0.8 fails on a model with
+  pandas 3.
 - leakyIV and optsens are R packages that neither PyPI nor Debian has. In place of leakyIV the formula that it is made
-  of is computed here: leaks g with ``|g| <= tau`` leave all b with ``|a - b c| <= tau``, where a and c are the regressions
-  of y and x on the instruments (Watson and others 2024). Nothing stands in for optsens.
+  of is computed here: leaks g with ``|g| <= tau`` leave all b with ``|a - b c| <= tau``, where a and c are the
+  regressions of y and x on the instruments (Watson and others 2024). Nothing stands in for optsens.
 """
 
 from __future__ import annotations
@@ -100,9 +101,13 @@ def leaks(count: int = 4, tau: float = 0.3) -> None:
     found, took = timed(lambda: fit.bounds("x -> y", assume=assume), rounds=2)
     print(f"\n{count} leaky instruments, norm at most {tau}")
     print(f"formula               {middle - reach:.8f} to {middle + reach:.8f}")
+<<<<<<< HEAD
     print(
         f"halftrek              {found.low:.8f} to {found.high:.8f}   {found.certificate}, {took:.0f} ms with the interval"
     )
+=======
+    print(f"halftrek              {found.low:.8f} to {found.high:.8f}   {found.certificate}, {took:.0f} ms in all")
+>>>>>>> w-bounds2
 
 
 def main() -> None:

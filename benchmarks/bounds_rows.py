@@ -1,8 +1,8 @@
 """Do intervals of sets cover where rows come in clusters, or with sampling weights?
 
-The strong leaky instrument of ``benchmarks.bounds_coverage``, the truth at an end of the set. In clusters three tenths of
-every error are shared by the rows of one; with sampling weights rows with a large outcome are three times as likely to
-be seen. ``--plain`` takes the rows for independent and alike, which is what the scaling is there for.
+The strong leaky instrument of ``benchmarks.bounds_coverage``, the truth at an end of the set. In clusters three tenths
+of every error are shared by the rows of one; with sampling weights rows with a large outcome are three times as likely
+to be seen. ``--plain`` takes the rows for independent and alike, which is what the scaling is there for.
 ``python -m benchmarks.bounds_rows --samples 1000`` takes about a minute of one core.
 """
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack
 from halftrek import upward
 from halftrek.choices import Bounding
 from halftrek.estimation.many.groups import FittedGroups
+from halftrek.frames import Frame
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
 from halftrek.results.group_bounds import bound_groups
@@ -41,7 +42,7 @@ class GroupFits(FittedGroups):
         """
         return answer_groups(self, question, level=level, interval=interval)
 
-    def bounds(self, question: str | Query, **options: Unpack[Bounding]) -> Any:
+    def bounds(self, question: str | Query, **options: Unpack[Bounding]) -> Frame:
         """A tidy frame of bounds, a row for each group: group low high interval_low interval_high bounds ... note.
 
         ``low`` and ``high`` are the outermost values of the set, ``bounds`` all of it in words; the interval is for the

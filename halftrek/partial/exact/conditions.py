@@ -130,10 +130,10 @@ def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
             return _below(total(squares, tower.ring), tower.ring.number(exact(limit) * exact(limit)))
         case AbsoluteSum(weights, limit):
             values = [_value(w, tower) for w in weights]
-            most = tower.ring.number(limit)
+            allowed = tower.ring.number(limit)
             signs = product((1, -1), repeat=len(values))
             sums = ([v.times(s) for s, v in zip(sign, values, strict=True)] for sign in signs)
-            return All(tuple(_below(total(some, tower.ring), most) for some in sums))
+            return All(tuple(_below(total(some, tower.ring), allowed) for some in sums))
         case Confounded(pair, shares, times, like):
             if shares is not None:
                 most = correlation_limit(*shares)
@@ -251,8 +251,8 @@ def _noise_claims(tower: Tower) -> list[Claim] | None:
                     if size == 1
                     else (f"the errors of {', '.join(names[i] for i in some)} determine each other")
                 )
-                size = reduce(lambda a, b: a * b, (tower.ring.number(tower.sigma[i][i]) for i in some))
-                found.append(Claim(_below(tower.ring.zero, _minor(tower, some), size), words))
+                scale = reduce(lambda a, b: a * b, (tower.ring.number(tower.sigma[i][i]) for i in some))
+                found.append(Claim(_below(tower.ring.zero, _minor(tower, some), scale), words))
     return found
 
 

@@ -136,7 +136,7 @@ def test_groups_have_their_bounds_in_one_table() -> None:
     data = rows(300)
     data["site"] = np.array(["a", "b", "c"])[np.arange(300) % 3]
     assume = ["abs(corr(x <-> y)) <= 0.3"]
-    table = ht.fit(BOW, data, by="site").bounds("x -> y", assume=assume, level=0.9)
+    table: Any = ht.fit(BOW, data, by="site").bounds("x -> y", assume=assume, level=0.9)
     assert list(table["group"]) == ["a", "b", "c"]
     for k, site in enumerate("abc"):
         own = {v: np.asarray(data[v])[data["site"] == site] for v in "xy"}
