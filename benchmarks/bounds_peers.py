@@ -101,13 +101,7 @@ def leaks(count: int = 4, tau: float = 0.3) -> None:
     found, took = timed(lambda: fit.bounds("x -> y", assume=assume), rounds=2)
     print(f"\n{count} leaky instruments, norm at most {tau}")
     print(f"formula               {middle - reach:.8f} to {middle + reach:.8f}")
-<<<<<<< HEAD
-    print(
-        f"halftrek              {found.low:.8f} to {found.high:.8f}   {found.certificate}, {took:.0f} ms with the interval"
-    )
-=======
     print(f"halftrek              {found.low:.8f} to {found.high:.8f}   {found.certificate}, {took:.0f} ms in all")
->>>>>>> w-bounds2
 
 
 def main() -> None:
