@@ -16,7 +16,10 @@ from tests.extras.smoke import BRINGS
 from tests.narrow import some
 from tests.project.pages import ROOT
 
-HEAVY = ("scipy.stats", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "jinja2", "networkx", "flint")
+HEAVY = (
+    "scipy.stats", "scipy.sparse", "matplotlib", "pandas", "polars", "pyarrow", "duckdb", "rich", "jinja2", "networkx",
+    "flint",
+)  # fmt: skip
 
 
 def run(code: str) -> str:

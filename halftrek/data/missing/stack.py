@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.data.missing.holes import LOG_2PI, Group, inverses, make_groups
 from halftrek.data.missing.patterns import Patterns
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +158,8 @@ def _places(at: Ints, p: int) -> tuple[csr_array, csr_array]:
 
 def _adder(owner: Ints, size: int) -> csr_array:
     """Ones that add up entries by their owner; nearly all of it is zero, which a plain matrix would multiply."""
+    from scipy.sparse import csr_array  # a quarter of a second to load, for bootstraps with missing values alone
+
     return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(size, len(owner)))
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from halftrek.arrays import Flags, Floats, Ints
 from halftrek.choices import Redraw
@@ -123,6 +122,8 @@ def _drawn_part(
     products: Products, observed: Flags, replicates: int, drawing: Drawing, part: RowPart
 ) -> tuple[Floats, Floats]:
     """The sums of the rows that lie together, and what says whether they are the rows of the fit."""
+    from scipy.sparse import csr_array
+
     sums = np.zeros((replicates, len(observed), products.width))
     counts, tally = drawing(part), np.zeros(1 + 2 * observed.shape[1])
     for chunk, values, parts in _pieces(products, observed, part, tally):
