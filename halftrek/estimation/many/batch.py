@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -107,6 +107,21 @@ def joined(parts: Sequence[BatchFit]) -> BatchFit:
         return parts[0]
     whole: dict[str, Any] = {name: np.concatenate([getattr(p, name) for p in parts]) for name in _BY_DATA_SET}
     return replace(parts[0], **whole)
+
+
+def collected(parts: Iterable[BatchFit], most: int) -> BatchFit:
+    """As :func:`joined`, for parts that come one after the other and need not be held beside their sum."""
+    whole: dict[str, Any] = {}
+    done, last = 0, None
+    for last in parts:
+        if not whole:
+            whole = {n: np.empty((most, *getattr(last, n).shape[1:]), getattr(last, n).dtype) for n in _BY_DATA_SET}
+        for name, array in whole.items():
+            array[done : done + len(last)] = getattr(last, name)
+        done += len(last)
+    if last is None:
+        raise DataError("there is no moment set to fit")
+    return replace(last, **{name: array[:done] for name, array in whole.items()})
 
 
 def fit_batch(

@@ -16,7 +16,7 @@ from halftrek.choices import Ends, Redraw
 from halftrek.data.missing.stack import Stack
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fitted, fit_batch
-from halftrek.estimation.many.batch import joined
+from halftrek.estimation.many.batch import collected
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.missing.together import Refits, refit_together
 from halftrek.estimation.plan import Plan, make_plan
@@ -124,13 +124,19 @@ def _made(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progres
 
 def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
     """Replicates of complete moments, many at a time in one array program."""
+    if kind == "jackknife":
+        replicates = count_clusters(fit)
+    return Replicates(collected(_fits(fit, kind, replicates, random_state, progress), replicates), replicates, kind)
+
+
+def _fits(
+    fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None
+) -> Iterator[BatchFit]:
+    """The fits that reach a maximum, some at a time."""
     plan = make_plan(fit.graph, fit.model.names, fit.options)
     several = any(task.several_starts for task in plan.tasks)
-    step = min(AT_ONCE, at_once(len(fit.model.names)))
-    parts, done = [], 0
+    step, done = min(AT_ONCE, at_once(len(fit.model.names))), 0
     for drawn in drawn_moments(fit, kind, replicates, random_state, progress):
-        if kind == "jackknife":
-            replicates = len(drawn.n)
         for first in range(0, len(drawn.n), step):
             rows = slice(first, first + step)
             found = fit_batch(
@@ -144,11 +150,10 @@ def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, prog
                 start=fit.model.T if several else None,  # a maximum near that of all data is the one to follow
             )
             good = np.flatnonzero(found.converged)
-            parts.append(found if len(good) == len(found) else found.take(good))
+            yield found if len(good) == len(found) else found.take(good)
             done += len(found)
             if progress is not None:
                 progress(done, replicates)
-    return Replicates(joined(parts), replicates, kind)
 
 
 def drawn_moments(

@@ -34,7 +34,8 @@ NUMBERS = 4_000_000  # products of columns that are held at a time
 COUNTS = 400_000  # counts that are held at a time: few enough to stay in the cache until they are multiplied
 EDGE = 64  # of the cubes that products are cut into: 64³ multiplications, up to which BLAS starts no threads ...
 WIDE = 400  # ... unless the table has more columns
-HELD = 20_000_000  # numbers in the sums of replicates that are drawn at a time ...
+COVARIANCES = 5_000_000  # numbers in the covariances of replicates that are fitted at a time
+HELD = 20_000_000  # numbers in the sums of replicates that are drawn at a time, where values are missing ...
 SENT = 4_000_000  # ... where each part of an engine's rows sends them: 32 megabytes
 ALL = 1_000_000_000  # replicates: more than anybody asks for
 MANY = 120  # variables above which each replicate multiplies its own rows: making all products first would cost more
@@ -51,7 +52,7 @@ class Drawn:
 
 def at_once(p: int) -> int:
     """Replicates of so many variables whose covariances are held at a time."""
-    return max(1, HELD // p**2)
+    return max(1, COVARIANCES // p**2)
 
 
 def replicates_at_once(fit: Fitted) -> int:

@@ -23,6 +23,9 @@ from halftrek.inference.delta import with_intercepts
 from halftrek.inference.information.information import FLAT, DistrictInformation, district_information, solved
 from halftrek.queries.gradients import Gradient
 
+FEW = 64  # forms up to which each multiplies the rows by itself
+PRODUCTS = 4_000_000  # products of columns that are held at a time, where forms are more
+
 
 class Scores(RowForms, Protocol):
     """Functions of a row whose moments are known where rows are normal."""
@@ -48,11 +51,16 @@ class Forms:
     def values(self, centred: Floats, cov: Floats) -> Floats:
         """One column for each form; ``centred`` and ``cov`` have all columns of the model."""
         X, S = centred[:, self.at], cov[np.ix_(self.at, self.at)]
+        found = X @ self.linear.T - np.tensordot(self.square, S, axes=((1, 2), (0, 1)))
+        if len(self) <= FEW:  # one product of matrices each; no table of all products of columns
+            for k, Q in enumerate(self.square):
+                found[:, k] += ((X @ Q) * X).sum(axis=1)
+            return np.asarray(found)
         i, j = np.triu_indices(len(self.at))
-        twice = np.where(i == j, 1.0, 2.0)
-        weights = self.square[:, i, j] * twice
-        found = (X[:, i] * X[:, j]) @ weights.T
-        found += X @ self.linear.T - weights @ S[i, j]
+        weights = (self.square[:, i, j] * np.where(i == j, 1.0, 2.0)).T
+        for first in range(0, len(X), step := max(1, PRODUCTS // max(1, len(i)))):
+            some = X[first : first + step]
+            found[first : first + step] += (some[:, i] * some[:, j]) @ weights
         return np.asarray(found)
 
     def parts(self, mean: Floats) -> Iterator[tuple[float, Forms]]:  # noqa: ARG002 (complete rows are about their own)
