@@ -21,6 +21,7 @@ from halftrek.layer import layer_of
 from halftrek.queries.observed.values import observed
 from halftrek.results.column_kinds import Kinds
 from halftrek.syntax import parse_question
+from tests.narrow import ends, number
 
 FRONT_DOOR = "x -> m -> y; x <-> y"
 KINDS: Kinds = {"m": "ranked", "y": "ordered"}
@@ -211,7 +212,7 @@ def test_named_contrasts_are_arithmetic() -> None:
     assert found["RD"].value == pytest.approx(high - low)
     assert found["RR"].value == pytest.approx(high / low)
     assert found["OR"].value == pytest.approx(high / (1 - high) / (low / (1 - low)))
-    low_end, high_end = found["OR"].interval
+    low_end, high_end = ends(found["OR"].interval)
     assert low_end * high_end == pytest.approx(found["OR"].value ** 2)  # even on logarithms
     assert str(parse_question("RR[y | do(x=1) : do(x=0)]")) == "E[y | do(x=1)] / E[y | do(x=0)]"
 
@@ -235,7 +236,7 @@ def test_weights_count_rows_or_stand_for_shares() -> None:
     assert counted.se == pytest.approx(spelt.se)
     shares = ht.fit(FRONT_DOOR, rows, kinds=KINDS, sampling_weights=times).query("x ~> y")
     assert shares.value == pytest.approx(spelt.value)
-    assert shares.se > spelt.se
+    assert number(shares.se) > number(spelt.se)
 
 
 def test_missing_values_are_used_pair_by_pair_and_said() -> None:
@@ -245,7 +246,7 @@ def test_missing_values_are_used_pair_by_pair_and_said() -> None:
     assert "each correlation is from the rows that have both columns, at least 83%" in " ".join(fit.summary().split())
     dropped = ht.fit(FRONT_DOOR, rows, kinds=KINDS, missing="drop")
     assert dropped.n == 500
-    assert fit.query("x ~> y").se < dropped.query("x ~> y").se * 1.05
+    assert number(fit.query("x ~> y").se) < number(dropped.query("x ~> y").se) * 1.05
 
 
 def test_groups_and_moments_are_refused_by_name() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.errors import NotIdentifiedError, QueryError
+from tests.narrow import number
 
 GRAPH = "latent F; F -> {a, b, c}"
 LOADINGS = np.array([0.9, 0.7, 0.5])
@@ -22,7 +23,7 @@ def test_a_loading_is_an_effect_on_the_scale_of_variance_one() -> None:
     fit = ht.fit(GRAPH, rows())
     for v, truth in zip("abc", LOADINGS, strict=True):
         found = fit.query(f"F ~> {v}")
-        assert abs(found.value - truth) < 4.0 * found.se < 0.3
+        assert abs(found.value - truth) < 4.0 * number(found.se) < 0.3
         assert any("error has the variance 1" in str(n) for n in found.notes)
     table = fit.params()
     loadings = {r: e for lhs, r, e in zip(table["lhs"], table["rhs"], table["est"], strict=True) if lhs == "F"}
