@@ -37,6 +37,12 @@ INDEPENDENCE: dict[str, Words] = {
         "few rows",
         "doubt",
     ),
+    "few values": Words(
+        "{variable} has {values} values only, so that its error depends on its causes and is not independent of "
+        "their errors: the interval may be wrong or empty",
+        "few values",
+        "doubt",
+    ),
     "covariances suffice": Words(
         "covariances determine it, so that independent errors were not needed: this is the usual answer",
         "by covariances",

@@ -133,7 +133,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
         data=Data(cov="c.csv", n=412.0, means={"a b": 1.0, "é": -2.5}, divisor="n-1"),
         questions=("x ~> y", 'P("a b" | do(x=1))'),
         fit=Fitting("cgl-go", "unit"),
-        uncertainty=Uncertainty("bootstrap", 0.8, 50, "bca", 7),
+        uncertainty=Uncertainty("bootstrap", 0.8, 50, "bca", 7, "independent"),
         output=Output("r.html", "r.json", "m.json", True, True),
         folder=tmp_path,
     )

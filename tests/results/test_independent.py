@@ -44,6 +44,8 @@ def test_skewed_errors_give_an_estimate_with_an_interval(skewed: Fit, tmp_path: 
     assert "The estimate, at which these errors look most independent" in answer.explain()
     assert "by the test of independence" in answer.explain()
     assert "errors of m and y may be independent" in str(answer)
+    line = answer.to_frame()
+    assert [line[name][0] for name in ("est", "ci_low", "ci_high", "level")] == [found.low, low, high, 0.95]
     record = json.loads(json.dumps(answer.to_dict()))
     assert record["bounds"]["interval"] == [low, high]
     again = ht.load(answer.save(tmp_path / "answer.json"))
@@ -96,6 +98,13 @@ def test_options_that_do_not_go_together_are_refused(skewed: Fit) -> None:
     holes[0, 0] = np.nan
     with pytest.raises(InputError, match="missing='drop'"):
         ht.fit(DOOR, holes).query("m -> y", errors="independent")
+
+
+def test_effects_with_few_values_are_told_of() -> None:
+    rows = door_rows("skewed", 200, np.random.default_rng(0))
+    rows[:, 2] = rows[:, 2] > 0.0
+    answer = ht.fit(DOOR, rows).query("x -> m", errors="independent")
+    assert any(w.startswith("y has 2 values only") for w in answer.warnings)
 
 
 def test_tests_beyond_correlation(skewed: Fit) -> None:

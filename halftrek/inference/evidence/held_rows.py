@@ -12,7 +12,7 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.information.robust import rows_needed
 
-MOST = 100_000_000  # numbers that are held
+MOST = 20_000_000  # numbers that are held
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,10 @@ def held_rows(fit: Fitted, names: tuple[str, ...], what: str) -> HeldRows:
     """The fit's rows in memory; an error says why there are none, or why these do not do."""
     rows = rows_needed(fit, what, "do without it").select(names)
     if fit.n * len(names) > MOST:
-        raise InputError(f"{what} holds all rows in memory, and {fit.n:.4g} rows of {len(names)} columns are too many")
+        raise InputError(
+            f"{what} holds all rows in memory, and {fit.n:.4g} rows of {len(names)} columns are too many: fit a random "
+            f"part of the rows"
+        )
     values, weights, cluster = _read(rows, fit)
     if np.isnan(values).any():
         holes = [v for v, column in zip(names, values.T, strict=True) if np.isnan(column).any()]

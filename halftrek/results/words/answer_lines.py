@@ -23,7 +23,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.variants import Sum
 from halftrek.results.answers import Refusal, Several
-from halftrek.results.bounds import Bounds
+from halftrek.results.bounds import INDEPENDENT, Bounds
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer
@@ -62,6 +62,12 @@ def lines_of(answer: Answer) -> tuple[Line, ...]:
     match answer.result:
         case Several(several):
             return tuple(Line(question, outcome, value, n=n, form=answer.form, note=said) for value in several)
+        case Bounds(low, high) as found if found.kind == INDEPENDENT:
+            ends, value = found.interval or (NAN, NAN), low if low == high else NAN
+            return (
+                Line(question, outcome, value, ci_low=ends[0], ci_high=ends[1], level=found.level, n=n,
+                     form=answer.form, note=said, bound_low=low, bound_high=high),
+            )  # fmt: skip
         case Bounds(low, high):
             return (Line(question, outcome, n=n, form=answer.form, note=said, bound_low=low, bound_high=high),)
         case Refusal():

@@ -102,6 +102,13 @@ def test_the_least_is_no_larger_than_on_a_grid() -> None:
     assert held.statistic <= min(line) + 1e-6
 
 
+def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = door_fit("skewed", 60)
+    monkeypatch.setattr("halftrek.inference.evidence.held_rows.MOST", 100)
+    with pytest.raises(InputError, match="60 rows of 3 columns are too many: fit a random part"):
+        held_rows(fit, ("x", "m", "y"), "this test")
+
+
 def test_rows_that_do_not_do_are_refused() -> None:
     fit = door_fit("skewed", 60)
     with pytest.raises(InputError, match="needs the rows"):
