@@ -125,6 +125,11 @@ INTERVALS: dict[str, Words] = {
         "few clusters",
         level="doubt",
     ),
+    "kinked behind": Words(
+        "a category in one world is told by one in another, so that the answer has no slope where an effect is about "
+        'zero: the interval may be too narrow; interval="bootstrap" does without',
+        "no slope where the effect is zero",
+    ),
     "weak behind": Words(
         "{reason}: the interval cannot be trusted, and rows of ordered or ranked columns have no likelihood to go by; "
         "find a stronger instrument",

@@ -17,6 +17,7 @@ from halftrek.data.by_group.groups import GroupMoments
 from halftrek.data.kinds import Kind
 from halftrek.data.weights import Counted, Sampled
 from halftrek.estimation import BatchFit, Fitted
+from halftrek.estimation.acts.fit import Acting
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.estimation.options import Options
 from halftrek.estimation.status import DistrictReport
@@ -26,6 +27,7 @@ from halftrek.identification.local.witness import Witness
 from halftrek.identification.next_steps import NextStep
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, inputs_of, outputs_of, variables_used
 from halftrek.inference.intervals.base import Estimate
+from halftrek.layer import Layer, Margin
 from halftrek.models import CGLSCM, GLSCM, Gaussian, Rows
 from halftrek.notes import Note
 from halftrek.notes.words import ASKS
@@ -36,7 +38,7 @@ from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
 from halftrek.storage.malformed import Malformed
-from halftrek.storage.sound_layers import layer_checks
+from halftrek.storage.sound_layers import sound_acting, sound_layer, sound_margin
 from halftrek.storage.sound_questions import question_checks
 
 
@@ -353,6 +355,8 @@ _CHECKS: dict[type[Any], Callable[[Any], None]] = {
     Estimate: _estimate,
     Bounds: _bounds,
     Answer: _answer,
-    **layer_checks(),
+    Margin: sound_margin,
+    Layer: sound_layer,
+    Acting: sound_acting,
     **question_checks(),
 }

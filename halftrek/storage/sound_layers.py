@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from halftrek.estimation.acts.fit import Acting
@@ -12,12 +9,8 @@ from halftrek.layer import Layer, Margin
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
 
 
-def layer_checks() -> dict[type[Any], Callable[[Any], None]]:
-    """A check for each class."""
-    return {Margin: _margin, Layer: _layer, Acting: _acting}
-
-
-def _margin(margin: Margin) -> None:
+def sound_margin(margin: Margin) -> None:
+    """Values in their order with their shares."""
     k = len(margin.values)
     shaped(margin.values, (k,), "values")
     shaped(margin.shares, (k,), "shares")
@@ -31,7 +24,8 @@ def _margin(margin: Margin) -> None:
         shaped(margin.given_cuts, (k - 1,), "given_cuts")
 
 
-def _layer(layer: Layer) -> None:
+def sound_layer(layer: Layer) -> None:
+    """One margin and one line of each matrix for each name."""
     p = len(layer.names)
     named(layer.names, "names")
     must(len(layer.margins) == p, "margins are not one for each name")
@@ -41,7 +35,8 @@ def _layer(layer: Layer) -> None:
     must(bool(((layer.have > 0.0) & (layer.have <= 1.0)).all()), "have holds what is no share of the rows")
 
 
-def _acting(acting: Acting) -> None:
+def sound_acting(acting: Acting) -> None:
+    """Parameters and their spread, units of the columns."""
     size = len(acting.theta)
     shaped(acting.theta, (size,), "theta")
     shaped(acting.spread, (size, size), "spread")

@@ -15,7 +15,8 @@ from halftrek.inference.information.dwls import dwls_test
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
-from halftrek.queries import Query
+from halftrek.queries import Arithmetic, Probability, Query, Statistic
+from halftrek.queries.kinds.terms import leaves, sums_of
 from halftrek.trust.misfit import REJECTED, rejected
 from halftrek.trust.strength import STRONG, weakest_step
 
@@ -51,6 +52,8 @@ def judged_layer(
     weakest = weakest_step(fit, query, verdict, float(found.errors[0]))
     if weakest is not None and weakest.F < STRONG:
         notes.append(note("weak behind", reason=weakest.note.why))
+    if chosen.interval == "influence" and _kinked(fit, query):
+        notes.append(note("kinked behind"))
     wrong = _misfit(fit, query)
     if wrong is not None:
         notes.append(note("misfit", p=wrong))
@@ -64,3 +67,15 @@ def _misfit(fit: Fitted, query: Query) -> float | None:
         return p if p is not None and p < REJECTED else None
     against = rejected(fit, query)
     return None if against is None else against.p
+
+
+def _kinked(fit: Fitted, query: Query) -> bool:
+    """True if an outcome in a world of its own is asked for, given a category or an event in another."""
+    layer = fit.moments.layer
+    assert layer is not None
+    for leaf in leaves(query) if isinstance(query, Arithmetic) else (query,):
+        if isinstance(leaf, Probability | Statistic):
+            cut = [m for v in leaf.case.given if (m := layer.margin(v.variable)) is not None and m.cut]
+            if (cut or leaf.case.events) and any(v.changes for of in sums_of(leaf) for _, v in of.parts):
+                return True
+    return False
