@@ -12,7 +12,8 @@ import halftrek as ht
 from halftrek.inference.checks.measures import Measures, measures
 from halftrek.inference.checks.modification import modifications
 from halftrek.inference.checks.residuals import explained
-from halftrek.inference.tables.parameters import Parameter, parameter_rows
+from halftrek.inference.tables.parameter import Parameter
+from halftrek.inference.tables.parameters import parameter_rows
 from halftrek.results.fit import Fit
 from tests.estimation.test_hidden import HIDDEN, LAVAAN, ROWS, TEXTS
 
