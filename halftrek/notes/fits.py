@@ -202,6 +202,11 @@ FITS: dict[str, Words] = {
         short="no scale in the text",
     ),
     # groups
+    "group definitions": Words(
+        "what := defines is listed for one fit, not in tables by group: {names}. Fit each group on its own for it",
+        short=":= left out",
+        level="note",
+    ),
     "group with holes": Words(
         "{incomplete:,} of {rows:,} rows are incomplete and count for the values that they have (full-information "
         "maximum likelihood, which assumes missing at random)",

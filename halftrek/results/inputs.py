@@ -55,11 +55,11 @@ def text_of(source: str | os.PathLike[str]) -> str:
 def with_warnings(graph: Graph) -> Graph:
     """The graph; its notes are warned of, at the user's line of code."""
     for note in graph.notes:
-        warnings.warn(str(note), HalftrekWarning, stacklevel=_depth_of_caller())
+        warnings.warn(str(note), HalftrekWarning, stacklevel=depth_of_caller())
     return graph
 
 
-def _depth_of_caller() -> int:
+def depth_of_caller() -> int:
     """How many calls above ours the first one from outside of halftrek is."""
     depth = 0
     while sys._getframe(depth + 1).f_globals.get("__name__", "").startswith("halftrek."):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,11 +17,13 @@ from halftrek.choices import Divisor, Estimator, Intercepts, Mask, Method, Missi
 from halftrek.data import Moments, read_moments
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.categories import Categories
+from halftrek.errors import HalftrekWarning
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
 from halftrek.estimation.dwls import fit_dwls
 from halftrek.estimation.options import needs_whole
 from halftrek.frames import library_of
 from halftrek.graphs.hidden import refuse_hidden
+from halftrek.notes import note
 from halftrek.queries import (
     DirectEffect,
 )
@@ -37,6 +40,7 @@ from halftrek.results.column_kinds import (
 from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
 from halftrek.results.inputs import (
+    depth_of_caller,
     is_grouped,
     read_categories,
     read_data,
@@ -45,6 +49,7 @@ from halftrek.results.inputs import (
     read_rows,
     refuse_with_groups,
 )
+from halftrek.words import listed
 
 
 class Batch(TypedDict, total=False):
@@ -231,6 +236,9 @@ def fit_groups(
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
     refuse_hidden(chosen, "a fit by group")
+    if chosen.definitions:
+        left = note("group definitions", names=listed(list(chosen.definitions), 6, quote=False))
+        warnings.warn(str(left), HalftrekWarning, stacklevel=depth_of_caller())
     groups, rows = read_grouped(
         chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing,
         cluster=cluster,

@@ -23,6 +23,7 @@ from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.influence import cut_errors
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.decomposition import Decomposition, Share
+from halftrek.inference.tables.definitions import behind
 from halftrek.inference.tables.effects import Effect, gradients_of
 from halftrek.inference.tables.legs import PathSum, edges_of
 from halftrek.inference.tables.mediation import Mediation, Route
@@ -60,7 +61,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     notes, left = [], PROFILED
     for k, (lhs, op, rhs, text) in enumerate(lines):
         cautions = [*wrong]
-        doubt, query = _doubt_of_line(doubts, lhs, op, rhs)
+        doubt, query = _doubt_of_line(doubts, lhs, op, rhs) if op != ":=" else (_doubt_of_parts(fit, doubts, lhs), None)
         if doubt is not None:
             better = _from_likelihood(fit, query, doubt, how) if left and query is not None else None
             if better is not None:
@@ -212,6 +213,12 @@ def _doubt_of_line(
             return found, ErrorCovariance(lhs, rhs) if lhs != rhs else None
         case _:
             return None, None
+
+
+def _doubt_of_parts(fit: Fitted, doubts: dict[tuple[str, str], Note], name: str) -> Note | None:
+    """What speaks against a parameter that a definition is made of, and so against this."""
+    found = (_doubt_of_line(doubts, *sides)[0] for sides in behind(fit.graph, name)) if doubts else ()
+    return next((note for note in found if note is not None), None)
 
 
 @dataclass(frozen=True)

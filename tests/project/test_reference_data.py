@@ -18,7 +18,7 @@ PAGE = (REFERENCE / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_file_and_its_script_are_named() -> None:
-    named = set(re.findall(r"`([\w./]+\.(?:json|jsonl|csv|py|R))`", PAGE))
+    named = set(re.findall(r"`([\w./]+\.(?:json|jsonl|csv|py|R|txt))`", PAGE))
     there = {path.relative_to(REFERENCE).as_posix() for path in REFERENCE.rglob("*.*") if "__" not in str(path)}
     assert there - {"README.md"} <= named
     assert [name for name in named if not (REFERENCE / name).exists()] == []

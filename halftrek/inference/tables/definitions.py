@@ -81,6 +81,14 @@ def defined_values(graph: Graph, value_of: Callable[[Sides], Floats], name: str)
     return at(name)
 
 
+def behind(graph: Graph, name: str) -> list[Sides]:
+    """The parameters that a definition is made of, through other definitions too."""
+    homes, found = labelled(graph), list[Sides]()
+    for label in sorted(read_formula(graph.definitions[name]).names):
+        found += behind(graph, label) if label in graph.definitions else [_home(homes, label, name)]
+    return found
+
+
 def _home(homes: Mapping[str, Sides], label: str, name: str) -> Sides:
     if label not in homes:
         raise InputError(f"{name!r} is made of {label!r}, which is the label of no parameter of the graph")

@@ -65,6 +65,10 @@ def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -
     cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r)) for r in rows if r.op == "|"]
     if cuts:
         parts += [Heading("Cuts between categories"), Table(heads[:5], cuts, most=most, more="fit.params()")]
+    made = [(f"{r.lhs} := {r.rhs}", *_numbers(r), p_value(r.p), r.note) for r in rows if r.op == ":="]
+    if made:
+        shown = (*heads[:6], "note")
+        parts += [Heading("Made of parameters"), Table(shown, made, wide=("p",), most=most, more="fit.params()")]
     if any(r.op == "=~" for r in rows):
         parts.append(Paragraph("The sign of a hidden cause is free: all its loadings may be turned at once."))
     pairs = [u for u in fit.graph.latents if not any(r.op == "=~" and r.lhs == u for r in rows)]

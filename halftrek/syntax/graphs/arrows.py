@@ -71,7 +71,8 @@ def write(graph: Graph) -> str:
     if (*(v for v in drawn if v not in graph.hidden), *alone) != graph.observed:
         lines.append(f"observed {', '.join(map(_name, graph.observed))}")
         alone = []
-    return "\n".join([*lines, *edges, *map(_name, alone)])
+    made = [f"# {name} := {formula}" for name, formula in graph.definitions.items()]  # arrows have no words for them
+    return "\n".join([*lines, *edges, *map(_name, alone), *made])
 
 
 def _blocks(graph: Graph) -> tuple[tuple[str, ...], ...]:

@@ -41,7 +41,8 @@ def write(graph: Graph) -> str:
         if known is not None:
             marks += [f"coefficient={_known(known)}", f"label={_known(known)}"]
         lines.append(f"{_name(edge.first)} -> {_name(edge.second)}" + (f" [{', '.join(marks)}]" if marks else ""))
-    return "\n".join(["digraph {", *(f"  {line};" for line in lines), "}"])
+    made = [f"  // {name} := {formula}" for name, formula in graph.definitions.items()]
+    return "\n".join(["digraph {", *(f"  {line};" for line in lines), *made, "}"])
 
 
 def _known(value: Coefficient) -> str:

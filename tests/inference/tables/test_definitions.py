@@ -1,0 +1,85 @@
+"""What a text defines with := has a row of its own, whatever the interval."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import halftrek as ht
+from halftrek.cli import main
+
+TEXT = "m ~ a*x; y ~ b*m + c*x; m ~ i*1; ab := a*b; share := ab/(ab + c); up := i + a"
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    x, u, v = rng.normal(size=(3, 300))
+    m = 1.0 + 0.6 * x + u
+    return pd.DataFrame({"x": x, "m": m, "y": 0.5 * m + 0.3 * x + v})
+
+
+def test_products_are_effects_along_paths(rows: pd.DataFrame) -> None:
+    fit = ht.fit(TEXT, rows)
+    for interval in ("delta", "robust", "t"):
+        table = fit.params(interval=interval).set_index("lhs")
+        answer = fit.query("x -> m -> y", interval=interval)
+        assert table.loc["ab", "est"] == pytest.approx(answer.value, rel=1e-9)
+        assert table.loc["ab", "se"] == pytest.approx(answer.se, rel=1e-6)
+        share = fit.query("(x -> m -> y) / (x ~> y)", interval=interval)
+        assert table.loc["share", "est"] == pytest.approx(share.value, rel=1e-9)
+        assert table.loc["share", "se"] == pytest.approx(share.se, rel=1e-6)
+    table = fit.params(interval="delta").set_index(["lhs", "op"])
+    up = table.loc[("up", ":="), "est"]
+    assert up == pytest.approx(table.loc[("m", "~1"), "est"] + table.loc[("m", "~"), "est"], rel=1e-9)
+    simple = np.column_stack([np.ones(300), rows["x"]])
+    error = rows["m"] - simple @ np.linalg.lstsq(simple, rows["m"], rcond=None)[0]
+    along = np.ones(2) @ np.linalg.inv(simple.T @ simple) @ np.ones(2)
+    assert table.loc[("up", ":="), "se"] == pytest.approx(np.sqrt(along * (error**2).mean()), rel=1e-6)
+
+
+def test_bootstraps_draw_them_too(rows: pd.DataFrame) -> None:
+    fit = ht.fit(TEXT, rows)
+    drawn = fit.params(interval="bootstrap", replicates=200).set_index("lhs")
+    plain = fit.params(interval="delta").set_index("lhs")
+    for name in ("ab", "share", "up"):
+        assert drawn.loc[name, "est"] == plain.loc[name, "est"]
+        assert drawn.loc[name, "se"] == pytest.approx(plain.loc[name, "se"], rel=0.25)
+        assert drawn.loc[name, "ci_low"] < drawn.loc[name, "est"] < drawn.loc[name, "ci_high"]
+
+
+def test_nothing_is_made_of_what_data_do_not_determine(rows: pd.DataFrame) -> None:
+    fit = ht.fit("y ~ b*m; m ~~ y; m ~ a*x; y ~ c*x; sum := b + c; twice := 2*a", rows)
+    table = fit.params().set_index("lhs")
+    assert np.isnan(table.loc["sum", "est"])
+    assert "not determined" in table.loc["sum", "note"]
+    assert np.isfinite(table.loc["twice", "se"])
+
+
+def test_a_root_of_a_negative_number_is_no_number(rows: pd.DataFrame) -> None:
+    table = ht.fit("y ~ b*x; r := sqrt(0 - b^2); z := 1/(b - b)", rows).params().set_index("lhs")
+    assert np.isnan(table.loc[["r", "z"], "est"].to_numpy(dtype=float)).all()
+
+
+def test_every_front_has_them(rows: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fit = ht.fit(TEXT, rows)
+    assert "share" in fit.summary()
+    path = str(tmp_path / "rows.csv")
+    rows.to_csv(path, index=False)
+    assert main(["fit", TEXT, path, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert "share" in json.dumps(said)
+
+
+def test_a_doubt_about_a_part_is_one_about_the_whole() -> None:
+    """A weak instrument makes the effect doubtful, and what is made of it."""
+    rng = np.random.default_rng(8)
+    z, u, e, v = rng.normal(size=(4, 200))
+    x = 0.1 * z + u + e
+    table = pd.DataFrame({"z": z, "x": x, "y": 0.5 * x + u + v})
+    rows = ht.fit("x ~ z; y ~ b*x; x ~~ y; twice := 2*b; thrice := twice + b; a := 1 + 0*2", table).params()
+    notes = dict(zip(rows["lhs"] + rows["op"], rows["note"], strict=True))
+    assert "first-stage" in notes["twice:="] or "weak" in notes["twice:="]
+    assert notes["twice:="] == notes["thrice:="] != notes["a:="]
