@@ -19,7 +19,7 @@ _RULES = rules(
 ARROWS = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
 # attributes that dagitty or DOT texts are read for; others are looks, and are passed over
 _READ = {"latent", "unobserved", "l", "u", "exposure", "outcome", "adjusted", "e", "o", "a", "selected", "s", "beta"}
-_READ |= {"hidden", "observed", "dir", "coefficient", "pos"}
+_READ |= {"hidden", "observed", "dir", "coefficient", "pos", "variance", "intercept"}
 _ENDS = ("@->", "<-@", "@-@", "@--", "--@", "--", *ARROWS)
 
 

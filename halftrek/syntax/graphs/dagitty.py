@@ -11,6 +11,7 @@ import math
 import re
 from itertools import starmap
 
+from halftrek.errors import GraphError
 from halftrek.graphs import Edge, Graph
 from halftrek.graphs.sketch import Role
 from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
@@ -44,11 +45,18 @@ def parse(text: str) -> Graph:
 
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first."""
+    for word, part in (("variance", graph.variances), ("intercept", graph.intercepts)):
+        for v in part:
+            raise GraphError(
+                f"the graph says something of the {word} of {v!r}, for which dagitty's text has no place; write it as "
+                f"arrows or DOT"
+            )
     box = None if graph.sketch is None else graph.sketch.box
     lines = [] if box is None else [f'bb="{",".join(map(number_text, box))}"']
     places, roles = graph.positions, graph.roles
-    for v in (*graph.observed, *graph.latents):
-        said = [*(["latent"] if v in graph.latents else []), *roles.get(v, ())]
+    hidden = (*graph.latents, *graph.hidden)
+    for v in (*graph.observed, *hidden):
+        said = [*(["latent"] if v in hidden else []), *roles.get(v, ())]
         said += [f'pos="{",".join(map(number_text, places[v]))}"'] if v in places else []
         lines.append(f"{_name(v)} [{','.join(said)}]" if said else _name(v))
     for edge in starmap(Edge, graph.edges()):

@@ -29,7 +29,14 @@ def parse(text: str) -> Graph:
 
 def write(graph: Graph) -> str:
     """The text of the graph, every variable declared first; bidirected edges are dashed, hidden variables dotted."""
-    lines = [_name(v) for v in graph.observed] + [f"{_name(u)} [latent=true, style=dotted]" for u in graph.latents]
+    lines = []
+    for v in (*graph.observed, *graph.latents, *graph.hidden):
+        marks = [] if v in graph.observed else ["latent=true", "style=dotted"]
+        for word, part in (("variance", graph.variances), ("intercept", graph.intercepts)):
+            if v in part:
+                value = part[v]
+                marks.append(f"{word}={_name(value) if isinstance(value, str) else quoted_number(value)}")
+        lines.append(f"{_name(v)} [{', '.join(marks)}]" if marks else _name(v))
     for edge in starmap(Edge, graph.edges()):
         marks = ["dir=both", "style=dashed"] if edge.kind == "<->" else []
         known = graph.known.get(edge)
@@ -53,6 +60,15 @@ def _add_node(draft: Draft, node: Node) -> None:
             draft.state(node.name)
         else:
             draft.hide(node.name)
+    for word in ("variance", "intercept"):
+        attribute = node.attributes.get(word)
+        if attribute is not None:
+            draft.say(word, node.name, None if attribute.value is None else draft.coefficient(attribute.value))
+
+
+def quoted_number(value: float) -> str:
+    """A number as DOT takes it everywhere, also with a sign or an exponent."""
+    return f'"{number_text(value)}"'
 
 
 def _add_link(draft: Draft, link: Link) -> None:
