@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import GraphError
@@ -102,6 +102,7 @@ def test_a_hidden_mediator_is_projected() -> None:
     assert factor.implied_independences() == []
 
 
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000))
 def test_separation_is_that_of_random_models(seed: int) -> None:
     rng = np.random.default_rng(seed)
