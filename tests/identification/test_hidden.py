@@ -109,6 +109,20 @@ def test_an_arrow_beside_a_hidden_mediator_is_not_the_arrow_of_the_projection() 
     assert identify(graph, parse_query("x -> y")).status == "not identified"
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "words"),
+    [
+        ("latent F; z -> F; F -> a", "z ~> F", "Hidden F has one effect, a"),
+        ("latent F, G; z -> {F, G}; F -> {a, b}; G -> {a, b}", "z ~> F", "Hidden F and G cause the same variables"),
+        ("latent F; z -> F; F -> a [0]; F -> b", "z ~> F", "is fixed at zero and gives no scale"),
+    ],
+)
+def test_what_is_weak_in_a_measurement_is_said(text: str, question: str, words: str) -> None:
+    found = identify(parse_graph(text), parse_query(question))
+    assert found.status == "not identified"
+    assert any(words in reason for reason in found.reasons)
+
+
 def random_graph(seed: int) -> Graph:
     rng = np.random.default_rng(seed)
     names = [f"v{i}" for i in range(7)]
