@@ -112,16 +112,17 @@ def joined(parts: Sequence[BatchFit]) -> BatchFit:
 def collected(parts: Iterable[BatchFit], most: int) -> BatchFit:
     """As :func:`joined`, for parts that come one after the other and need not be held beside their sum."""
     whole: dict[str, Any] = {}
-    done, last = 0, None
-    for last in parts:
-        if not whole:
-            whole = {n: np.empty((most, *getattr(last, n).shape[1:]), getattr(last, n).dtype) for n in _BY_DATA_SET}
+    done, known = 0, None
+    for part in parts:
+        if known is None:
+            known = part
+            whole = {n: np.empty((most, *getattr(part, n).shape[1:]), getattr(part, n).dtype) for n in _BY_DATA_SET}
         for name, array in whole.items():
-            array[done : done + len(last)] = getattr(last, name)
-        done += len(last)
-    if last is None:
+            array[done : done + len(part)] = getattr(part, name)
+        done += len(part)
+    if known is None:
         raise DataError("there is no moment set to fit")
-    return replace(last, **{name: array[:done] for name, array in whole.items()})
+    return replace(known, **{name: array[:done] for name, array in whole.items()})
 
 
 def fit_batch(
