@@ -15,7 +15,13 @@ def ordered_columns(data: object) -> dict[str, Category]:
         types = dict(zip(map(str, data.columns), data.dtypes, strict=True))
         ordered = {v: kind.categories for v, kind in types.items() if getattr(kind, "ordered", None) is True}
     elif module == "polars" and hasattr(data, "collect_schema"):
-        ordered = {v: kind.categories for v, kind in data.collect_schema().items() if type(kind).__name__ == "Enum"}
+        from polars.exceptions import PolarsError
+
+        try:
+            schema = data.collect_schema()
+        except PolarsError:  # reading the rows will say what is wrong
+            return {}
+        ordered = {v: kind.categories for v, kind in schema.items() if type(kind).__name__ == "Enum"}
     else:
         return {}
     found = {v: tuple(_text(x) for x in levels) for v, levels in ordered.items()}

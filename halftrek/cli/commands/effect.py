@@ -19,7 +19,6 @@ from halftrek.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from halftrek.choices import Scope
     from halftrek.cli.analysis import Analysis
     from halftrek.cli.options import Commands
     from halftrek.graphs import Graph
@@ -98,8 +97,9 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
     errors = analysis.uncertainty.errors
-    scope: Scope = "linear" if errors == "uncorrelated" else "non-normal"
-    if early and not (verdict := identify(graph, question, scope=scope)).identified:
+    independent = errors != "uncorrelated"
+    verdict = None if not early else identify(graph, question, **({"scope": "non-normal"} if independent else {}))
+    if verdict is not None and not verdict.answerable:
         return _refuse(verdict, args, analysis, graph)
     if args.by is not None and errors != "uncorrelated":
         raise InputError("--errors independent cannot be used with --by; ask group by group")

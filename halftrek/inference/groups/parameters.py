@@ -74,7 +74,7 @@ def group_parameters(fits: FittedGroups, rows: Ints, how: How) -> GroupParameter
     columns += [home[j].intercept(batch, j) for j in range(len(batch.names))]
     unknown = undetermined_parameters(fits.graph, fits.options) if any(b.flat.any() for b in blocks) else frozenset()
     lost = np.any([block.flat for block in blocks], axis=0)
-    columns = [_labelled(fits.graph, column) for column in columns] + _fixed(fits.graph, len(rows))
+    columns = [_labelled(fits.graph, column) for column in columns] + _fixed(fits.graph, batch)
     columns.sort(key=lambda c: 3 if c.sides[1] == "~~" and c.sides[0] == c.sides[2] else _ORDER[c.sides[1]])
     found = GroupParameters.empty(tuple(column.sides for column in columns), len(rows))
     for k, column in enumerate(columns):
@@ -226,12 +226,15 @@ def _labelled(graph: Graph, column: _Column) -> _Column:
     return column._replace(note=f"label {label}") if isinstance(label, str) else column
 
 
-def _fixed(graph: Graph, groups: int) -> list[_Column]:
+def _fixed(graph: Graph, batch: BatchFit) -> list[_Column]:
     """Coefficients and error covariances that were held at a value."""
-    none, one = np.full(groups, np.nan), np.ones(groups)
+    one, at = np.ones(len(batch)), {v: i for i, v in enumerate(batch.names)}
     found = []
     for (u, kind, v), value in graph.known.items():
         if isinstance(value, float) and u not in graph.latents:
             sides = (v, "~", u) if kind == "->" else (u, "~~", v)
-            found.append(_Column(sides, value * one, 0.0 * one, none, one, one, "fixed"))
+            spread = batch.cov if kind == "->" else batch.omega
+            low, high = spread[:, at[u], at[u]], spread[:, at[v], at[v]]
+            std = value * np.sqrt(low / high) if kind == "->" else value / np.sqrt(low * high)
+            found.append(_Column(sides, value * one, 0.0 * one, std, one, one, "fixed"))
     return found
