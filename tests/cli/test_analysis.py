@@ -138,7 +138,12 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
         folder=tmp_path,
     )
     rows = Analysis(graph="g", data=Data(sql="select 1", missing="error", weights="w", cluster="c"), folder=tmp_path)
-    survey = Data(file="d.csv", sampling_weights="w", categories={"a b": "north", "grade": "1"})
+    survey = Data(
+        file="d.csv",
+        sampling_weights="w",
+        categories={"a b": "north", "grade": "1"},
+        kinds={"y": "ordered", "m": "behind:low<mid"},
+    )
     for analysis in (whole, rows, Analysis(graph="g", data=survey, folder=tmp_path)):
         (tmp_path / "a.toml").write_text(analysis_text(analysis), encoding="utf-8")
         assert read_analysis(str(tmp_path / "a.toml")) == analysis
