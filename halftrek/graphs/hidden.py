@@ -134,6 +134,26 @@ def _shared(known: Mapping[str, Coefficient], graph: Graph) -> dict[str, Coeffic
     return {v: x for v, x in known.items() if not isinstance(x, str) or labels.count(x) > 1}
 
 
+def weak_points(graph: Graph) -> list[Note]:
+    """What in the measurement of hidden variables leaves them undetermined, as far as one look at the arrows tells."""
+    found = []
+    for v in graph.hidden:
+        effects = graph.children(v)
+        weights = [graph.known.get(Edge(v, "->", c)) for c in effects]
+        if len(effects) == 1 and not isinstance(graph.variances.get(effects[0]), float):
+            found.append(note("one effect", variable=v, effect=effects[0]))
+        if 0.0 in weights and not any(isinstance(x, float) and x != 0.0 for x in weights):
+            zero = effects[weights.index(0.0)]
+            found.append(note("marker of zero", variable=v, effect=zero))
+    for k, v in enumerate(graph.hidden):
+        for w in graph.hidden[:k]:
+            same = set(graph.children(v)) == set(graph.children(w))
+            fixed = any(isinstance(x, float) for e, x in graph.known.items() if e.first in (v, w) and e.kind == "->")
+            if same and not fixed:
+                found.append(note("same effects", first=w, second=v))
+    return found
+
+
 def refuse_hidden(graph: Graph, what: str) -> None:
     """Raise for what has no answer yet where hidden variables have causes."""
     if graph.hidden:

@@ -31,6 +31,22 @@ DATA: dict[str, Words] = {
         "which changes nothing about the others",
         level="note",
     ),
+    # what leaves a hidden variable undetermined
+    "one effect": Words(
+        "hidden {variable} has one effect, {effect}: its variance and the error of {effect} cannot be told apart; give "
+        "it three effects, or fix the variance of {effect}",
+        level="note",
+    ),
+    "same effects": Words(
+        "hidden {first} and {second} cause the same variables, so that either can be mixed with the other; give each "
+        "an effect of its own, or fix loadings",
+        level="note",
+    ),
+    "marker of zero": Words(
+        "the loading of {effect} on hidden {variable} is fixed at zero and gives no scale: the variance of its error "
+        "is 1; fix another loading at a number that is not zero",
+        level="note",
+    ),
     "no path": Words("the graph has no such path", level="note"),
     # what the rows are
     "coded": Words("{variable} is 1 for {one!r} and 0 for {zero!r}", level="note"),

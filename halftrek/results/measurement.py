@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek.choices import Invariant, Missing
-from halftrek.data import Moments
+from halftrek.data import Moments, Patterns
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.errors import DataError, InputError
@@ -100,15 +100,27 @@ def measurement_invariance(
         chi2, df = max(0.0, 2.0 * (best - one.loglik)), moments - one.parameters
         before = found[-1] if found else None
         more = (None, None) if before is None else (max(0.0, chi2 - before.chi2), df - before.df)
-        rmsea = float(np.sqrt(len(parts) * max(0.0, chi2 - df) / (df * total))) if df else 0.0
-        bic = -2.0 * one.loglik + float(np.log(total)) * one.parameters
-        p_more = tail(more[0], more[1]) if more[0] is not None and more[1] else None
-        measured = chi2, df, tail(chi2, df) if df else None, cfi_of(chi2, df, *baseline), rmsea, bic
-        found.append(InvarianceLevel(one.name, one.loglik, one.parameters, *measured, *more, p_more, one.converged))
+        found.append(
+            InvarianceLevel(
+                level=one.name,
+                loglik=one.loglik,
+                parameters=one.parameters,
+                chi2=chi2,
+                df=df,
+                p=tail(chi2, df) if df else None,
+                cfi=cfi_of(chi2, df, *baseline),
+                rmsea=float(np.sqrt(len(parts) * max(0.0, chi2 - df) / (df * total))) if df else 0.0,
+                bic=-2.0 * one.loglik + float(np.log(total)) * one.parameters,
+                chi2_more=more[0],
+                df_more=more[1],
+                p_more=tail(more[0], more[1]) if more[0] is not None and more[1] else None,
+                converged=one.converged,
+            )
+        )
     return MeasurementInvariance(tuple(map(str, groups.keys)), total, tuple(found), library_of(data))
 
 
-def _baseline(graph: Graph, parts: Sequence[Any], best: float) -> tuple[float, int]:
+def _baseline(graph: Graph, parts: Sequence[Moments | Patterns], best: float) -> tuple[float, int]:
     """Chi-square and degrees of freedom of the model without covariances, but those that exogenous variables have."""
     free, pairs = free_roots(graph, graph.observed)
     apart = [(v,) for v in graph.observed if v not in free] + ([tuple(free)] if free else [])

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halftrek.errors import GraphError
@@ -102,6 +102,7 @@ def test_a_hidden_mediator_is_projected() -> None:
     assert factor.implied_independences() == []
 
 
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000))
 def test_separation_is_that_of_random_models(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -109,8 +110,7 @@ def test_separation_is_that_of_random_models(seed: int) -> None:
     arrows = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :] if rng.random() < 0.4]
     arcs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :] if rng.random() < 0.15]
     hidden = [v for v in names if rng.random() < 0.3]
-    if len(hidden) > 4:
-        return
+    assume(len(hidden) <= 4)
     graph = Graph(arrows, arcs, observed=[v for v in names if v not in hidden], hidden=hidden)
     full = Graph(arrows, arcs, observed=names)
     T, W = np.zeros((6, 6)), np.eye(6) * 4
@@ -126,3 +126,16 @@ def test_separation_is_that_of_random_models(seed: int) -> None:
     inverse = np.linalg.inv(cov[np.ix_(at, at)])
     assert graph.m_separated(x, y, some) == (abs(inverse[0, 1]) < 1e-9)
     assert graph.project().m_separated(x, y, some) == graph.m_separated(x, y, some)
+
+
+@pytest.mark.parametrize("syntax", ["arrows", "dot"])
+def test_every_notation_holds_hidden_variables(syntax: str) -> None:
+    graph = parse_graph("latent F, G, U; U -> {x, y}; z -> F; F -> a [1]; F -> b; F <-> G; G -> {c, d}; variance G [2]")
+    assert parse_graph(format_graph(graph, syntax)) == graph  # type: ignore[arg-type]
+
+
+def test_dagitty_holds_hidden_variables_and_refuses_what_it_has_no_place_for() -> None:
+    graph = parse_graph("latent F, G; z -> F; F -> a [1]; F -> b; F <-> G; G -> {c, d}")
+    assert parse_graph(format_graph(graph, "dagitty")) == graph
+    with pytest.raises(GraphError, match="variance of 'G'"):
+        format_graph(graph.with_(variances={"G": 2.0}), "dagitty")

@@ -20,6 +20,7 @@ from halftrek.estimation.options import Options
 from halftrek.estimation.space import Space, make_space
 from halftrek.estimation.status import Code, DistrictReport, Status, overall
 from halftrek.graphs import Edge, Graph
+from halftrek.graphs.hidden import weak_points
 from halftrek.models import CGLSCM
 
 FLOOR = 1e-8  # of an error variance, as a share of the variance at the start
@@ -39,8 +40,10 @@ class Whole:
 
     @property
     def status(self) -> Status:
-        """How it ended."""
-        return overall(self.reports)
+        """How it ended, and what in the graph leaves parameters undetermined."""
+        found = overall(self.reports)
+        weak = weak_points(self.model.graph) if any(r.flat for r in self.reports) else []
+        return Status(found.code, (*found.notes, *weak))
 
 
 def fit_whole(

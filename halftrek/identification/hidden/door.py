@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from halftrek.choices import Scope
 from halftrek.errors import QueryError
 from halftrek.graphs import Edge
-from halftrek.graphs.hidden import scaled_by
+from halftrek.graphs.hidden import scaled_by, weak_points
 from halftrek.identification.clock import start_clock
 from halftrek.identification.hidden.level import depends_on_level, level_known, local_verdicts
 from halftrek.identification.hidden.measured import Measured
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification.study import Study
 
+_FACTS = ("variable", "first", "second")  # of notes that name hidden variables
 Decide = Callable[["Graph", Query], Verdict]
 
 
@@ -119,5 +120,8 @@ def _not_identified(study: Study, query: Query, budget: float, witness: bool) ->
         "Other values of the coefficients give the same variances and covariances of everything that is observed, and "
         "another answer: no amount of data tells them apart."
     )
+    asked = [v for v in variables_of(query) if v in study.graph.hidden]
+    weak = [n for n in weak_points(study.graph) if not asked or any(n.facts.get(k) in asked for k in _FACTS)]
+    reasons = (reason, *(f"{str(n)[0].upper()}{str(n)[1:]}." for n in weak))
     proof = find_witness(study.graph, query, clock=start_clock(budget, study.progress)) if witness else None
-    return Verdict(query, study.graph, "not identified", "jacobian", "linear", witness=proof, reasons=(reason,))
+    return Verdict(query, study.graph, "not identified", "jacobian", "linear", witness=proof, reasons=reasons)

@@ -25,8 +25,8 @@ class Reliability:
     """How well the observed effects of a hidden variable measure it.
 
     ``omega``: share of the variance of the sum of its items that it has (composite reliability); ``ave``: mean of the
-    squared standardised loadings (average variance extracted); both of items that it alone causes. ``regression`` and
-    ``bartlett``: squared correlation of the scores with the variable itself.
+    squared standardised loadings (average variance extracted); both of items, which do nothing but measure it.
+    ``regression`` and ``bartlett``: squared correlation of the scores with the variable itself.
     """
 
     factor: str
@@ -91,6 +91,16 @@ def bartlett_weights(fit: Fitted) -> Floats:
     return weights
 
 
+def is_item(graph: Graph, factor: str, effect: str) -> bool:
+    """True if an effect of a factor does nothing but measure it: it has no other cause and no effect.
+
+    Its error may go together with those of other effects of the factor.
+    """
+    if effect not in graph.observed or graph.parents(effect) != (factor,) or graph.children(effect):
+        return False
+    return set(graph.spouses(effect)) <= set(graph.children(factor))
+
+
 def reliabilities(fit: Fitted) -> list[Reliability]:
     """One for each hidden variable."""
     needs_hidden(fit.graph, "reliability()")
@@ -105,7 +115,7 @@ def reliabilities(fit: Fitted) -> list[Reliability]:
         unbiased = np.full(len(graph.hidden), np.nan)
     rows = []
     for k, v in enumerate(graph.hidden):
-        items = [place[c] for c in graph.children(v) if c in graph.observed and graph.parents(c) == (v,)]
+        items = [place[c] for c in graph.children(v) if is_item(graph, v, c)]
         loading, variance = model.T[place[v], items], spread[place[v]]
         omega = ave = float("nan")
         if len(items) > 1:

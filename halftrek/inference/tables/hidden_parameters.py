@@ -10,8 +10,14 @@ from halftrek.graphs.hidden import scaled_by
 from halftrek.inference.evidence.evidence import Support
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.incomplete import parameter_errors, parameter_scores, pattern_information
+from halftrek.inference.information.incomplete import (
+    PatternInformation,
+    parameter_errors,
+    parameter_scores,
+    pattern_information,
+)
 from halftrek.inference.information.influence import whole_forms
+from halftrek.inference.information.information import Kind
 from halftrek.inference.information.opened import opened, seen_scores, usual
 from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals import kind_of
@@ -25,7 +31,7 @@ def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
     kind, whole = kind_of(how), opened(fit)
     known = pattern_information(whole, usual(fit, how.information))
     space, names = known.space, fit.model.names
-    rests = _support(fit, parameter_errors(whole, usual(fit, how.information)))
+    rests = _support(fit, _errors(whole, known, usual(fit, how.information)))
     quantile, lift = np.full(space.size, how.quantile), np.ones(space.size)
     if kind.needs_rows or kind.for_misfit:
         errors = _by_rows(fit, from_rows=kind.needs_rows)
@@ -42,6 +48,17 @@ def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
     for j, _, a in space.mu_at:
         intercepts[j], reaches[j] = errors[a], reach[a]
     return rows, intercepts, reaches, False
+
+
+def _errors(whole: Fitted, known: PatternInformation, kind: Kind) -> Floats:
+    """Standard errors of the parameters, all from one inverse where data determine each of them."""
+    if known.flat.shape[1]:
+        return parameter_errors(whole, kind)
+    try:
+        half = np.linalg.solve(np.linalg.cholesky(known.inner), known.determined.T)
+    except np.linalg.LinAlgError:  # not at a maximum
+        return np.full(known.space.size, np.nan)
+    return np.asarray(np.sqrt((half**2).sum(axis=0) / whole.n))
 
 
 def _support(fit: Fitted, errors: Floats) -> Support:

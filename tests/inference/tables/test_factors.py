@@ -44,7 +44,9 @@ def test_reliabilities_are_squared_correlations() -> None:
     rng = np.random.default_rng(1)
     rows = rng.multivariate_normal(model.mean, model.cov, size=200_000)
     fit = ht.fit(graph, {v: rows[:, i] for i, v in enumerate(graph.observed)})
-    for k, row in enumerate(reliabilities(fit)):
+    found = reliabilities(fit)
+    assert [row.factor for row in found] == ["F", "G"]
+    for k, row in enumerate(found):
         truth = rows[:, 6 + k]
         for method, value in (("regression", row.regression), ("bartlett", row.bartlett)):
             guess = scores(fit, rows[:, :6], method)[:, k]  # type: ignore[arg-type]
