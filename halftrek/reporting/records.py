@@ -63,6 +63,10 @@ def graph_record(graph: Graph) -> Record:
         "bidirected": [list(e) for e in graph.bidirected],
         "latents": {u: list(kids) for u, kids in graph.latents.items()},
         "coefficients": dict(graph.coefficients),
+        "hidden": list(graph.hidden),
+        "variances": dict(graph.variances),
+        "intercepts": dict(graph.intercepts),
+        "definitions": dict(graph.definitions),
     }
 
 
