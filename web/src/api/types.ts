@@ -13,6 +13,11 @@ export interface Graph {
   bidirected: Pair[];
   latents: Record<string, string[]>;
   coefficients: Record<string, number | string>;
+  /** Hidden variables that have causes, covary, or cause other hidden ones; their edges stand among all edges. */
+  hidden: string[];
+  variances: Record<string, number | string>;
+  intercepts: Record<string, number | string>;
+  definitions: Record<string, string>;
 }
 
 export interface Place {
@@ -58,7 +63,7 @@ export interface Model {
 
 export interface Verdict {
   query: string;
-  status: "identified" | "finite" | "not identified" | "undecided";
+  status: "identified" | "locally identified" | "finite" | "not identified" | "undecided";
   identified: boolean;
   method: string;
   scope: "nonparametric" | "linear";

@@ -58,7 +58,9 @@ export const ends = computed((): { cause: string; outcome: string } | null => {
   const asked = verdict.value?.question;
   return asked?.cause && asked.outcome && question.value !== "" ? { cause: asked.cause, outcome: asked.outcome } : null;
 });
-export const isKnown = computed(() => verdict.value?.verdict.identified === true && verdict.error === null && question.value !== "");
+const ANSWERED = ["identified", "locally identified"];
+/** True if a fit has an answer: it is identified, or at least so near the estimates. */
+export const isKnown = computed(() => ANSWERED.includes(verdict.value?.verdict.status ?? "") && verdict.error === null && question.value !== "");
 
 async function take(request: Promise<{ data: DataInfo }>): Promise<void> {
   dataError.value = null;
