@@ -98,7 +98,8 @@ ERROR = record(
                 "sentence": _TEXT,
                 "place": _or_null(record(dict.fromkeys(("start", "end", "line", "column"), _WHOLE))),
                 "verdict": _or_null(RESULTS["Verdict"]),
-            }
+            },
+            {"asks": _TEXT},
         ),
     }
 )
@@ -129,7 +130,8 @@ GIVES: dict[str, Schema] = {
     "help": _answer({"verdict": RESULTS["Verdict"], "changes": _list(_CHANGE)}),
     "implied": _answer({"implied": _list(_PAIR_AND_GIVEN)}),
     "match": _answer(
-        {"matched": _TEXTS, "missing": _list(record({"variable": _TEXT, "nearest": _TEXTS})), "unused": _TEXTS}
+        {"matched": _TEXTS, "missing": _list(record({"variable": _TEXT, "nearest": _TEXTS})), "unused": _TEXTS,
+         "recognised": by_name(_TEXT)}
     ),
     "fit": _answer(
         {

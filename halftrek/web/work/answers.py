@@ -140,6 +140,8 @@ def sensitivity(asked: Request, bench: Bench) -> Record:
     from halftrek.partial import sensitivity as along
 
     found = bench.fit(asked)
+    if asked.fitting.get("kinds"):
+        raise InputError("what is hidden cannot be varied yet where columns are ordered, ranked, or act")
     first, second = asked.texts("arc")
     data = found.moments if asked.source["kind"] == "covariance" else bench.data(asked.source)
     curve = along(found.graph, data, asked.text("question"), arc=(first, second), level=asked.level)

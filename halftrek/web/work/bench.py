@@ -209,6 +209,12 @@ class Bench:
         """What ``ht.fit`` takes as data."""
         return remembered(self._objects, source["id"], lambda: _data(source))
 
+    def ordered(self, source: Source) -> list[str]:
+        """The columns that the data themselves call ordered."""
+        from halftrek.data.ordered import ordered_columns
+
+        return list(ordered_columns(self.data(source))) if source["kind"] == "object" else []
+
     def columns(self, source: Source) -> list[str]:
         """The names of the columns of data."""
         from halftrek.data import Moments, Patterns

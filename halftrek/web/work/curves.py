@@ -28,6 +28,7 @@ def distribution(asked: Request, bench: Bench) -> Record:
     """All that a browser needs to move mean and density under ``do(cause=v)`` by itself: both are linear in v."""
     fit, cause, outcome, given = bench.fit(asked), asked.text("cause"), asked.text("outcome"), asked.values("given")
     _refuse_unseen(fit, cause, outcome)
+    _refuse_bent(fit, cause, outcome)
     doses = doses_of(fit, cause, None)
     two = len(doses) == 2
     at = float(doses[0]) if two else float(doses[len(doses) // 2])
@@ -56,6 +57,14 @@ def _refuse_unseen(fit: Fit, cause: str, outcome: str) -> None:
         if name in fit.graph.hidden:
             asked = Distribution.after((outcome,), {cause: 1.0})
             raise DataError(f"{name} is hidden: no row has a value of it to draw. Ask {asked} for numbers")
+
+
+def _refuse_bent(fit: Fit, cause: str, outcome: str) -> None:
+    """Behind columns that are not continuous the outcome's mean is not linear in the cause's value."""
+    layer = fit.moments.layer
+    for name in (cause, outcome):
+        if layer is not None and (margin := layer.margin(name)) is not None and margin.kind != "plain":
+            raise DataError(f"{name} is taken as {margin.kind}: see its mean along the cause, under Dose")
 
 
 def _done(fit: Fit, cause: str, outcome: str, value: float, given: Mapping[str, float], asked: Request) -> Answer:

@@ -89,6 +89,7 @@ def match(asked: Request, bench: Bench) -> Record:
         "matched": [v for v in variables if v in there],
         "missing": [{"variable": v, "nearest": nearest(v, free)} for v in variables if v not in there],
         "unused": free,
+        "recognised": {v: "ordered" for v in bench.ordered(asked.source) if v in variables},
     }
 
 

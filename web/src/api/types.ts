@@ -51,6 +51,8 @@ export interface Fault {
   sentence: string;
   place: Place | null;
   verdict?: Verdict | null;
+  /** The variable of which has to be said what acts. */
+  asks?: string;
 }
 
 export interface Model {
@@ -130,7 +132,11 @@ export interface MatchReply {
   matched: string[];
   missing: { variable: string; nearest: string[] }[];
   unused: string[];
+  /** Variables whose columns call themselves ordered. */
+  recognised: Record<string, string>;
 }
+
+export type ColumnKind = "plain" | "ordered" | "ranked" | "acts" | "behind";
 
 export interface Weighed {
   edge: Edge;
