@@ -71,7 +71,8 @@ DATUM = record(
 SESSION = record(
     {
         "session": _TEXT,
-        "start": _or_null(record({"text": _TEXT, "notation": _TEXT, "data": _TEXT_OR_NULL, "question": _TEXT_OR_NULL})),
+        "start": _or_null(record({"text": _TEXT, "notation": _TEXT, "data": _TEXT_OR_NULL, "question": _TEXT_OR_NULL,
+                                  "graph": {"type": ["object", "null"]}})),
         "data": _list(DATUM),
         "running": _list(record({"kind": _TEXT, "number": _COUNT, "seconds": _NUMBER, "taken": _FLAG})),
     }

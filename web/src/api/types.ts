@@ -287,7 +287,7 @@ export interface BoundsReply {
 
 export interface SessionReply {
   session: string;
-  start: { text: string; notation: Notation; data: string | null; question: string | null } | null;
+  start: { text: string; notation: Notation; data: string | null; question: string | null; graph: GraphReply | null } | null;
   data: DataInfo[];
 }
 
