@@ -39,9 +39,7 @@ def bound_groups(fits: GroupFits, question: str | Query, **options: Unpack[Bound
     return framed(fits, _columns(fits, found, notes), 1)
 
 
-def _one(
-    fits: GroupFits, key: object, question: str | Query, **options: Unpack[Bounding]
-) -> tuple[Bounds | None, str]:
+def _one(fits: GroupFits, key: object, question: str | Query, **options: Unpack[Bounding]) -> tuple[Bounds | None, str]:
     """The bounds of a group, and what to know of them; a group that has none says why, unless all would."""
     try:
         found = upward.bounds(Fit.of(fits.one(key)), question, **options)

@@ -123,7 +123,9 @@ class Session:
         now = time.monotonic()
         return {
             "session": self.name,
-            "start": {**begin, "question": start.question, "graph": start.graph} if start.text or start.source else None,
+            "start": {**begin, "question": start.question, "graph": start.graph}
+            if start.text or start.source
+            else None,
             "data": [datum.record() for datum in self.data.values()],
             "running": [
                 {"kind": job.kind, "number": job.number, "seconds": now - job.begun, "taken": job.taken.done()}

@@ -108,7 +108,14 @@ def _frame(content: bytes) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize(
     ("text", "cause", "outcome"),
-    [(FACTOR, "z", "y"), (FACTOR, "F", "y"), (TWO, "z", "F"), (LOCAL, "F", "a"), (MEDIATOR, "x", "y"), (MEDIATOR, "M", "y")],
+    [
+        (FACTOR, "z", "y"),
+        (FACTOR, "F", "y"),
+        (TWO, "z", "F"),
+        (LOCAL, "F", "a"),
+        (MEDIATOR, "x", "y"),
+        (MEDIATOR, "M", "y"),
+    ],
 )
 def test_nothing_crashes(text: str, cause: str, outcome: str, client: Client) -> None:
     """What the library refuses by name is a sentence, never a defect."""

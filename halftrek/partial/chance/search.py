@@ -101,7 +101,11 @@ class Search:
     def _end_from(self, start: Floats, side: int) -> Found | None:
         cut = cut_for(1, self.level)
         vector = self.aside(start, side, cut)
-        leave = inf if np.isfinite(self.range[side > 0]) else max(LEAVE * self.scale, 3.0 * abs(self.program.at(start).answer))
+        leave = (
+            inf
+            if np.isfinite(self.range[side > 0])
+            else max(LEAVE * self.scale, 3.0 * abs(self.program.at(start).answer))
+        )
         for _ in range(ROUNDS):
             point = self.program.furthest(vector, side, cut, leave)
             if point is None:

@@ -71,8 +71,17 @@ DATUM = record(
 SESSION = record(
     {
         "session": _TEXT,
-        "start": _or_null(record({"text": _TEXT, "notation": _TEXT, "data": _TEXT_OR_NULL, "question": _TEXT_OR_NULL,
-                                  "graph": {"type": ["object", "null"]}})),
+        "start": _or_null(
+            record(
+                {
+                    "text": _TEXT,
+                    "notation": _TEXT,
+                    "data": _TEXT_OR_NULL,
+                    "question": _TEXT_OR_NULL,
+                    "graph": {"type": ["object", "null"]},
+                }
+            )
+        ),
         "data": _list(DATUM),
         "running": _list(record({"kind": _TEXT, "number": _COUNT, "seconds": _NUMBER, "taken": _FLAG})),
     }

@@ -54,7 +54,12 @@ def refused(error: Exception, source: Source | None) -> tuple[int, Record]:
         place = {"start": error.start, "end": error.end, "line": error.line, "column": error.column}
     verdict = error.verdict if isinstance(error, NotIdentifiedError) else None
     asks = {"asks": error.variable} if isinstance(error, UnsaidKindError) else {}
-    return 422, {**record(code, text), "place": place, "verdict": None if verdict is None else verdict.to_dict(), **asks}
+    return 422, {
+        **record(code, text),
+        "place": place,
+        "verdict": None if verdict is None else verdict.to_dict(),
+        **asks,
+    }
 
 
 def record(code: str, sentence: str) -> Record:
