@@ -29,7 +29,7 @@ _GRAPH = _object(
         "latents": {"type": "object", "additionalProperties": _TEXTS},
         "coefficients": {"type": "object"},
         "hidden": _TEXTS,
-        **dict.fromkeys(("variances", "intercepts", "definitions"), {"type": "object"}),
+        **{key: {"type": "object"} for key in ("variances", "intercepts", "definitions")},
     }
 )
 _VERDICT = _object(

@@ -1,4 +1,4 @@
-"""Hidden variables with causes by the page: every notation, verdicts with their word, answers, and no crash anywhere."""
+"""Hidden variables with causes by the page: every notation, verdicts with their word, answers, and no crash."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def test_every_notation_keeps_hidden_variables(text: str, client: Client) -> Non
 
 
 def test_what_is_known_of_variances_and_intercepts_stays(client: Client) -> None:
-    text = "i =~ 1*a + 1*b + 1*c\ns =~ 0*a + 1*b + 2*c\ni ~~ s\ni ~ 1\ns ~ 1\na ~ 0*1\nb ~ 0*1\nc ~ 0*1\na ~~ e*a\nb ~~ e*b"
+    text = "i =~ 1*a + 1*b + 1*c\ns =~ 0*a + 1*b + 2*c\ni ~~ s\ni ~ 1\ns ~ 1\na ~ 0*1\nb ~ 0*1\nc ~ 0*1\n"
+    text += "a ~~ e*a\nb ~~ e*b"
     found = client.ask("graph", text=text, notation="lavaan")
     again = client.ask("graph", graph=found["graph"])
     assert found["graph"]["intercepts"]
