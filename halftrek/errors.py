@@ -10,6 +10,7 @@
     │   │   └── AssumptionSyntaxError      ... in an assumption
     │   ├── GraphError                     a graph that is not a graph of ours: cycle, self-loop, ...
     │   ├── DataError                      rows, columns or moments that cannot be used
+    │   │   └── UnsaidKindError            a column in categories causes something: say what acts
     │   ├── ModelError                     parameters that do not make a model
     │   └── QueryError                     a question that does not fit the graph or the model
     ├── NotIdentifiedError                 the question has no answer in this graph, from any data
@@ -129,6 +130,14 @@ class GraphError(InputError):
 
 class DataError(InputError):
     """Rows, columns or moments that cannot be used."""
+
+
+class UnsaidKindError(DataError):
+    """A column in categories causes something, and nobody has said whether the category acts or what is behind it."""
+
+    def __init__(self, message: str, variable: str = "") -> None:
+        super().__init__(message)
+        self.variable = variable
 
 
 class ModelError(InputError):

@@ -28,12 +28,14 @@ _GRAPH = _object(
         "bidirected": _list(_TEXTS),
         "latents": {"type": "object", "additionalProperties": _TEXTS},
         "coefficients": {"type": "object"},
+        "hidden": _TEXTS,
+        **{key: {"type": "object"} for key in ("variances", "intercepts", "definitions")},
     }
 )
 _VERDICT = _object(
     {
         "query": _TEXT,
-        "status": {"enum": ["identified", "finite", "not identified", "undecided"]},
+        "status": {"enum": ["identified", "locally identified", "finite", "not identified", "undecided"]},
         "identified": _FLAG,
         "method": _TEXT_OR_NULL,
         "scope": _TEXT_OR_NULL,

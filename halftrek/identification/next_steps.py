@@ -138,7 +138,7 @@ def steps_without_change(graph: Graph, query: Query, decide: Decide, *, seconds:
 
 def step_without_normality(graph: Graph, query: Query) -> list[NextStep]:
     """Independent errors, where they tell what covariances leave open."""
-    if len(graph) > _SMALL or not beyond_covariances(graph, query, witness=False).identified:
+    if graph.hidden or len(graph) > _SMALL or not beyond_covariances(graph, query, witness=False).identified:
         return []
     return [NextStep(_NOT_NORMAL, "non-normal", graph, query)]
 

@@ -80,7 +80,7 @@ class Verdict(Portable, Faces):
         """
         from halftrek.identification.arrows.listed_sets import listed_sets
 
-        return listed_sets(self.graph.project() if self.graph.hidden else self.graph, self.query)
+        return listed_sets(self.graph, self.query)
 
     def explain(self, *, details: bool = False, front: Front = "python") -> str:
         """The verdict in sentences, and what to do next, with lines to paste into ``front``.

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.notes import Note
-from halftrek.results.answers import Refusal, Several
-from halftrek.results.bounds import Bounds
 
 if TYPE_CHECKING:
     from halftrek.comparison import Comparison
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from halftrek.partial import Sensitivity
     from halftrek.reporting.papers.table import AnswerTable
     from halftrek.results.answers import Answer
+    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
 
 Record = dict[str, object]
@@ -63,6 +62,10 @@ def graph_record(graph: Graph) -> Record:
         "bidirected": [list(e) for e in graph.bidirected],
         "latents": {u: list(kids) for u, kids in graph.latents.items()},
         "coefficients": dict(graph.coefficients),
+        "hidden": list(graph.hidden),
+        "variances": dict(graph.variances),
+        "intercepts": dict(graph.intercepts),
+        "definitions": dict(graph.definitions),
     }
 
 
@@ -88,6 +91,9 @@ def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
 
 def answer_record(answer: Answer) -> Record:
     """An answer: the number, or the distribution."""
+    from halftrek.results.answers import Refusal, Several
+    from halftrek.results.bounds import Bounds
+
     record: Record = {"query": str(answer.query), "identified": bool(answer.identified), "method": answer.method}
     record["estimand"] = answer.estimand
     record["form"] = answer.form
@@ -174,6 +180,8 @@ def comparison_record(found: Comparison) -> Record:
 
 def refusal_record(refused: Answer) -> Record:
     """A refusal: the verdict, and what the data leave, null where that is not known."""
+    from halftrek.results.answers import Refusal
+
     left = refused.result.leaves if isinstance(refused.result, Refusal) else None
     verdict = {} if refused.verdict is None else refused.verdict.to_dict()
     return {**verdict, "explanation": refused.explain(), "leaves": None if left is None else bounds_record(left)}

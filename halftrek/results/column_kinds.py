@@ -11,7 +11,7 @@ from halftrek.data.categories import Categories
 from halftrek.data.layers import all_rows, read_layer
 from halftrek.data.ordered import in_order, ordered_columns
 from halftrek.data.sources.sending import Spent
-from halftrek.errors import DataError, InputError
+from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
 from halftrek.estimation.acts.fit import fit_acting
 from halftrek.estimation.status import Code, Status
@@ -86,7 +86,7 @@ def fit_where_acting(
         )
     for v, kind in kinds.items():
         if kind == "ordered" and chosen.children(v):
-            raise DataError(_say_what_acts(v, chosen.children(v)[0], 0))
+            raise _say_what_acts(v, chosen.children(v)[0], 0)
     moments, rows = read.select(chosen.observed), rows.select(chosen.observed)
     block = all_rows(rows)
     found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, sampling=rows.sampling is not None)
@@ -109,7 +109,7 @@ def layered(
     assert found.layer is not None
     for v, margin in zip(found.layer.names, found.layer.margins, strict=True):
         if margin.kind == "ordered" and chosen.children(v):
-            raise DataError(_say_what_acts(v, chosen.children(v)[0], len(margin.values)))
+            raise _say_what_acts(v, chosen.children(v)[0], len(margin.values))
     return found
 
 
@@ -122,11 +122,12 @@ def _rows_twice(rows: RowReader | None) -> RowReader:
     return rows
 
 
-def _say_what_acts(cause: str, effect: str, values: int) -> str:
+def _say_what_acts(cause: str, effect: str, values: int) -> UnsaidKindError:
     count = "two values" if values == 2 else f"{values or 'few'} values"
-    return (
+    return UnsaidKindError(
         f"{cause!r} has {count} and causes {effect!r}: say what acts. kinds={{{cause!r}: 'acts'}} if being in the "
-        f"category is the cause, 'behind' if it is a cut of a continuous one."
+        f"category is the cause, 'behind' if it is a cut of a continuous one.",
+        cause,
     )
 
 

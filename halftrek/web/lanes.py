@@ -161,7 +161,8 @@ class Spares:
     async def take(self) -> Worker:
         """One to work with; the next is started when this one has had time to load."""
         self.prepare()
-        assert self._next is not None
+        if self._next is None:  # the server ends
+            raise Gone
         mine, self._next = self._next, None
         asyncio.get_running_loop().call_later(_LATER, self.prepare)
         return await asyncio.shield(mine)

@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from html import escape
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from halftrek.errors import InputError, MissingExtraError
+from halftrek.errors import HalftrekError, InputError, MissingExtraError
 from halftrek.files import temporary_folder
 from halftrek.graphs import Graph
 
@@ -114,7 +114,21 @@ def start_with(graph: Graph | None, source: Source | None = None, question: str 
     if graph is None:
         return Start(source=source, columns=columns, question=question)
     notation = "dagitty" if graph.sketch is not None else "arrows"
-    return Start(format_graph(graph, notation), notation, source, columns, question)  # type: ignore[arg-type]
+    text = format_graph(graph, notation)  # type: ignore[arg-type]
+    return Start(text, notation, source, columns, question, _drawn(text, notation))
+
+
+def _drawn(text: str, notation: str) -> dict[str, object] | None:
+    """What the page would ask first: the graph in all notations, with places; None leaves it to ask."""
+    from halftrek.reporting.records import plain
+    from halftrek.web.work.bench import Bench, Request
+    from halftrek.web.work.graphs import graph
+
+    try:
+        found = graph(Request({"text": text, "notation": notation}), Bench())
+    except HalftrekError:  # too large for the page, for instance: which the page then says
+        return None
+    return cast(dict[str, object], plain({"number": None, **found}))
 
 
 def source_of(data: object, graph: Graph | None, folder: Path) -> Source | None:

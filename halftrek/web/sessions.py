@@ -54,6 +54,7 @@ class Start:
     source: Source | None = None
     columns: tuple[str, ...] = ()
     question: str | None = None
+    graph: Mapping[str, object] | None = None  # read and laid out, so that the first picture waits for no process
 
 
 @dataclass(eq=False)
@@ -122,7 +123,9 @@ class Session:
         now = time.monotonic()
         return {
             "session": self.name,
-            "start": {**begin, "question": start.question} if start.text or start.source else None,
+            "start": {**begin, "question": start.question, "graph": start.graph}
+            if start.text or start.source
+            else None,
             "data": [datum.record() for datum in self.data.values()],
             "running": [
                 {"kind": job.kind, "number": job.number, "seconds": now - job.begun, "taken": job.taken.done()}

@@ -18,6 +18,8 @@ import pytest
 import halftrek as ht
 from halftrek.cli import main
 from halftrek.web import Page
+from halftrek.web.interface.checking import faults
+from halftrek.web.interface.gives import GIVES
 from tests.web.client import Client
 from tests.web.test_sessions import until, workers_of
 
@@ -33,6 +35,15 @@ def begun(graph: object, data: object) -> tuple[dict[str, Any], float]:
         assert page.open
     assert not page.open
     return session, float(found["answer"]["value"])
+
+
+def test_the_start_graph_comes_laid_out() -> None:
+    text = "latent F; z -> F; F -> {a, b, c}; z -> a"
+    with ht.open_page(text, browser=False, port=0) as page, Client(page) as client:
+        start = client.http.get(f"/api/v1/sessions/{client.session}").json()["start"]
+        assert not list(faults(start["graph"], GIVES["graph"]))
+        assert start["graph"] == client.ask("graph", text=start["text"], notation=start["notation"])
+        assert set(start["graph"]["layout"]) == {"z", "F", "a", "b", "c"}
 
 
 @pytest.mark.parametrize("form", ["path", "frame", "array", "moments", "relation"])

@@ -55,6 +55,10 @@ def listed_sets(graph: Graph, query: Query, *, most: int = LISTED) -> Adjustment
     (effect,) = effects
     assert effect is not None
     kind, causes, outcomes = effect
+    if graph.hidden:
+        if kind == "direct" or not (causes | outcomes).issubset(graph.observed):
+            return None  # an arrow of the projection may be a way through a hidden variable
+        graph = graph.project()
     every: Iterator[Variables]
     if kind == "direct":
         every = single_door_sets(graph, *causes, *outcomes)

@@ -8,6 +8,7 @@ import numpy as np
 
 from halftrek.errors import QueryError
 from halftrek.graphs import quoted
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.identification.composites import effects_behind_variant
 from halftrek.identification.independence.fibre import Fibre, fibre_of, says_more, tellers
 from halftrek.identification.local.functionals import composite_values, functionals
@@ -41,6 +42,7 @@ _TRIALS = 12
 
 def beyond_covariances(graph: Graph, query: Query, *, witness: bool = True) -> Verdict:
     """The verdict on a question that covariances leave open."""
+    refuse_hidden(graph, 'errors="independent"')
     fibre = fibre_of(graph)
     if all(_constant(fibre, asked) for asked in _needed(graph, query)):
         moving = equations_behind(graph, query)

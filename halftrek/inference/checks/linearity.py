@@ -43,7 +43,7 @@ class LineTest:
 def line_tests(fit: Fitted) -> list[LineTest]:
     """A test of every equation, in causal order; those that cannot be tested say why."""
     graph = fit.graph
-    effects = [v for v in graph.topological_order if graph.parents(v)]
+    effects = [v for v in graph.topological_order if graph.parents(v) and v not in graph.hidden]
     rows = held_rows(fit, tuple(graph.observed), WHAT)
     return [_test(graph, rows, v) for v in effects]
 
@@ -58,6 +58,9 @@ def _test(graph: Graph, rows: HeldRows, v: str) -> LineTest:
     from scipy.special import chdtrc
 
     causes = graph.parents(v)
+    unseen = [p for p in causes if p in graph.hidden]
+    if unseen:
+        return LineTest(v, causes, np.nan, 0, np.nan, f"not testable: {', '.join(unseen)} is hidden")
     confounded = confounded_causes(graph, v)
     if confounded:
         note = f"not testable: hidden causes relate {', '.join(confounded)} to the error of {v}"

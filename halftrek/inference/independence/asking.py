@@ -11,6 +11,7 @@ import numpy as np
 from halftrek.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.identification.independence.deciding import equations_behind, equations_within, independent_pairs
 from halftrek.inference.evidence.held_rows import held_rows
 from halftrek.inference.independence.conditions import Conditions
@@ -34,6 +35,7 @@ class Asked:
 
 def asked_of_errors(fit: Fitted, query: Query) -> Asked:
     """The conditions behind a question about effects; other questions raise QueryError."""
+    refuse_hidden(fit.graph, WHAT)
     answer = _of_weights(fit.model, query)
     targets = equations_behind(fit.graph, query)
     equations, pairs = equations_within(fit.graph, targets), independent_pairs(fit.graph, targets)

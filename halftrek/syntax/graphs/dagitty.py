@@ -50,7 +50,8 @@ def write(graph: Graph) -> str:
     lines = [] if box is None else [f'bb="{",".join(map(number_text, box))}"']
     places, roles = graph.positions, graph.roles
     for v in (*graph.nodes, *graph.latents):
-        said = [*(["latent"] if v in graph.latents or v in graph.hidden else []), *roles.get(v, ())]
+        hidden = v in graph.latents or v in graph.hidden
+        said = ["latent"] if hidden else [*roles.get(v, ())]  # a role would say that it is observed
         said += [f"{word}={_known(value)}" for word, value in equation_of(graph, v)]
         said += [f'pos="{",".join(map(number_text, places[v]))}"'] if v in places else []
         lines.append(f"{_name(v)} [{','.join(said)}]" if said else _name(v))

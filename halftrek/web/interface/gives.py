@@ -71,7 +71,17 @@ DATUM = record(
 SESSION = record(
     {
         "session": _TEXT,
-        "start": _or_null(record({"text": _TEXT, "notation": _TEXT, "data": _TEXT_OR_NULL, "question": _TEXT_OR_NULL})),
+        "start": _or_null(
+            record(
+                {
+                    "text": _TEXT,
+                    "notation": _TEXT,
+                    "data": _TEXT_OR_NULL,
+                    "question": _TEXT_OR_NULL,
+                    "graph": {"type": ["object", "null"]},
+                }
+            )
+        ),
         "data": _list(DATUM),
         "running": _list(record({"kind": _TEXT, "number": _COUNT, "seconds": _NUMBER, "taken": _FLAG})),
     }
@@ -98,7 +108,8 @@ ERROR = record(
                 "sentence": _TEXT,
                 "place": _or_null(record(dict.fromkeys(("start", "end", "line", "column"), _WHOLE))),
                 "verdict": _or_null(RESULTS["Verdict"]),
-            }
+            },
+            {"asks": _TEXT},
         ),
     }
 )
@@ -129,7 +140,8 @@ GIVES: dict[str, Schema] = {
     "help": _answer({"verdict": RESULTS["Verdict"], "changes": _list(_CHANGE)}),
     "implied": _answer({"implied": _list(_PAIR_AND_GIVEN)}),
     "match": _answer(
-        {"matched": _TEXTS, "missing": _list(record({"variable": _TEXT, "nearest": _TEXTS})), "unused": _TEXTS}
+        {"matched": _TEXTS, "missing": _list(record({"variable": _TEXT, "nearest": _TEXTS})), "unused": _TEXTS,
+         "recognised": by_name(_TEXT)}
     ),
     "fit": _answer(
         {

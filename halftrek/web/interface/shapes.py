@@ -22,6 +22,8 @@ NUMBER: Schema = {"type": ["integer", "null"], "minimum": 0, "maximum": 2**53}
 QUESTION: Schema = {"type": "string", "maxLength": limits.QUESTION_LETTERS}
 _NAME_OR_NULL: Schema = {"type": ["string", "null"], "maxLength": limits.NAME_LETTERS}
 
+_KNOWN: Schema = {"type": ["string", "number"], "maxLength": 100}
+
 
 def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
     """An object with these keys and no others."""
@@ -44,7 +46,11 @@ PIECES = record(
         "directed": _PAIRS,
         "bidirected": _PAIRS,
         "latents": by_name(NAMES),
-        "coefficients": by_name({"type": ["string", "number"], "maxLength": 100}, 10_000),
+        "coefficients": by_name(_KNOWN, 10_000),
+        "hidden": NAMES,
+        "variances": by_name(_KNOWN, 10_000),
+        "intercepts": by_name(_KNOWN, 10_000),
+        "definitions": by_name({"type": "string", "maxLength": limits.QUESTION_LETTERS}, 1_000),
     },
 )
 GRAPH: dict[str, Schema] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from halftrek.choices import EffectKind
 from halftrek.errors import InputError, MissingExtraError, NotIdentifiedError
+from halftrek.queries.checks import variables_of
 from halftrek.reporting.records import Record, answer_record, fit_record
 from halftrek.web.work.bench import Bench, Request
 from halftrek.web.work.graphs import independences
@@ -39,9 +40,12 @@ def fit(asked: Request, bench: Bench) -> Record:
 
 def answer(asked: Request, bench: Bench) -> Record:
     """The answer with its interval and notes; a refusal is an answer too."""
+    from halftrek.results.inputs import read_question
     from halftrek.results.words.answer_lines import lines_of
 
-    found = _answered(bench.fit(asked), asked.text("question"), asked, crude=asked.flag("crude"))
+    fitted, question = bench.fit(asked), asked.text("question")
+    unseen = set(fitted.graph.hidden).intersection(variables_of(read_question(question)))  # rows say nothing of these
+    found = _answered(fitted, question, asked, crude=asked.flag("crude") and not unseen)
     lines = [asdict(line) for line in lines_of(found)]
     return {
         "verdict": None if found.verdict is None else found.verdict.to_dict(),
@@ -136,6 +140,8 @@ def sensitivity(asked: Request, bench: Bench) -> Record:
     from halftrek.partial import sensitivity as along
 
     found = bench.fit(asked)
+    if asked.fitting.get("kinds"):
+        raise InputError("what is hidden cannot be varied yet where columns are ordered, ranked, or act")
     first, second = asked.texts("arc")
     data = found.moments if asked.source["kind"] == "covariance" else bench.data(asked.source)
     curve = along(found.graph, data, asked.text("question"), arc=(first, second), level=asked.level)

@@ -133,9 +133,10 @@ class Request:
             made = parse_graph(str(text), cast(AnySyntax, self.body.get("notation", "auto")))
         else:
             made = _from_pieces(cast(Mapping[str, object], pieces))
-        if len(made.observed) + len(made.latents) > limits.VARIABLES:
+        count = len(made.nodes) + len(made.latents)
+        if count > limits.VARIABLES:
             raise GraphError(
-                f"the graph has {len(made.observed) + len(made.latents)} variables; the page takes "
+                f"the graph has {count} variables; the page takes "
                 f"{limits.VARIABLES}. Larger ones go through Python or the command line"
             )
         return self._drawn(made)
@@ -166,7 +167,12 @@ def _from_pieces(pieces: Mapping[str, object]) -> Graph:
         pairs["bidirected"],
         cast(Mapping[str, Sequence[str]], pieces.get("latents", {})),
         cast(Sequence[str], pieces["observed"]),
-        cast(Mapping[str, float | str], pieces.get("coefficients", {})),
+        hidden=cast(Sequence[str], pieces.get("hidden", ())),
+        definitions=cast(Mapping[str, str], pieces.get("definitions", {})),
+        **{
+            key: cast(Mapping[str, float | str], pieces.get(key, {}))
+            for key in ("coefficients", "variances", "intercepts")
+        },
     )
 
 
@@ -202,6 +208,12 @@ class Bench:
     def data(self, source: Source) -> object:
         """What ``ht.fit`` takes as data."""
         return remembered(self._objects, source["id"], lambda: _data(source))
+
+    def ordered(self, source: Source) -> list[str]:
+        """The columns that the data themselves call ordered."""
+        from halftrek.data.ordered import ordered_columns
+
+        return list(ordered_columns(self.data(source))) if source["kind"] == "object" else []
 
     def columns(self, source: Source) -> list[str]:
         """The names of the columns of data."""

@@ -27,6 +27,8 @@ _REACH = 3.6  # standard deviations of a normal curve that are drawn
 def distribution(asked: Request, bench: Bench) -> Record:
     """All that a browser needs to move mean and density under ``do(cause=v)`` by itself: both are linear in v."""
     fit, cause, outcome, given = bench.fit(asked), asked.text("cause"), asked.text("outcome"), asked.values("given")
+    _refuse_unseen(fit, cause, outcome)
+    _refuse_bent(fit, cause, outcome)
     doses = doses_of(fit, cause, None)
     two = len(doses) == 2
     at = float(doses[0]) if two else float(doses[len(doses) // 2])
@@ -48,6 +50,21 @@ def distribution(asked: Request, bench: Bench) -> Record:
         "span": _span(seen, [here, there, _done(fit, cause, outcome, float(doses[0]), given, asked)]),
         "notes": [note.to_dict() for note in here.notes],
     }  # fmt: skip
+
+
+def _refuse_unseen(fit: Fit, cause: str, outcome: str) -> None:
+    for name in (cause, outcome):
+        if name in fit.graph.hidden:
+            asked = Distribution.after((outcome,), {cause: 1.0})
+            raise DataError(f"{name} is hidden: no row has a value of it to draw. Ask {asked} for numbers")
+
+
+def _refuse_bent(fit: Fit, cause: str, outcome: str) -> None:
+    """Behind columns that are not continuous the outcome's mean is not linear in the cause's value."""
+    layer = fit.moments.layer
+    for name in (cause, outcome):
+        if layer is not None and (margin := layer.margin(name)) is not None and margin.kind != "plain":
+            raise DataError(f"{name} is taken as {margin.kind}: see its mean along the cause, under Dose")
 
 
 def _done(fit: Fit, cause: str, outcome: str, value: float, given: Mapping[str, float], asked: Request) -> Answer:
@@ -94,6 +111,7 @@ def _span(seen: Gaussian | Histogram, done: list[Answer]) -> list[float]:
 def dose(asked: Request, bench: Bench) -> Record:
     """The mean of the outcome along the values of the cause, with its interval at each."""
     fit, cause, outcome, given = bench.fit(asked), asked.text("cause"), asked.text("outcome"), asked.values("given")
+    _refuse_unseen(fit, cause, outcome)
     doses = doses_of(fit, cause, asked.numbers("values"))
     found = [_done(fit, cause, outcome, float(x), given, asked) for x in doses]
     ends = [(math.nan, math.nan) if a.interval is None else np.ravel(a.interval) for a in found]

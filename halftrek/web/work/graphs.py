@@ -33,7 +33,7 @@ def graph(asked: Request, bench: Bench) -> Record:
         notation = detect_syntax(asked.text("text")) if asked.body.get("text") is not None else "arrows"
     wanted = asked.body.get("layout")
     if wanted is None:  # for what has no place
-        wanted = any(v not in made.positions for v in (*made.observed, *made.latents))
+        wanted = any(v not in made.positions for v in (*made.nodes, *made.latents))
     return {
         "graph": graph_record(made),
         "notation": notation,
@@ -60,7 +60,7 @@ def _asked(asked: Request, bench: Bench) -> Record:
 
 def places(made: Graph) -> dict[str, Point]:
     """Where the variables of a graph look best, y downwards."""
-    return _places(made, made.observed)
+    return _places(made.opened, made.nodes)  # hidden variables with causes stand among the others
 
 
 @lru_cache(maxsize=64)
@@ -89,6 +89,7 @@ def match(asked: Request, bench: Bench) -> Record:
         "matched": [v for v in variables if v in there],
         "missing": [{"variable": v, "nearest": nearest(v, free)} for v in variables if v not in there],
         "unused": free,
+        "recognised": {v: "ordered" for v in bench.ordered(asked.source) if v in variables},
     }
 
 

@@ -13,6 +13,7 @@ from halftrek.errors import (
     QueryError,
     QuestionSyntaxError,
     TextError,
+    UnsaidKindError,
 )
 from halftrek.reporting.records import Record
 from halftrek.web.work.answers import NOT_HERE
@@ -52,7 +53,13 @@ def refused(error: Exception, source: Source | None) -> tuple[int, Record]:
     if isinstance(error, TextError) and error.text:
         place = {"start": error.start, "end": error.end, "line": error.line, "column": error.column}
     verdict = error.verdict if isinstance(error, NotIdentifiedError) else None
-    return 422, {**record(code, text), "place": place, "verdict": None if verdict is None else verdict.to_dict()}
+    asks = {"asks": error.variable} if isinstance(error, UnsaidKindError) else {}
+    return 422, {
+        **record(code, text),
+        "place": place,
+        "verdict": None if verdict is None else verdict.to_dict(),
+        **asks,
+    }
 
 
 def record(code: str, sentence: str) -> Record:

@@ -36,7 +36,7 @@ def verdict(asked: Request, _bench: Bench) -> Record:
         "headline": found.explain().splitlines()[0],
         "paths": _paths(graph, question, asked.texts("adjusted")),
         "adjustment_sets": None if sets is None else sets.to_dict(),
-        "more": not found.identified,
+        "more": not found.answerable,
     }
 
 
@@ -97,9 +97,9 @@ def _change(graph: Graph, found: Verdict, advice: Note) -> Record:
 
 def edits_between(before: Graph, after: Graph) -> list[Record]:
     """What has to be done to a graph to have another."""
-    seen = {*before.observed, *before.latents}
+    seen, unseen = {*before.nodes, *before.latents}, {*before.latents, *before.hidden}
     edits: list[Record] = [{"op": "add variable", "edge": None, "variable": v} for v in after.observed if v not in seen]
-    edits += [{"op": "show variable", "edge": None, "variable": v} for v in after.observed if v in before.latents]
+    edits += [{"op": "show variable", "edge": None, "variable": v} for v in after.observed if v in unseen]
     old, new = list(before.edges()), list(after.edges())
     edits += [_edit("remove edge", edge) for edge in old if edge not in new]
     return edits + [_edit("add edge", edge) for edge in new if edge not in old]

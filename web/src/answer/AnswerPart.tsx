@@ -10,6 +10,7 @@ import { Dose } from "./Dose";
 import { Effects } from "./Effects";
 import { Estimate } from "./Estimate";
 import { IfNot } from "./IfNot";
+import { Kinds, WhatActs } from "./Kinds";
 import { Matching } from "./Matching";
 import { Routes } from "./Routes";
 
@@ -25,6 +26,7 @@ export function AnswerPart(): JSX.Element {
       {data.value !== null && <Waiting of={match} />}
       {data.value !== null && match.error !== null && match.error.code !== "gone" && <p class="fault" role="alert">{match.error.message}</p>}
       {data.value !== null && <Matching />}
+      {isReady.value && data.value?.kind === "rows" && <Kinds />}
       {isReady.value && (
         <>
           <Tabs
@@ -44,7 +46,8 @@ export function AnswerPart(): JSX.Element {
           <div id="answer-body" class="answer-body" role="tabpanel" aria-label={tab.value}>
             <Waiting of={fit} />
             {fit.error !== null && fit.error.code !== "gone" && <p class="fault" role="alert">{fit.error.message}</p>}
-            <Panel />
+            {fit.error !== null && fit.error.asks !== null && <WhatActs variable={fit.error.asks} />}
+            {(fit.error === null || fit.error.asks === null) && <Panel />}
           </div>
         </>
       )}

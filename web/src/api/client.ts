@@ -22,12 +22,13 @@ export class PageError extends Error {
     sentence: string,
     readonly place: Place | null = null,
     readonly verdict: Verdict | null = null,
+    readonly asks: string | null = null,
   ) {
     super(sentence);
   }
 
-  static of({ code, sentence, place, verdict }: Fault): PageError {
-    return new PageError(code, sentence, place, verdict ?? null);
+  static of({ code, sentence, place, verdict, asks }: Fault): PageError {
+    return new PageError(code, sentence, place, verdict ?? null, asks ?? null);
   }
 
   /** Stopped on purpose, or overtaken by a newer request: nothing to show. */

@@ -13,6 +13,11 @@ export interface Graph {
   bidirected: Pair[];
   latents: Record<string, string[]>;
   coefficients: Record<string, number | string>;
+  /** Hidden variables that have causes, covary, or cause other hidden ones; their edges stand among all edges. */
+  hidden: string[];
+  variances: Record<string, number | string>;
+  intercepts: Record<string, number | string>;
+  definitions: Record<string, string>;
 }
 
 export interface Place {
@@ -46,6 +51,8 @@ export interface Fault {
   sentence: string;
   place: Place | null;
   verdict?: Verdict | null;
+  /** The variable of which has to be said what acts. */
+  asks?: string;
 }
 
 export interface Model {
@@ -58,7 +65,7 @@ export interface Model {
 
 export interface Verdict {
   query: string;
-  status: "identified" | "finite" | "not identified" | "undecided";
+  status: "identified" | "locally identified" | "finite" | "not identified" | "undecided";
   identified: boolean;
   method: string;
   scope: "nonparametric" | "linear";
@@ -125,7 +132,11 @@ export interface MatchReply {
   matched: string[];
   missing: { variable: string; nearest: string[] }[];
   unused: string[];
+  /** Variables whose columns call themselves ordered. */
+  recognised: Record<string, string>;
 }
+
+export type ColumnKind = "plain" | "ordered" | "ranked" | "acts" | "behind";
 
 export interface Weighed {
   edge: Edge;
@@ -276,7 +287,7 @@ export interface BoundsReply {
 
 export interface SessionReply {
   session: string;
-  start: { text: string; notation: Notation; data: string | null; question: string | null } | null;
+  start: { text: string; notation: Notation; data: string | null; question: string | null; graph: GraphReply | null } | null;
   data: DataInfo[];
 }
 

@@ -45,7 +45,7 @@ export function Summary(): JSX.Element {
   const arcs = graph.bidirected.length + Object.keys(graph.latents).length;
   return (
     <p id="graph-words" class="unseen">
-      {nodes(graph).length} variables, {arrows} arrows, {arcs} hidden common causes. {edges(graph).slice(0, 40).map(edgeText).join("; ")}
+      {nodes(graph).length} variables, {arrows} arrows, {arcs} hidden common causes{graph.hidden.length > 0 ? `, ${graph.hidden.length} hidden with causes` : ""}. {edges(graph).slice(0, 40).map(edgeText).join("; ")}
     </p>
   );
 }

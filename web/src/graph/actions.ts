@@ -54,14 +54,14 @@ export function remove(names: string[], edges: Edge[]): void {
 
 export function setCause(name: string): void {
   const d = doc.peek();
-  if (model.isHidden(d.graph, name)) return say(`${name} is hidden: it cannot be set from outside.`, "bad");
+  if (!model.canBeAsked(d.graph, name)) return say(`${name} is hidden and has no causes: a question cannot be about it.`, "bad");
   ask(name, d.outcome === name ? null : d.outcome);
   say(`${name} is the cause`);
 }
 
 export function setOutcome(name: string): void {
   const d = doc.peek();
-  if (model.isHidden(d.graph, name)) return say(`${name} is hidden: nobody sees what happens to it.`, "bad");
+  if (!model.canBeAsked(d.graph, name)) return say(`${name} is hidden and has no causes: a question cannot be about it.`, "bad");
   ask(d.cause === name ? null : d.cause, name);
   say(`${name} is the outcome`);
 }
@@ -91,7 +91,7 @@ export function tryChange(suggested: Change, value?: number): void {
 export function pick(name: string): void {
   const d = doc.peek();
   if (d.cause === null || (d.outcome !== null && d.cause !== null)) {
-    if (model.isHidden(d.graph, name)) return setCause(name);
+    if (!model.canBeAsked(d.graph, name)) return setCause(name);
     ask(name, null);
     say(`${name} is the cause. Now click the outcome.`);
   } else if (name !== d.cause) {

@@ -47,7 +47,7 @@ export function look(): StylesheetJson {
         "transition-duration": 120,
       },
     },
-    { selector: "node.hidden", style: { "border-style": "dashed", "border-color": c.green, color: c.green } },
+    { selector: "node.hidden", style: { shape: "ellipse", "border-style": "dashed", "border-color": c.green, color: c.green } },
     { selector: "node.adjusted", style: { "border-color": c.purple, "border-width": 3, "border-style": "double" } },
     { selector: "node.cause", style: { "background-color": c.blue, "border-color": c.blue, color: c["on-colour"], "font-weight": 600 } },
     { selector: "node.outcome", style: { "background-color": c.vermilion, "border-color": c.vermilion, color: c["on-colour"], "font-weight": 600 } },

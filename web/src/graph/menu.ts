@@ -6,7 +6,7 @@ import { layOut } from "../state/reading";
 import type { Entry } from "../ui/Menu";
 import * as act from "./actions";
 import type { Target } from "./canvas";
-import { isHidden } from "./model";
+import { canBeAsked, isHidden } from "./model";
 
 interface Makes {
   rename(name: string): void;
@@ -26,9 +26,10 @@ export function menuOf(target: Target, make: Makes): Entry[] {
   const { name } = target;
   const d = doc.peek();
   const hidden = isHidden(d.graph, name);
+  const mute = !canBeAsked(d.graph, name);
   return [
-    { label: "Cause", hint: "C", checked: d.cause === name, disabled: hidden, act: () => act.setCause(name) },
-    { label: "Outcome", hint: "O", checked: d.outcome === name, disabled: hidden, act: () => act.setOutcome(name) },
+    { label: "Cause", hint: "C", checked: d.cause === name, disabled: mute, act: () => act.setCause(name) },
+    { label: "Outcome", hint: "O", checked: d.outcome === name, disabled: mute, act: () => act.setOutcome(name) },
     { label: "Adjusted for", hint: "J", checked: d.adjusted.includes(name), disabled: hidden, act: () => act.toggleAdjusted(name) },
     { label: "Hidden", hint: "U", checked: hidden, act: () => void act.toggleHidden(name) },
     "line",
@@ -38,11 +39,10 @@ export function menuOf(target: Target, make: Makes): Entry[] {
 }
 
 function edgeMenu(edge: [string, "->" | "<->", string]): Entry[] {
-  const [a, kind] = edge;
-  const hidden = isHidden(doc.peek().graph, a);
+  const [, kind] = edge;
   return [
-    ...(kind === "->" ? [{ label: "Turn round", hint: "R", disabled: hidden, act: () => void act.reverse(edge) }] : []),
-    { label: kind === "->" ? "Make it a hidden common cause" : "Make it an arrow", disabled: hidden, act: () => void act.exchange(edge) },
+    ...(kind === "->" ? [{ label: "Turn round", hint: "R", act: () => void act.reverse(edge) }] : []),
+    { label: kind === "->" ? "Make it a hidden common cause" : "Make it an arrow", act: () => void act.exchange(edge) },
     "line",
     { label: "Remove", hint: "Del", danger: true, act: () => act.remove([], [edge]) },
   ];

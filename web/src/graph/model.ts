@@ -2,15 +2,18 @@
 
 import type { Edge, Graph, Pair } from "../api/types";
 
-export const EMPTY: Graph = { observed: [], directed: [], bidirected: [], latents: {}, coefficients: {} };
+export const EMPTY: Graph = { observed: [], directed: [], bidirected: [], latents: {}, coefficients: {}, hidden: [], variances: {}, intercepts: {}, definitions: {} };
 
 /** A change that makes no sense, in a sentence for people. */
 export class Refused extends Error {}
 
-export const hidden = (g: Graph): string[] => Object.keys(g.latents);
+export const hidden = (g: Graph): string[] => [...Object.keys(g.latents), ...g.hidden];
 export const nodes = (g: Graph): string[] => [...g.observed, ...hidden(g)];
-export const has = (g: Graph, name: string): boolean => g.observed.includes(name) || Object.hasOwn(g.latents, name);
-export const isHidden = (g: Graph, name: string): boolean => Object.hasOwn(g.latents, name);
+export const has = (g: Graph, name: string): boolean => g.observed.includes(name) || isHidden(g, name);
+export const isHidden = (g: Graph, name: string): boolean => Object.hasOwn(g.latents, name) || g.hidden.includes(name);
+/** What a question can be about: all but hidden roots, which have no equation of their own. */
+export const asked = (g: Graph): string[] => [...g.observed, ...g.hidden];
+export const canBeAsked = (g: Graph, name: string): boolean => g.observed.includes(name) || g.hidden.includes(name);
 export const edgeText = ([a, kind, b]: Edge): string => `${a} ${kind} ${b}`;
 export const edgeKey = ([a, kind, b]: Edge): string => JSON.stringify(kind === "<->" && b < a ? [b, kind, a] : [a, kind, b]);
 
@@ -20,6 +23,29 @@ export function edges(g: Graph): Edge[] {
     ...Object.entries(g.latents).flatMap(([u, kids]) => kids.map((v): Edge => [u, "->", v])),
     ...g.bidirected.map(([a, b]): Edge => [a, "<->", b]),
   ];
+}
+
+/**
+ * Hidden variables where the server has them: roots with their effects in `latents`; those that have causes, covary, or
+ * cause other hidden ones in `hidden`, with their arrows among all arrows.
+ */
+function sorted(g: Graph): Graph {
+  const unseen = hidden(g);
+  if (unseen.length === 0) return g;
+  const arrows = edges(g).filter(([, kind]) => kind === "->").map(([a, , b]): Pair => [a, b]);
+  const stirred = new Set([
+    ...arrows.filter(([, b]) => unseen.includes(b)).flat(),
+    ...g.bidirected.flat(),
+    ...Object.keys(g.variances),
+    ...Object.keys(g.intercepts),
+  ]);
+  const roots = unseen.filter((u) => !stirred.has(u));
+  return {
+    ...g,
+    directed: arrows.filter(([a]) => !roots.includes(a)),
+    latents: Object.fromEntries(roots.map((u) => [u, arrows.filter(([a]) => a === u).map(([, b]) => b)])),
+    hidden: unseen.filter((u) => stirred.has(u)),
+  };
 }
 
 /** The name as a question or a graph writes it: bare if it can be, else in quotes. */
@@ -52,15 +78,9 @@ export function addHidden(g: Graph, name: string): Graph {
 export function addEdge(g: Graph, [a, kind, b]: Edge): Graph {
   if (a === b) throw new Refused("An edge joins two different variables.");
   if (joined(g, [a, kind, b])) throw new Refused(`${edgeText([a, kind, b])} is there already.`);
-  if (kind === "<->") {
-    const inner = [a, b].find((v) => isHidden(g, v));
-    if (inner !== undefined) throw new Refused(`${inner} is hidden itself; draw an arrow out of it instead.`);
-    return { ...g, bidirected: [...g.bidirected, [a, b]] };
-  }
-  if (isHidden(g, b)) throw new Refused(`${b} is hidden: it has effects and no causes here.`);
-  if (isHidden(g, a)) return { ...g, latents: { ...g.latents, [a]: [...(g.latents[a] ?? []), b] } };
+  if (kind === "<->") return sorted({ ...g, bidirected: [...g.bidirected, [a, b]] });
   if (reaches(g, b, a)) throw new Refused(`${a} -> ${b} would close a circle: ${b} acts on ${a} already.`);
-  return { ...g, directed: [...g.directed, [a, b]] };
+  return sorted({ ...g, directed: [...g.directed, [a, b]] });
 }
 
 export function joined(g: Graph, edge: Edge): boolean {
@@ -73,8 +93,8 @@ function reaches(g: Graph, from: string, to: string): boolean {
   const queue = [from];
   for (let v = queue.pop(); v !== undefined; v = queue.pop()) {
     if (v === to) return true;
-    for (const [a, b] of g.directed) {
-      if (a === v && !seen.has(b)) {
+    for (const [a, kind, b] of edges(g)) {
+      if (kind === "->" && a === v && !seen.has(b)) {
         seen.add(b);
         queue.push(b);
       }
@@ -86,13 +106,13 @@ function reaches(g: Graph, from: string, to: string): boolean {
 export function removeEdge(g: Graph, edge: Edge): Graph {
   const key = edgeKey(edge);
   const keep = (kind: "->" | "<->") => ([a, b]: Pair): boolean => edgeKey([a, kind, b]) !== key;
-  return {
+  return sorted({
     ...g,
     directed: g.directed.filter(keep("->")),
     bidirected: g.bidirected.filter(keep("<->")),
     latents: Object.fromEntries(Object.entries(g.latents).map(([u, kids]) => [u, kids.filter((v) => keep("->")([u, v]))])),
     coefficients: Object.fromEntries(Object.entries(g.coefficients).filter(([text]) => text !== edgeText(edge))),
-  };
+  });
 }
 
 export function removeNode(g: Graph, name: string): Graph {
@@ -100,7 +120,10 @@ export function removeNode(g: Graph, name: string): Graph {
   const bare = gone.reduce(removeEdge, g);
   const latents = { ...bare.latents };
   delete latents[name];
-  return { ...bare, observed: bare.observed.filter((v) => v !== name), latents };
+  const { [name]: _spread, ...variances } = bare.variances;
+  const { [name]: _level, ...intercepts } = bare.intercepts;
+  const other = (v: string): boolean => v !== name;
+  return { ...bare, observed: bare.observed.filter(other), hidden: bare.hidden.filter(other), latents, variances, intercepts };
 }
 
 export function rename(g: Graph, from: string, to: string): Graph {
@@ -121,26 +144,21 @@ export function rename(g: Graph, from: string, to: string): Graph {
     bidirected: g.bidirected.map(pair),
     latents: Object.fromEntries(Object.entries(g.latents).map(([u, kids]) => [now(u), kids.map(now)])),
     coefficients,
+    hidden: g.hidden.map(now),
+    variances: Object.fromEntries(Object.entries(g.variances).map(([v, x]) => [now(v), x])),
+    intercepts: Object.fromEntries(Object.entries(g.intercepts).map(([v, x]) => [now(v), x])),
+    definitions: g.definitions,
   };
 }
 
 /** Hidden becomes observed, or the other way round. */
 export function toggleHidden(g: Graph, name: string): Graph {
   if (isHidden(g, name)) {
-    const { [name]: kids = [], ...others } = g.latents;
-    return { ...g, observed: [...g.observed, name], latents: others, directed: [...g.directed, ...kids.map((v): Pair => [name, v])] };
+    const { [name]: kids = [], ...latents } = g.latents;
+    const directed = [...g.directed, ...kids.map((v): Pair => [name, v])];
+    return sorted({ ...g, observed: [...g.observed, name], latents, hidden: g.hidden.filter((v) => v !== name), directed });
   }
-  if (g.directed.some(([, b]) => b === name)) throw new Refused(`${name} has causes; only a variable without causes can be hidden.`);
-  if (g.bidirected.some((pair) => pair.includes(name))) {
-    throw new Refused(`${name} shares a hidden cause with another variable; remove that edge first.`);
-  }
-  const kids = g.directed.filter(([a]) => a === name).map(([, b]) => b);
-  return {
-    ...g,
-    observed: g.observed.filter((v) => v !== name),
-    directed: g.directed.filter(([a]) => a !== name),
-    latents: { ...g.latents, [name]: kids },
-  };
+  return sorted({ ...g, observed: g.observed.filter((v) => v !== name), hidden: [...g.hidden, name] });
 }
 
 export function reverse(g: Graph, [a, kind, b]: Edge): Graph {

@@ -4,7 +4,7 @@ import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { tool } from "../graph/actions";
-import { quoted } from "../graph/model";
+import { asked, quoted } from "../graph/model";
 import { ask, change, doc, isEmpty } from "../state/document";
 import { ends, question, verdict } from "../state/work";
 import { Editor } from "../ui/editor";
@@ -14,7 +14,7 @@ import { complete } from "./complete";
 import { VerdictCard } from "./VerdictCard";
 
 function Pick({ label, value, other, onPick }: { label: string; value: string | null; other: string | null; onPick: (v: string | null) => void }): JSX.Element {
-  const names = doc.value.graph.observed;
+  const names = asked(doc.value.graph);
   return (
     <label class={`pick pick-${label.toLowerCase()}`}>
       <span>{label}</span>

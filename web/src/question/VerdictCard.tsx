@@ -13,6 +13,7 @@ import { Refusal } from "./Refusal";
 
 const WORDS = {
   identified: "It can be known",
+  "locally identified": "Locally identified",
   finite: "Only up to a few values",
   "not identified": "It cannot be known from this graph",
   undecided: "Not decided in time",
@@ -33,7 +34,7 @@ export function VerdictCard(): JSX.Element {
   return (
     <div class={`verdict ${verdict.busy ? "stale" : ""}`}>
       <div class="verdict-head" role="status" data-status={status} data-question={reply.question.text} data-turn={verdict.state.value.turn}>
-        <span class={`badge ${status === "identified" ? "good" : status === "undecided" ? "dull" : "bad"}`}>{WORDS[status]}</span>
+        <span class={`badge ${status === "identified" ? "good" : status === "undecided" || status === "locally identified" ? "dull" : "bad"}`}>{WORDS[status]}</span>
         {reply.verdict.method !== "" && status === "identified" && <span class="by">by {words(reply)}</span>}
       </div>
       {reply.verdict.reasons.map((text) => <p key={text}>{text}</p>)}
@@ -41,7 +42,7 @@ export function VerdictCard(): JSX.Element {
       {status === "identified" && reply.verdict.estimand !== null && (
         <Formula block latex={reply.verdict.latex} text={reply.verdict.estimand} />
       )}
-      {status === "identified" ? <Sets reply={reply} /> : <Refusal reply={reply} />}
+      {status === "identified" || status === "locally identified" ? <Sets reply={reply} /> : <Refusal reply={reply} />}
       <Paths reply={reply} />
     </div>
   );

@@ -1,7 +1,7 @@
 // What may be typed next in a question: the names of the graph, and the words of the language.
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
-import { quoted } from "../graph/model";
+import { asked, quoted } from "../graph/model";
 import { doc } from "../state/document";
 
 const WORDS: Completion[] = [
@@ -23,7 +23,7 @@ const SIGNS: Completion[] = [
 
 export function complete(context: CompletionContext): CompletionResult | null {
   const word = context.matchBefore(/"[^"]*|[\p{L}_][\p{L}\p{N}_.]*/u);
-  const names = doc.peek().graph.observed.map((name): Completion => ({ label: quoted(name), detail: "variable", boost: 5 }));
+  const names = asked(doc.peek().graph).map((name): Completion => ({ label: quoted(name), detail: "variable", boost: 5 }));
   if (word !== null) return { from: word.from, options: [...names, ...WORDS] };
   const sign = context.matchBefore(/[~<-]+>?/);
   if (sign !== null) return { from: sign.from, options: SIGNS };

@@ -6,7 +6,7 @@ import type { AnswerReply, Pair } from "../api/types";
 import { quoted } from "../graph/model";
 import { doc } from "./document";
 import {
-  answer, checks, data, distribution, dose, effects, ends, fit, isKnown, isReady, question, routes, sensitivity, tab, verdict,
+  answer, checks, data, distribution, dose, effects, ends, fit, fitting, isKnown, isReady, question, routes, sensitivity, tab, verdict,
 } from "./work";
 
 /** The value in do(), from the slider; null until it is moved. */
@@ -16,9 +16,9 @@ export const atValue = new Remote<AnswerReply>("answer", "The interval", true, f
 export const arc = signal<Pair | null>(null);
 export const kind = signal<"all" | "total" | "direct" | "indirect">("total");
 
-export const body = (): object => ({ graph: doc.peek().graph, data: data.peek()?.id });
+export const body = (): object => ({ graph: doc.peek().graph, data: data.peek()?.id, ...fitting.peek() });
 
-const key = computed(() => `${JSON.stringify(doc.value.graph)} ${data.value?.id ?? ""}`);
+const key = computed(() => `${JSON.stringify(doc.value.graph)} ${data.value?.id ?? ""} ${JSON.stringify(fitting.value)}`);
 const asked = computed(() => (verdict.value !== null && verdict.error === null ? question.value : ""));
 
 effect(() => {

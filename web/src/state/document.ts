@@ -2,7 +2,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import type { Graph, Notation, Point } from "../api/types";
-import { EMPTY, has, isHidden, nodes, quoted, rename } from "../graph/model";
+import { canBeAsked, EMPTY, nodes, quoted, rename } from "../graph/model";
 
 export interface Document {
   graph: Graph;
@@ -106,12 +106,12 @@ export function redo(): void {
   keep();
 }
 
-/** Roles and the question follow the graph: what is gone or hidden is no cause. */
+/** Roles and the question follow the graph: what is gone, or hidden without causes, is no cause. */
 function consistent(d: Document): Document {
-  const seen = (v: string | null): string | null => (v !== null && has(d.graph, v) && !isHidden(d.graph, v) ? v : null);
+  const seen = (v: string | null): string | null => (v !== null && canBeAsked(d.graph, v) ? v : null);
   const names = new Set(nodes(d.graph));
   const positions = Object.fromEntries(Object.entries(d.positions).filter(([v]) => names.has(v)));
-  return { ...d, positions, cause: seen(d.cause), outcome: seen(d.outcome), adjusted: d.adjusted.filter((v) => seen(v) !== null) };
+  return { ...d, positions, cause: seen(d.cause), outcome: seen(d.outcome), adjusted: d.adjusted.filter((v) => d.graph.observed.includes(v)) };
 }
 
 const same = (a: Document, b: Document): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -149,7 +149,7 @@ export const lastDrawing = (): Document | null => kept(localStorage, LAST);
 function kept(storage: Storage, key: string): Document | null {
   try {
     const found = JSON.parse(storage.getItem(key) ?? "null") as Document | null;
-    return found === null ? null : { ...BLANK, ...found };
+    return found === null ? null : { ...BLANK, ...found, graph: { ...EMPTY, ...found.graph } };
   } catch {
     return null;
   }

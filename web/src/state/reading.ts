@@ -7,7 +7,7 @@ import type { About, GraphReply, Notation } from "../api/types";
 import { nodes } from "../graph/model";
 import { BLANK, change, doc, effectText, fitted, isEmpty, type Document } from "./document";
 import { unitOf, withNewcomers, type Positions } from "./places";
-import { about, comesWith, data, placed, placing, question, textError } from "./work";
+import { about, comesWith, data, placed, placing, question, textError, written } from "./work";
 
 const reading = new Remote<GraphReply>("graph", "Reading the graph");
 const PATIENCE = 400; // milliseconds; a verdict that takes longer is asked for alone, and the drawing does not wait for it
@@ -90,7 +90,13 @@ export async function begin(): Promise<void> {
   const before = sessionStorage.getItem("halftrek data");
   data.value = found.data.find((d) => d.id === before) ?? null;
   if (found.start !== null && isEmpty.peek() && before === null) {
-    await openGraph(found.start.text, found.start.question, found.start.notation);
+    const { graph, text, question: asked, notation } = found.start;
+    if (graph === null) await openGraph(text, asked, notation);
+    else {
+      written.accept({}, graph); // the first picture and the text wait for no process
+      adopt(graph, true);
+      if (asked !== null) change({ question: asked }, "question");
+    }
     data.value = found.data.find((d) => d.id === found.start?.data) ?? null;
   }
 }

@@ -4,7 +4,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { generation, PageError, reach, renewed, upload, within } from "../api/client";
 import { Remote } from "../api/remote";
 import type {
-  About, AnswerReply, BoundsReply, ChecksReply, DataInfo, DecompositionReply, DistributionReply, DoseReply, EffectsReply, FitReply,
+  About, AnswerReply, BoundsReply, ChecksReply, ColumnKind, DataInfo, DecompositionReply, DistributionReply, DoseReply, EffectsReply, FitReply,
   GraphReply, HelpReply, MatchReply, SensitivityReply, VerdictReply,
 } from "../api/types";
 import { sizeOf } from "../graph/look";
@@ -29,6 +29,26 @@ export const bounds = new Remote<BoundsReply>("bounds", "Looking for bounds", tr
 export const withData = [fit, answer, distribution, dose, routes, effects, checks, sensitivity, bounds];
 
 export const data = signal<DataInfo | null>(null);
+const KINDS = "halftrek kinds";
+/** What columns are taken for, where somebody has said so. */
+export const kinds = signal<Record<string, ColumnKind>>(JSON.parse(sessionStorage.getItem(KINDS) ?? "{}") as Record<string, ColumnKind>);
+/** ... of variables that the graph has: as requests carry it. */
+export const fitting = computed((): { fitting?: { kinds: Record<string, ColumnKind> } } => {
+  const known = Object.entries(kinds.value).filter(([v]) => doc.value.graph.observed.includes(v));
+  return known.length === 0 || data.value?.kind === "covariance" ? {} : { fitting: { kinds: Object.fromEntries(known) } };
+});
+
+export function setKind(name: string, kind: ColumnKind | null): void {
+  const { [name]: _before, ...others } = kinds.peek();
+  kinds.value = kind === null ? others : { ...others, [name]: kind };
+  sessionStorage.setItem(KINDS, JSON.stringify(kinds.value));
+}
+
+function forgetKinds(): void {
+  kinds.value = {};
+  sessionStorage.removeItem(KINDS);
+}
+
 export const uploading = signal<{ name: string; since: number; stop: () => void } | null>(null);
 export const dataError = signal<string | null>(null);
 /** True while the places of a graph that was written are being chosen: the drawing waits for them. */
@@ -58,7 +78,9 @@ export const ends = computed((): { cause: string; outcome: string } | null => {
   const asked = verdict.value?.question;
   return asked?.cause && asked.outcome && question.value !== "" ? { cause: asked.cause, outcome: asked.outcome } : null;
 });
-export const isKnown = computed(() => verdict.value?.verdict.identified === true && verdict.error === null && question.value !== "");
+const ANSWERED = ["identified", "locally identified"];
+/** True if a fit has an answer: it is identified, or at least so near the estimates. */
+export const isKnown = computed(() => ANSWERED.includes(verdict.value?.verdict.status ?? "") && verdict.error === null && question.value !== "");
 
 async function take(request: Promise<{ data: DataInfo }>): Promise<void> {
   dataError.value = null;
@@ -92,6 +114,7 @@ function takeJson(path: string, body: object): Promise<void> {
 export function forget(): void {
   const id = data.peek()?.id;
   data.value = null;
+  forgetKinds();
   lastFile = null;
   sessionStorage.removeItem("halftrek data");
   if (id !== undefined) void within(`/data/${id}`, undefined, { method: "DELETE" }).catch(() => undefined);
@@ -113,6 +136,7 @@ function follow(): void {
   effect(() => {
     const [graph, chosen] = [pieces.value, data.value];
     generation.value;
+    fitting.value;
     untracked(() => {
       for (const one of withData) one.clear();
       if (chosen === null || isEmpty.peek()) return match.clear();

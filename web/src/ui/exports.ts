@@ -2,7 +2,7 @@
 
 import { PageError, sendWithin } from "../api/client";
 import { doc } from "../state/document";
-import { about, data, graphBody, isReady, question } from "../state/work";
+import { about, data, fitting, graphBody, isReady, question } from "../state/work";
 import type { Entry, Item } from "./Menu";
 import { say } from "./say";
 
@@ -12,7 +12,7 @@ async function take(format: string, withData: boolean): Promise<void> {
   const body = {
     ...graphBody(d),
     format,
-    ...(withData && isReady.peek() ? { data: data.peek()?.id } : {}),
+    ...(withData && isReady.peek() ? { data: data.peek()?.id, ...fitting.peek() } : {}),
     ...(asked === "" ? {} : { questions: [asked] }),
     cause: d.cause,
     outcome: d.outcome,
