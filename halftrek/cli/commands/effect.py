@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from halftrek.choices import ErrorKind
@@ -97,16 +98,15 @@ def run(args: argparse.Namespace) -> int:
     graph = read_graph(args.graph)
     early = not analysis.data.categories  # which nodes a category has, the data say
     errors = analysis.uncertainty.errors
-    independent = errors != "uncorrelated"
-    verdict = None if not early else identify(graph, question, **({"scope": "non-normal"} if independent else {}))
-    if verdict is not None and not verdict.answerable:
+    decide = identify if errors == "uncorrelated" else partial(identify, scope="non-normal")
+    if early and not (verdict := decide(graph, question)).answerable:
         return _refuse(verdict, args, analysis, graph)
     if args.by is not None and errors != "uncorrelated":
         raise InputError("--errors independent cannot be used with --by; ask group by group")
     if args.by is not None:
         return run_groups(args, analysis, graph, question)
     with fitted(analysis, graph) as result:
-        if not early and not (verdict := identify(result.graph, question, scope=scope)).identified:
+        if not early and not (verdict := decide(result.graph, question)).answerable:
             return show_refusal(refusal(result, verdict.query, verdict), args.json, details=args.details)
         options = uncertainty_options(analysis.uncertainty)
         found = for_command_line(result.query(question, crude=analysis.output.crude, errors=errors, **options))
