@@ -58,6 +58,7 @@ def test_arrows_into_hidden_variables_by_keyboard(tab: Driver) -> None:
     tab.expect_graph("latent F; z -> F; F -> a")
     press(tab, "ControlOrMeta+z")
     tab.expect_graph("latent F; F -> a; z")
+    assert not tab.page.locator(".name-field").count()
 
 
 def test_every_notation_stays_live_and_the_word_is_shown(tab: Driver) -> None:
