@@ -47,7 +47,7 @@ def data(client: Client) -> str:
 def test_answers_are_those_of_the_library(kinds: dict[str, str], question: str, data: str, client: Client) -> None:
     found = client.ask("answer", text=GRAPH, data=data, question=question, fitting={"kinds": kinds})
     assert not list(faults(found, GIVES["answer"]))
-    own = ht.fit(GRAPH, table(), kinds=kinds).query(question)  # type: ignore[arg-type]
+    own = ht.fit(GRAPH, table(), kinds=kinds).query(question)
     assert found["shown"] == str(own).splitlines()
     plain = client.ask("answer", text=GRAPH, data=data, question=question)
     assert plain["shown"] != found["shown"]

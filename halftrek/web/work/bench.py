@@ -162,17 +162,19 @@ def _from_pieces(pieces: Mapping[str, object]) -> Graph:
         key: [(u, v) for u, v in cast(Sequence[tuple[str, str]], pieces.get(key, ()))]
         for key in ("directed", "bidirected")
     }
+    known = {
+        key: cast(Mapping[str, float | str], pieces.get(key, {})) for key in ("coefficients", "variances", "intercepts")
+    }
     return Graph(
         pairs["directed"],
         pairs["bidirected"],
         cast(Mapping[str, Sequence[str]], pieces.get("latents", {})),
         cast(Sequence[str], pieces["observed"]),
+        known["coefficients"],
         hidden=cast(Sequence[str], pieces.get("hidden", ())),
+        variances=known["variances"],
+        intercepts=known["intercepts"],
         definitions=cast(Mapping[str, str], pieces.get("definitions", {})),
-        **{
-            key: cast(Mapping[str, float | str], pieces.get(key, {}))
-            for key in ("coefficients", "variances", "intercepts")
-        },
     )
 
 
