@@ -122,7 +122,7 @@ def test_nothing_crashes(text: str, cause: str, outcome: str, client: Client) ->
     """What the library refuses by name is a sentence, never a defect."""
     data = client.upload(rows_of(text))["id"]
     question = f"{cause} ~> {outcome}"
-    ends = {"cause": cause, "outcome": outcome}
+    ends: dict[str, object] = {"cause": cause, "outcome": outcome}
     asked: list[tuple[str, dict[str, object]]] = [
         ("match", {}), ("fit", {}), ("answer", {"question": question}), ("effects", {}), ("checks", {}),
         ("distribution", ends), ("dose", ends), ("decomposition", {"cause": cause, "effect": outcome}),
