@@ -287,3 +287,11 @@ def test_definitions_are_kept_with_labels_that_are_one_made_one() -> None:
 )
 def test_lavaan_corners(text: str, graph: Graph) -> None:
     assert parse_graph(text) == graph
+
+
+@pytest.mark.parametrize("syntax", ["arrows", "dagitty", "dot"])
+def test_notations_without_words_for_definitions_keep_them_as_remarks(syntax: Any) -> None:
+    graph = parse_graph("m ~ a*x; y ~ b*m; ab := a*b", "lavaan")
+    text = format_graph(graph, syntax)
+    assert "ab := a * b" in text
+    assert parse_graph(text, syntax) == graph

@@ -61,6 +61,7 @@ def write(graph: Graph) -> str:
         if known is not None:
             beta = f" [beta={_known(known)}]"
         lines.append(f"{_name(edge.first)} {edge.kind} {_name(edge.second)}{beta}")
+    lines += [f"/* {name} := {formula} */" for name, formula in graph.definitions.items()]
     return "\n".join(["dag {", *(f"  {line}" for line in lines), "}"])
 
 

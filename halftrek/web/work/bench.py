@@ -162,17 +162,18 @@ def _from_pieces(pieces: Mapping[str, object]) -> Graph:
         key: [(u, v) for u, v in cast(Sequence[tuple[str, str]], pieces.get(key, ()))]
         for key in ("directed", "bidirected")
     }
-    kinds = ("coefficients", "variances", "intercepts")
-    values = {key: cast(Mapping[str, float | str], pieces.get(key, {})) for key in kinds}
+    known = {
+        key: cast(Mapping[str, float | str], pieces.get(key, {})) for key in ("coefficients", "variances", "intercepts")
+    }
     return Graph(
         pairs["directed"],
         pairs["bidirected"],
         cast(Mapping[str, Sequence[str]], pieces.get("latents", {})),
         cast(Sequence[str], pieces["observed"]),
-        values["coefficients"],
+        known["coefficients"],
         hidden=cast(Sequence[str], pieces.get("hidden", ())),
-        variances=values["variances"],
-        intercepts=values["intercepts"],
+        variances=known["variances"],
+        intercepts=known["intercepts"],
         definitions=cast(Mapping[str, str], pieces.get("definitions", {})),
     )
 
