@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from halftrek.partial.bounding import bounds
     from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
-    from halftrek.results.bounds import Bounds
+    from halftrek.results.beside.measurement import measurement_invariance
     from halftrek.results.fit import Fit
+    from halftrek.results.given.reading import from_lavaan, graph, identify, moments
     from halftrek.results.groups import GroupFits
-    from halftrek.results.measurement import measurement_invariance
-    from halftrek.results.reading import from_lavaan, graph, identify, moments
+    from halftrek.results.sets.bounds import Bounds
     from halftrek.results.workflow import fit, fit_batch, fit_groups
     from halftrek.storage import load, save
     from halftrek.syntax import format_graph, parse_question
@@ -135,11 +135,11 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "reporting.papers.table": ("AnswerTable", "table"),
     "partial.bounding": ("bounds",),
     "results.answers": ("Answer",),
-    "results.bounds": ("Bounds",),
+    "results.sets.bounds": ("Bounds",),
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
-    "results.measurement": ("measurement_invariance",),
-    "results.reading": ("from_lavaan", "graph", "identify", "moments"),
+    "results.beside.measurement": ("measurement_invariance",),
+    "results.given.reading": ("from_lavaan", "graph", "identify", "moments"),
     "results.workflow": ("fit", "fit_batch", "fit_groups"),
     "comparison": ("Comparison", "compare"),
     "web": ("open_page",),

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from halftrek.partial.left import Left
     from halftrek.queries import Query
     from halftrek.results.answers import Answer
-    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
+    from halftrek.results.sets.bounds import Bounds
 
 
 def save(value: object, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:

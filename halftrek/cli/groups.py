@@ -21,7 +21,7 @@ def run_groups(args: argparse.Namespace, analysis: Analysis, graph: Graph, quest
     from halftrek.cli.inputs import opened_data
     from halftrek.cli.output import show, show_json
     from halftrek.results import workflow
-    from halftrek.results.inputs import read_question, refuse_with_groups
+    from halftrek.results.given.inputs import read_question, refuse_with_groups
 
     _refuse_other_options(args)
     by = columns_of(args.by)

@@ -22,7 +22,7 @@ from halftrek.portable import Portable
 from halftrek.queries import Query, check_query
 from halftrek.results.answering import answer
 from halftrek.results.fit import Fit
-from halftrek.results.inputs import read_graph, read_question
+from halftrek.results.given.inputs import read_graph, read_question
 from halftrek.results.workflow import Fitting, fit
 from halftrek.upward import Tabled
 

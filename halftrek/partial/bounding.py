@@ -28,8 +28,8 @@ from halftrek.partial.sets.covariance import held_weights, plain_latents
 from halftrek.progress import late_bar
 from halftrek.queries import Query, check_query
 from halftrek.results.answering import about_the_fit
-from halftrek.results.bounds import Bounds, Refuted
-from halftrek.results.inputs import read_question
+from halftrek.results.given.inputs import read_question
+from halftrek.results.sets.bounds import Bounds, Refuted
 from halftrek.results.workflow import Fitting
 from halftrek.results.workflow import fit as fit_graph
 from halftrek.trust import leeway

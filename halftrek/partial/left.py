@@ -13,7 +13,7 @@ from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.bounding import bounds_of
 from halftrek.partial.fibre import Fibre, fibre_of
 from halftrek.queries import Query, evaluate
-from halftrek.results.bounds import Bounds
+from halftrek.results.sets.bounds import Bounds
 
 VARIABLES = 12  # up to so many ...
 FREE = 2  # ... and so many free weights the set takes no time that one would notice

@@ -31,8 +31,8 @@ from halftrek.reporting.described.verdicts import verdict_document
 from halftrek.reporting.document import Described, Facts
 from halftrek.reporting.papers.table import answer_table_document
 from halftrek.reporting.text import as_text
-from halftrek.results.adjustments import Adjustments
-from halftrek.results.instruments import Instruments
+from halftrek.results.beside.adjustments import Adjustments
+from halftrek.results.beside.instruments import Instruments
 
 Made = TypeVar("Made")
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from halftrek.partial import Sensitivity
     from halftrek.reporting.papers.table import AnswerTable
     from halftrek.results.answers import Answer
-    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
+    from halftrek.results.sets.bounds import Bounds
 
 Record = dict[str, object]
 
@@ -92,7 +92,7 @@ def fit_record(fit: Fit, rows: Sequence[Parameter] | None = None) -> Record:
 def answer_record(answer: Answer) -> Record:
     """An answer: the number, or the distribution."""
     from halftrek.results.answers import Refusal, Several
-    from halftrek.results.bounds import Bounds
+    from halftrek.results.sets.bounds import Bounds
 
     record: Record = {"query": str(answer.query), "identified": bool(answer.identified), "method": answer.method}
     record["estimand"] = answer.estimand

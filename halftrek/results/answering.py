@@ -43,10 +43,10 @@ from halftrek.queries.gradients import linearize
 from halftrek.queries.observed.values import observed
 from halftrek.queries.seen import as_seen
 from halftrek.results.answers import Answer, Refusal, Several
-from halftrek.results.inputs import (
+from halftrek.results.given.inputs import (
     read_question,
 )
-from halftrek.results.reading import asked_of
+from halftrek.results.given.reading import asked_of
 from halftrek.trust import Judged, judge
 from halftrek.trust.judge import judge_acting
 

@@ -21,7 +21,7 @@ from halftrek.models import Gaussian
 from halftrek.notes import Note, in_words, warnings_of
 from halftrek.portable import Portable
 from halftrek.queries import Query
-from halftrek.results.bounds import Bounds, set_in_words
+from halftrek.results.sets.bounds import Bounds, set_in_words
 from halftrek.upward import Tabled
 from halftrek.words import one_precision
 

@@ -31,17 +31,23 @@ from halftrek.inference.tables.decomposition import Decomposition
 from halftrek.inference.tables.mediation import Mediation
 from halftrek.progress import late_bar
 from halftrek.queries import Query, TotalEffect
-from halftrek.results.adjustments import Adjustments, adjustments_of
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
-from halftrek.results.assumed import Assumed
-from halftrek.results.bounded import bounded
-from halftrek.results.bounds import Bounds
-from halftrek.results.checks import implication_frame, modification_frame, r2_frame, residual_frame, restriction_frame
-from halftrek.results.factors import reliability_frame, scores_of
-from halftrek.results.instruments import Instruments, instruments_of
-from halftrek.results.prediction import prediction_of
+from halftrek.results.beside.adjustments import Adjustments, adjustments_of
+from halftrek.results.beside.checks import (
+    implication_frame,
+    modification_frame,
+    r2_frame,
+    residual_frame,
+    restriction_frame,
+)
+from halftrek.results.beside.factors import reliability_frame, scores_of
+from halftrek.results.beside.instruments import Instruments, instruments_of
+from halftrek.results.beside.prediction import prediction_of
 from halftrek.results.refused import refusing
+from halftrek.results.sets.assumed import Assumed
+from halftrek.results.sets.bounded import bounded
+from halftrek.results.sets.bounds import Bounds
 from halftrek.results.words.listings import (
     counterfactual_of,
     decomposition_of,
@@ -107,7 +113,7 @@ class Fit(Assumed):
         if errors == "independent":
             if bounds or assume is not None:
                 raise InputError('bounds= and assume= are for errors="uncorrelated": leave one of them out')
-            from halftrek.results.independent import independent  # here, for few ask, and it loads what decides
+            from halftrek.results.sets.independent import independent  # here, for few ask, and it loads what decides
 
             return independent(
                 self, question, crude=crude, level=level, interval=interval, information=information,
@@ -319,7 +325,7 @@ class Fit(Assumed):
         need the rows, and hold for data that are not normal.
         """
         if beyond is not None:
-            from halftrek.results.beyond import beyond_frame
+            from halftrek.results.beside.beyond import beyond_frame
 
             return beyond_frame(self, beyond, question, multiplicity=multiplicity, level=level)
         if question is not None:

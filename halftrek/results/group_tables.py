@@ -23,7 +23,7 @@ from halftrek.notes import Note, in_short, note, rows_left_out
 from halftrek.queries import Distribution, ErrorCovariance, Query, check_query, evaluate
 from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.results.answering import answer
-from halftrek.results.inputs import read_question
+from halftrek.results.given.inputs import read_question
 from halftrek.trust.group_parameters import judged_group_parameters
 from halftrek.trust.groups import GroupAnswers, judged_groups
 

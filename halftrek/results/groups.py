@@ -13,8 +13,8 @@ from halftrek.estimation.many.groups import FittedGroups
 from halftrek.frames import Frame
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
-from halftrek.results.group_bounds import bound_groups
 from halftrek.results.group_tables import answer_groups, compare_groups, group_measures_table, group_parameters
+from halftrek.results.sets.group_bounds import bound_groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,7 +28,8 @@ from halftrek.queries import (
     DirectEffect,
 )
 from halftrek.results.answering import better
-from halftrek.results.column_kinds import (
+from halftrek.results.fit import Fit
+from halftrek.results.given.column_kinds import (
     Kinds,
     fit_where_acting,
     layered,
@@ -37,9 +38,7 @@ from halftrek.results.column_kinds import (
     refuse_with_kinds,
     without_given,
 )
-from halftrek.results.fit import Fit
-from halftrek.results.groups import GroupFits
-from halftrek.results.inputs import (
+from halftrek.results.given.inputs import (
     depth_of_caller,
     is_grouped,
     read_categories,
@@ -49,6 +48,7 @@ from halftrek.results.inputs import (
     read_rows,
     refuse_with_groups,
 )
+from halftrek.results.groups import GroupFits
 from halftrek.words import listed
 
 

@@ -40,7 +40,7 @@ _MODULES = (
     "halftrek.queries.kinds.terms",
     "halftrek.queries.kinds.variants",
     "halftrek.results.answers",
-    "halftrek.results.bounds",
+    "halftrek.results.sets.bounds",
     "halftrek.results.fit",
     "halftrek.results.groups",
 )

@@ -33,9 +33,9 @@ from halftrek.notes import Note
 from halftrek.notes.words import ASKS
 from halftrek.queries import check_query
 from halftrek.results.answers import Answer, Several
-from halftrek.results.bounds import Bounds
 from halftrek.results.fit import Fit
 from halftrek.results.groups import GroupFits
+from halftrek.results.sets.bounds import Bounds
 from halftrek.storage.demands import covariance, finite, must, named, number, shaped
 from halftrek.storage.malformed import Malformed
 from halftrek.storage.sound_layers import sound_acting, sound_layer, sound_margin

@@ -11,7 +11,7 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
-from halftrek.inference.information.dwls import dwls_test
+from halftrek.inference.information.behind.dwls import dwls_test
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note

@@ -92,7 +92,7 @@ def open_page(graph: object = None, data: object = None, *, port: int | None = N
     ``browser=False`` opens no browser; ``page.address`` is what to open. The page ends with the program, or by
     ``page.close()``; ``page.wait()`` waits for that.
     """
-    from halftrek.results.reading import graph as read
+    from halftrek.results.given.reading import graph as read
 
     chosen = None if graph is None else read(graph)
     with ExitStack() as files:

@@ -18,7 +18,7 @@ from halftrek.cli import main
 from halftrek.errors import ConvergenceError
 from halftrek.examples import catalog
 from halftrek.reproduction import Reproduction
-from halftrek.results.reading import graph
+from halftrek.results.given.reading import graph
 from halftrek.results.workflow import fit
 
 Capture = pytest.CaptureFixture[str]

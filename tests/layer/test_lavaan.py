@@ -13,7 +13,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.choices import ColumnKind
-from halftrek.inference.information.dwls import dwls_test
+from halftrek.inference.information.behind.dwls import dwls_test
 from halftrek.layer import layer_of
 
 FOLDER = Path(__file__).parents[1] / "reference" / "ordered"

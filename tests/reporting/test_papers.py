@@ -19,7 +19,7 @@ import halftrek as ht
 from halftrek.errors import InputError, NotIdentifiedError, OutputError
 from halftrek.files import written_by_halftrek
 from halftrek.results.answers import Refusal, Several
-from halftrek.results.bounds import Bounds
+from halftrek.results.sets.bounds import Bounds
 from halftrek.results.words.answer_lines import outcomes_of
 from halftrek.simulation import random_model
 from tests.latex import compile_all, faults

@@ -14,7 +14,7 @@ from halftrek.graphs import Graph
 from halftrek.reporting import describe_answer, describe_verdict, summarize_fit
 from halftrek.reporting.records import answer_record, fit_record, graph_record, plain, to_json
 from halftrek.results.fit import Fit
-from halftrek.results.reading import identify
+from halftrek.results.given.reading import identify
 from halftrek.results.workflow import fit
 
 

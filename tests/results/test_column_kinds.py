@@ -15,11 +15,11 @@ import halftrek as ht
 from halftrek.data import Moments
 from halftrek.errors import DataError, InputError, QueryError
 from halftrek.estimation import fit as fit_moments
+from halftrek.inference.information.behind.layer_forms import layer_form
 from halftrek.inference.information.influence import influence
-from halftrek.inference.information.layer_forms import layer_form
 from halftrek.layer import layer_of
 from halftrek.queries.observed.values import observed
-from halftrek.results.column_kinds import Kinds
+from halftrek.results.given.column_kinds import Kinds
 from halftrek.syntax import parse_question
 
 FRONT_DOOR = "x -> m -> y; x <-> y"

@@ -9,8 +9,8 @@ import pytest
 import halftrek as ht
 from benchmarks.independence import DOOR, door_rows
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
-from halftrek.results.bounds import Bounds
 from halftrek.results.fit import Fit
+from halftrek.results.sets.bounds import Bounds
 from tests.inference.independence.samples import door_fit
 
 

@@ -16,9 +16,9 @@ from halftrek.cli import main
 from halftrek.identification.verdict import sentences
 from halftrek.reporting import describe_answer
 from halftrek.reporting.records import answer_record, to_json
-from halftrek.results import inputs, reading
 from halftrek.results.answers import Answer, Refusal, Several
-from halftrek.results.bounds import Bounds
+from halftrek.results.given import inputs, reading
+from halftrek.results.sets.bounds import Bounds
 from tests.narrow import there
 
 BOW = "x -> y; x <-> y"

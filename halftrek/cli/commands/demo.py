@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.examples import catalog, load
     from halftrek.files import check_place, output_folder
     from halftrek.results.answering import answer
-    from halftrek.results.reading import identify
+    from halftrek.results.given.reading import identify
     from halftrek.results.workflow import fit
 
     place = output_folder(args.output) / "demo.png"

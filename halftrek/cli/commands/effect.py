@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.reporting.records import answer_record, fit_record
     from halftrek.reporting.text import describe_answer
     from halftrek.results.answering import refusal
-    from halftrek.results.reading import identify
+    from halftrek.results.given.reading import identify
 
     if getattr(args, "all", False):
         return _run_all(args)

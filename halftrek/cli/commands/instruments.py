@@ -19,9 +19,9 @@ from halftrek.cli.options import (
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
-    from halftrek.results.adjustments import Adjustments
+    from halftrek.results.beside.adjustments import Adjustments
+    from halftrek.results.beside.instruments import Instruments
     from halftrek.results.fit import Fit
-    from halftrek.results.instruments import Instruments
 
 _EXAMPLE = "halftrek instruments card card 'educ -> lwage'"
 _ADJUSTED = "halftrek adjustments tal_or tal_or 'cond ~> reaction'"

@@ -89,6 +89,6 @@ def _with_report(analysis: Analysis, path: str) -> Analysis:
 
 
 def _identified(graph: object, question: str) -> bool:
-    from halftrek.results.reading import identify
+    from halftrek.results.given.reading import identify
 
     return identify(graph, question).identified

@@ -78,8 +78,8 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[Record], list[str]]:
     from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.reporting.records import answer_record
     from halftrek.reporting.text import describe_answer
-    from halftrek.results.inputs import read_question
-    from halftrek.results.reading import identify
+    from halftrek.results.given.inputs import read_question
+    from halftrek.results.given.reading import identify
 
     records, texts = [], []
     for question in analysis.questions:

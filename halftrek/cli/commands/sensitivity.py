@@ -131,7 +131,7 @@ def _varied(fit: Fit, args: argparse.Namespace) -> Sensitivity | Contours:
 def _benchmark(fit: Fit, args: argparse.Namespace) -> Benchmark:
     from halftrek.errors import InputError
     from halftrek.queries import DirectEffect, TotalEffect
-    from halftrek.results.inputs import read_question
+    from halftrek.results.given.inputs import read_question
 
     query = read_question(args.question)
     if not isinstance(query, TotalEffect | DirectEffect):

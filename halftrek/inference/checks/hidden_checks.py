@@ -17,6 +17,7 @@ from halftrek.graphs import Graph
 from halftrek.inference.checks.missing_checks import freed, residual_moves
 from halftrek.inference.checks.mixture import Squares
 from halftrek.inference.checks.scores import Edges, Postponed, Relaxation, Relaxer
+from halftrek.inference.information.behind.opened import opened, seen_patterns, seen_scores
 from halftrek.inference.information.incomplete import (
     RowScores,
     pattern_information,
@@ -24,7 +25,6 @@ from halftrek.inference.information.incomplete import (
     unit_scores,
 )
 from halftrek.inference.information.information import Kind
-from halftrek.inference.information.opened import opened, seen_patterns, seen_scores
 from halftrek.inference.information.robust import mean_squares
 from halftrek.queries.gradients import Gradient
 

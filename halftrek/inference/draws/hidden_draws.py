@@ -21,9 +21,9 @@ from halftrek.estimation.space import Space
 from halftrek.inference.draws.bootstrap import Replicates, drawn_moments
 from halftrek.inference.draws.missing_draws import draw_stacks
 from halftrek.inference.draws.resample import Progress
+from halftrek.inference.information.behind.opened import opened
 from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import Kind
-from halftrek.inference.information.opened import opened
 from halftrek.inference.information.robust import count_clusters
 
 AT_ONCE = 200  # replicates that are fitted together

@@ -104,15 +104,15 @@ def kind_of_data(fit: Fitted) -> DataKind:
     from halftrek.inference.information.missing import MISSING
 
     if fit.moments.layer is not None:
-        from halftrek.inference.information.dwls import DWLS
-        from halftrek.inference.information.layer import LAYER
+        from halftrek.inference.information.behind.dwls import DWLS
+        from halftrek.inference.information.behind.layer import LAYER
 
         kind: DataKind = DWLS if fit.method == "dwls" else LAYER
     else:
         kind = MISSING if isinstance(data_of(fit), Patterns) else COMPLETE
     if not needs_whole(fit.graph):
         return kind
-    from halftrek.inference.information.hidden import with_hidden
+    from halftrek.inference.information.behind.hidden import with_hidden
 
     found = with_hidden(kind)
     if fit.moments.layer is None:

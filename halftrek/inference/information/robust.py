@@ -22,8 +22,8 @@ from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.behind.layer_forms import as_read
 from halftrek.inference.information.influence import Forms
-from halftrek.inference.information.layer_forms import as_read
 from halftrek.inference.kept import kept
 from halftrek.notes import Note
 from halftrek.portable import Portable

@@ -25,7 +25,7 @@ from halftrek.partial.chance.likelihood import (
 )
 from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.search import Ends, Factor
-from halftrek.results.bounds import CONTRADICTED
+from halftrek.results.sets.bounds import CONTRADICTED
 from halftrek.trust import Leeway
 
 STEP = 1e-3  # of deviance, by which an end is moved to see its standard error

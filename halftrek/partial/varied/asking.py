@@ -15,7 +15,7 @@ from halftrek.partial.varied.contours import Contours, contours_of
 from halftrek.partial.varied.curve import Sensitivity, curve_of
 from halftrek.partial.varied.engine.edges import EdgeLike, read_edges
 from halftrek.queries import Query
-from halftrek.results.inputs import read_graph, read_question
+from halftrek.results.given.inputs import read_graph, read_question
 from halftrek.results.workflow import fit
 
 Values = Sequence[float] | Sequence[Sequence[float]]

@@ -18,7 +18,7 @@ from halftrek.partial.assumptions.strength import like_shares
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind
 from halftrek.queries import DirectEffect, TotalEffect, check_query
-from halftrek.results.reading import asked_of
+from halftrek.results.given.reading import asked_of
 from halftrek.trust.omitted import adjusted_interval, least_squares_notes
 from halftrek.upward import Faces
 

@@ -36,7 +36,7 @@ from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import robustness_value
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
-from halftrek.results.reading import asked_of
+from halftrek.results.given.reading import asked_of
 from halftrek.upward import Faces
 
 Standing = Literal["carries the answer", "tested by the data", "harmless", "closes a cycle"]

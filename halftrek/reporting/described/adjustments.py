@@ -8,7 +8,7 @@ from halftrek.reporting.document import Described, Heading, Remark, Table, known
 from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
-    from halftrek.results.adjustments import Adjustments
+    from halftrek.results.beside.adjustments import Adjustments
 
 
 def adjustments_document(found: Adjustments) -> Described:

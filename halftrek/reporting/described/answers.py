@@ -12,7 +12,7 @@ from halftrek.inference.intervals import KINDS
 from halftrek.reporting.described.bounds import bounds_facts
 from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
-from halftrek.results.bounds import Bounds
+from halftrek.results.sets.bounds import Bounds
 from halftrek.results.words.wording import crude_in_words, crude_meaning
 from halftrek.words import one_precision
 

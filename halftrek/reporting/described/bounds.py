@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halftrek.reporting.document import Described, Facts, Span, Words
-from halftrek.results.bounds import INDEPENDENT, Bounds, set_in_words
+from halftrek.results.sets.bounds import INDEPENDENT, Bounds, set_in_words
 
 HOW_KNOWN = {
     "closed form": "by a formula, exactly",

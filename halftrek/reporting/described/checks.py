@@ -10,8 +10,8 @@ from halftrek.inference.checks.modification import Modification
 from halftrek.inference.checks.residuals import Residual
 from halftrek.reporting.document import Table, known, p_value
 from halftrek.reporting.tables import Cell
-from halftrek.results.beyond import said
-from halftrek.results.checks import outcome_of
+from halftrek.results.beside.beyond import said
+from halftrek.results.beside.checks import outcome_of
 
 
 def claims_table(rows: Sequence[Constraint], adjusted: Sequence[float], most: int | None = None) -> Table:

@@ -11,7 +11,7 @@ from halftrek.reporting.tables import Cell
 
 if TYPE_CHECKING:
     from halftrek.comparison.models import Asked, Comparison, Nested
-    from halftrek.results.measurement import MeasurementInvariance
+    from halftrek.results.beside.measurement import MeasurementInvariance
 
 
 def comparison_document(found: Comparison) -> Described:

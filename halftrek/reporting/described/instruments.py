@@ -10,7 +10,7 @@ from halftrek.reporting.tables import Cell, count
 
 if TYPE_CHECKING:
     from halftrek.inference.instruments.numbers import Tested
-    from halftrek.results.instruments import Instruments, InstrumentSet
+    from halftrek.results.beside.instruments import Instruments, InstrumentSet
 
 _ERRORS = {
     "classical": "equally spread and independent",

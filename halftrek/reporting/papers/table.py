@@ -16,7 +16,7 @@ from halftrek.portable import Portable
 from halftrek.reporting.document import Described, Heading, Printed, Remark, Table, known, p_value
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.answers import Answer, Refusal, Several
-from halftrek.results.bounds import Bounds
+from halftrek.results.sets.bounds import Bounds
 from halftrek.results.words.answer_lines import Line, columns_of, lines_of, outcomes_of
 from halftrek.results.words.publication import answers_statistic, answers_table
 from halftrek.upward import Tabled

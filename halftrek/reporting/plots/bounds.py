@@ -6,12 +6,12 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from halftrek.reporting.plots.figures import BLUE, GREY, VERMILION, axes_or_new, tidy_axes
-from halftrek.results.bounds import INDEPENDENT, Bounds, set_in_words
+from halftrek.results.sets.bounds import INDEPENDENT, Bounds, set_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from halftrek.results.bounds import Ends
+    from halftrek.results.sets.bounds import Ends
 
 MARGIN = 0.35  # of what is finite, beyond the outermost finite end ...
 OPEN = 4.0  # ... times this where values go on without end

@@ -19,7 +19,7 @@ from halftrek.reporting.plots.seen import seen_line, seen_means
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from halftrek.results.adjustments import Adjustments
+    from halftrek.results.beside.adjustments import Adjustments
     from halftrek.results.fit import Fit
 
 _ROW = 0.34  # inches for one line of a forest

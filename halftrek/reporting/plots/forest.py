@@ -13,7 +13,7 @@ from halftrek.reporting.plots.columns import Entry, columns_in, numbers, pick
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer
-    from halftrek.results.instruments import InstrumentSet
+    from halftrek.results.beside.instruments import InstrumentSet
 
 Line = tuple[str, float, float, float]  # label, estimate, low, high
 
@@ -39,9 +39,9 @@ def _of_result(found: object) -> list[Line] | None:
     from halftrek.inference.tables.decomposition import Decomposition
     from halftrek.inference.tables.mediation import Mediation
     from halftrek.reporting.papers.table import AnswerTable
-    from halftrek.results.adjustments import Adjustments
     from halftrek.results.answers import Answer
-    from halftrek.results.instruments import Instruments
+    from halftrek.results.beside.adjustments import Adjustments
+    from halftrek.results.beside.instruments import Instruments
 
     match found:
         case Answer():

@@ -22,7 +22,7 @@ from halftrek.reporting.plots.figures import plot_densities
 from halftrek.reporting.plots.seen import seen_density
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.report.uncertainty import for_tables
-from halftrek.results.instruments import instruments_of
+from halftrek.results.beside.instruments import instruments_of
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer

@@ -20,7 +20,7 @@ from halftrek.reporting.document import Chapter, Document, Heading, Paragraph, P
 from halftrek.reporting.plots.checks import plot_constraints, plot_residuals
 from halftrek.reporting.report.figures import drawn
 from halftrek.reporting.tables import Cell, count, number
-from halftrek.results.checks import LEVEL
+from halftrek.results.beside.checks import LEVEL
 
 if TYPE_CHECKING:
     from halftrek.inference.checks.measures import Measures

@@ -36,8 +36,8 @@ from halftrek.reporting.report.rests import by_independence, if_independent, lef
 from halftrek.reporting.tables import Cell, number
 from halftrek.results.answering import answer, crude_of
 from halftrek.results.answers import Refusal
-from halftrek.results.inputs import read_question
-from halftrek.results.reading import identify
+from halftrek.results.given.inputs import read_question
+from halftrek.results.given.reading import identify
 from halftrek.results.words.wording import in_words
 from halftrek.words import one_precision
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from halftrek.identification import Verdict
     from halftrek.identification.local.witness import Witness
     from halftrek.results.answers import Answer
-    from halftrek.results.bounds import Bounds
     from halftrek.results.fit import Fit
+    from halftrek.results.sets.bounds import Bounds
 
 _MOST = 40  # edges of the two models of a witness that are listed
 _ELSEWHERE = ("question", "answer", "value", "mean", "estimand", "warning")  # have places of their own

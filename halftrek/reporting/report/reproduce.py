@@ -21,7 +21,7 @@ from halftrek.reporting.document import Chapter, Document, Facts, Heading, Listi
 from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.uncertainty import words_of
 from halftrek.reporting.tables import count
-from halftrek.results.inputs import read_question
+from halftrek.results.given.inputs import read_question
 from halftrek.syntax import format_graph
 
 if TYPE_CHECKING:

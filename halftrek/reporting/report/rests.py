@@ -11,8 +11,8 @@ from halftrek.reporting.described.varied import ranking_document
 from halftrek.reporting.document import Described, Document, Facts, Heading, Paragraph, Remark
 from halftrek.reporting.plots.bounds import plot_bounds
 from halftrek.reporting.report.figures import drawn
-from halftrek.results.bounds import Bounds
-from halftrek.results.independent import independent
+from halftrek.results.sets.bounds import Bounds
+from halftrek.results.sets.independent import independent
 
 if TYPE_CHECKING:
     from halftrek.queries import Query

@@ -23,7 +23,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.variants import Sum
 from halftrek.results.answers import Refusal, Several
-from halftrek.results.bounds import INDEPENDENT, Bounds
+from halftrek.results.sets.bounds import INDEPENDENT, Bounds
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halftrek.results.bounds import INDEPENDENT, set_in_words
+from halftrek.results.sets.bounds import INDEPENDENT, set_in_words
 from halftrek.results.words.wording import in_words
 
 if TYPE_CHECKING:
-    from halftrek.results.bounds import Bounds
+    from halftrek.results.sets.bounds import Bounds
 
 
 def explain(found: Bounds) -> str:

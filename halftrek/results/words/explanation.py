@@ -23,7 +23,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.kinds.terms import leaves
 from halftrek.results.answers import Refusal
-from halftrek.results.bounds import INDEPENDENT, Bounds, set_in_words
+from halftrek.results.sets.bounds import INDEPENDENT, Bounds, set_in_words
 from halftrek.results.words.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 from halftrek.words import one_precision
 

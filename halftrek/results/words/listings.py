@@ -23,7 +23,7 @@ from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
 from halftrek.inference.how import Uncertainty, asked
-from halftrek.inference.information.dwls import WEIGHTED, dwls_measures
+from halftrek.inference.information.behind.dwls import WEIGHTED, dwls_measures
 from halftrek.inference.information.information import Kind
 from halftrek.inference.tables.decomposition import Decomposition, decompose
 from halftrek.inference.tables.effects import Effect, columns_of, effect_rows

@@ -40,7 +40,7 @@ def fit(asked: Request, bench: Bench) -> Record:
 
 def answer(asked: Request, bench: Bench) -> Record:
     """The answer with its interval and notes; a refusal is an answer too."""
-    from halftrek.results.inputs import read_question
+    from halftrek.results.given.inputs import read_question
     from halftrek.results.words.answer_lines import lines_of
 
     fitted, question = bench.fit(asked), asked.text("question")

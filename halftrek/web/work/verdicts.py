@@ -11,8 +11,8 @@ from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.reporting.html import question_ends
 from halftrek.reporting.records import Record, graph_record
-from halftrek.results.inputs import read_question
-from halftrek.results.reading import asked_of, identify
+from halftrek.results.given.inputs import read_question
+from halftrek.results.given.reading import asked_of, identify
 from halftrek.results.words.answer_lines import outcomes_of
 from halftrek.web.work.bench import Bench, Request
 

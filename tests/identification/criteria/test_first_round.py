@@ -11,7 +11,7 @@ from halftrek.identification.criteria.closure import Closure, Cut
 from halftrek.identification.study import Study
 from halftrek.identification.verdict import Verdict
 from halftrek.queries import TotalEffect
-from halftrek.results.reading import graph as read_graph
+from halftrek.results.given.reading import graph as read_graph
 from halftrek.simulation import random_graph, random_model
 from tests.narrow import there
 

@@ -21,7 +21,7 @@ from halftrek.inference.draws.missing_draws import draw_patterns
 from halftrek.inference.information.incomplete import row_scores
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
-from halftrek.results.inputs import read_question
+from halftrek.results.given.inputs import read_question
 from tests.narrow import interval_of, se_of, some, there
 
 GRAPH = "x -> m -> y; m <-> y; x -> z; U -> {m, z}; latent U"

@@ -22,7 +22,7 @@ from halftrek.partial.varied.engine.points import Points, points_of, stacked
 from halftrek.partial.varied.engine.walk import free_given_covariance, orientation, settled, undetermined, walk
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
-from halftrek.results.reading import asked_of
+from halftrek.results.given.reading import asked_of
 from halftrek.trust.judge import SURE, Judged, judge_line, rests_of
 from halftrek.trust.strength import weakest_step
 

@@ -18,7 +18,7 @@ from halftrek.notes import Note, in_short, in_words, note
 from halftrek.queries import DirectEffect, Distribution, Query, TotalEffect
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
-from halftrek.results.reading import asked_of
+from halftrek.results.given.reading import asked_of
 from halftrek.upward import Faces, Tabled
 
 MOST = 20  # sets that are listed unless more are asked for

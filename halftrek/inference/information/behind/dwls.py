@@ -16,8 +16,8 @@ from halftrek.estimation.dwls import Weighted, weighted_of
 from halftrek.inference.checks.measures import Measures, measures
 from halftrek.inference.checks.robust_fit import without_likelihood
 from halftrek.inference.how import How
+from halftrek.inference.information.behind.layer import LAYER
 from halftrek.inference.information.influence import Forms
-from halftrek.inference.information.layer import LAYER
 from halftrek.inference.information.robust import added, mean_squares, over_units, products
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.parameter import Reach

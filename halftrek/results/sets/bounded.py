@@ -9,7 +9,7 @@ from halftrek.errors import InputError
 from halftrek.inference.how import How, Uncertainty
 from halftrek.queries import Query
 from halftrek.results.answers import Answer
-from halftrek.results.reading import asked_of
+from halftrek.results.given.reading import asked_of
 
 if TYPE_CHECKING:
     from halftrek.results.fit import Fit

@@ -19,8 +19,8 @@ from halftrek.memory import remembered
 from halftrek.queries import Query, check_query
 from halftrek.queries.checks import speaking_of
 from halftrek.queries.types import is_intervention
-from halftrek.results.inputs import read_graph, read_question
-from halftrek.results.lavaan import read_lavaan
+from halftrek.results.given.inputs import read_graph, read_question
+from halftrek.results.given.lavaan import read_lavaan
 
 _AT_ANY_VALUE: dict[Hashable, Verdict] = {}  # verdicts on interventions that are identified, the last few
 

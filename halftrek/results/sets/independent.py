@@ -14,8 +14,8 @@ from halftrek.progress import late_bar
 from halftrek.queries import Query, check_query
 from halftrek.results.answering import answer, refusal
 from halftrek.results.answers import Answer
-from halftrek.results.bounds import INDEPENDENT, Bounds
-from halftrek.results.inputs import read_question
+from halftrek.results.given.inputs import read_question
+from halftrek.results.sets.bounds import INDEPENDENT, Bounds
 from halftrek.trust.independence import judged_values
 
 if TYPE_CHECKING:

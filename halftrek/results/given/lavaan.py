@@ -8,7 +8,7 @@ from typing import get_args
 from halftrek.choices import LavaanFunction
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
-from halftrek.results.inputs import text_of, with_warnings
+from halftrek.results.given.inputs import text_of, with_warnings
 from halftrek.syntax import Conventions, parse_lavaan
 
 # what lavaan's functions take beside, and what to do here

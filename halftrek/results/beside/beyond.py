@@ -15,7 +15,7 @@ from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg,
 from halftrek.inference.independence.pair_tests import PairTest, pair_tests
 from halftrek.progress import late_bar
 from halftrek.queries import Query
-from halftrek.results.checks import LEVEL, refuse_test_options
+from halftrek.results.beside.checks import LEVEL, refuse_test_options
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fitted

@@ -23,11 +23,11 @@ from halftrek.inference.evidence.evidence import Support, equation_sizes
 from halftrek.inference.evidence.strength import whole_strengths
 from halftrek.inference.factor import Columns, Piece, whole_columns
 from halftrek.inference.information.base import DataKind
+from halftrek.inference.information.behind.opened import opened, seen_scores, usual
 from halftrek.inference.information.incomplete import pattern_information, row_scores
 from halftrek.inference.information.influence import Scores
 from halftrek.inference.information.information import Kind
 from halftrek.inference.information.missing_likelihood import missing_landscape
-from halftrek.inference.information.opened import opened, seen_scores, usual
 from halftrek.inference.tables.hidden_parameters import hidden_parameters
 from halftrek.queries.gradients import Gradient
 

@@ -19,7 +19,7 @@ from halftrek.frames import as_frame, library_of
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import cfi_of, free_roots, tail
 from halftrek.inference.tables.factors import needs_hidden
-from halftrek.results.inputs import read_graph, read_grouped
+from halftrek.results.given.inputs import read_graph, read_grouped
 from halftrek.upward import Tabled
 
 

@@ -35,7 +35,7 @@ from halftrek.inference.intervals import kind_of
 from halftrek.notes import Note, in_short, in_words, note
 from halftrek.queries import DirectEffect, Query
 from halftrek.results.answering import answer
-from halftrek.results.reading import asked_of
+from halftrek.results.given.reading import asked_of
 from halftrek.trust.instruments import judged_slope
 from halftrek.upward import Tabled
 

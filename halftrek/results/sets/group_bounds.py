@@ -14,9 +14,9 @@ from halftrek.frames import Frame
 from halftrek.notes import in_short
 from halftrek.progress import late_bar
 from halftrek.queries import Query
-from halftrek.results.bounds import Bounds
 from halftrek.results.fit import Fit
 from halftrek.results.group_tables import NOT_SAVED, framed, group_notes
+from halftrek.results.sets.bounds import Bounds
 
 if TYPE_CHECKING:
     from halftrek.results.groups import GroupFits

@@ -1,0 +1,1 @@
+"""What a fit says beside answers: tables of checks, instruments, adjustments, predictions, factors."""
