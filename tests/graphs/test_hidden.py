@@ -134,8 +134,9 @@ def test_every_notation_holds_hidden_variables(syntax: str) -> None:
     assert parse_graph(format_graph(graph, syntax)) == graph  # type: ignore[arg-type]
 
 
-def test_dagitty_holds_hidden_variables_and_refuses_what_it_has_no_place_for() -> None:
+def test_dagitty_holds_hidden_variables_with_what_is_known_of_their_equations() -> None:
     graph = parse_graph("latent F, G; z -> F; F -> a [1]; F -> b; F <-> G; G -> {c, d}")
     assert parse_graph(format_graph(graph, "dagitty")) == graph
-    with pytest.raises(GraphError, match="variance of 'G'"):
-        format_graph(graph.with_(variances={"G": 2.0}), "dagitty")
+    known = graph.with_(variances={"G": 2.0})
+    assert known != graph
+    assert parse_graph(format_graph(known, "dagitty")) == known
