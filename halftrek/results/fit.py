@@ -33,14 +33,8 @@ from halftrek.progress import late_bar
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
+from halftrek.results.beside import checks
 from halftrek.results.beside.adjustments import Adjustments, adjustments_of
-from halftrek.results.beside.checks import (
-    implication_frame,
-    modification_frame,
-    r2_frame,
-    residual_frame,
-    restriction_frame,
-)
 from halftrek.results.beside.factors import reliability_frame, scores_of
 from halftrek.results.beside.instruments import Instruments, instruments_of
 from halftrek.results.beside.prediction import prediction_of
@@ -293,14 +287,14 @@ class Fit(Assumed):
 
     def r2(self) -> Any:
         """A tidy frame of R² of every variable that has a cause: variable r2 error_variance variance note."""
-        return r2_frame(self)
+        return checks.r2_frame(self)
 
     def residuals(self, *, robust: bool | None = None) -> Any:
         """A tidy frame of observed and implied correlations: lhs rhs observed implied residual z p, largest first.
 
         For ``robust`` see ``tests``.
         """
-        return residual_frame(self, robust)
+        return checks.residual_frame(self, robust)
 
     def tests(
         self,
@@ -329,8 +323,8 @@ class Fit(Assumed):
 
             return beyond_frame(self, beyond, question, multiplicity=multiplicity, level=level)
         if question is not None:
-            return restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)
-        return implication_frame(self, multiplicity=multiplicity, level=level, robust=robust)
+            return checks.restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)
+        return checks.implication_frame(self, multiplicity=multiplicity, level=level, robust=robust)
 
     def modifications(self, *, information: Kind | None = None, robust: bool | None = None) -> Any:
         """A tidy frame of edges that could be added: edge lhs op rhs mi epc std p, what the data ask for most first.
@@ -340,7 +334,7 @@ class Fit(Assumed):
         random) and "observed" are lavaan's; left out: observed, about the moments, which holds for values missing at
         random. For ``robust`` see ``tests``. The column ``test`` says which it is.
         """
-        return modification_frame(self, information, robust)
+        return checks.modification_frame(self, information, robust)
 
     def save(self, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
         """Write the fit as JSON; ``ht.load`` gives it back to the last bit.
