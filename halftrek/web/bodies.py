@@ -30,8 +30,12 @@ async def json_body(request: Request, schema: Schema) -> Body:
             raise Refused(413, "too large", f"the request has more than {limits.JSON_BYTES:,} bytes")
     try:
         body = json.loads(raw.decode("utf-8"), parse_constant=_no_number)
+        if b"\\ud" in raw.lower():  # halves of letters, which no file can hold
+            json.dumps(body, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise Refused(400, "bad request", "the body is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise Refused(400, "bad request", "the body has half a letter (a lone surrogate); send whole ones") from None
     except ValueError as error:
         raise Refused(400, "bad request", f"the body is not JSON: {error}") from None
     number = body.get("number") if isinstance(body, dict) else None

@@ -270,9 +270,12 @@ def test_what_is_not_json_of_the_right_shape_is_refused_in_a_sentence(body: byte
 
 def test_letters_that_no_file_can_hold_are_no_defect(client: Client) -> None:
     body = b'{"text": "x\\ud800 -> y", "question": "x ~> \\u0000\\ud800"}'
-    for kind in ("graph", "verdict"):
-        answer = client.http.post(client.address(kind), content=body, headers={"content-type": "application/json"})
-        assert answer.status_code in (200, 422), answer.text
+    export = b'{"format": "analysis", "text": "x -> y", "data": "d1", "questions": ["\\uD800"]}'
+    whole = b'{"text": "x\\ud835\\udc65 -> y", "question": "x\\ud835\\udc65 ~> y"}'
+    asked = [("graph", body, 400), ("verdict", body, 400), ("export", export, 400), ("verdict", whole, 200)]
+    for kind, sent, status in asked:
+        answer = client.http.post(client.address(kind), content=sent, headers={"content-type": "application/json"})
+        assert answer.status_code == status, answer.text
 
 
 def test_errors_are_sentences_with_their_place(client: Client) -> None:
