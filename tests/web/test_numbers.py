@@ -153,6 +153,31 @@ def test_what_a_slider_moves_is_what_the_library_says(client: Client) -> None:
     assert low < done["mean"] < high
 
 
+def test_sensitivity_counts_weights_and_clusters_as_the_fit_does(client: Client) -> None:
+    graph, content = rows_of("front-door")
+    names, columns = _table(content)
+    table = dict(zip(names, columns, strict=True)) | {"w": np.tile([1.0, 3.0], ROWS // 2), "c": np.arange(ROWS) // 4}
+    kept = io.StringIO()
+    kept.write(",".join(table) + "\n")
+    np.savetxt(kept, np.column_stack(list(table.values())), delimiter=",", fmt="%.17g")
+    cause, between, effect = graph.topological_order
+    question = f"{cause} ~> {effect}"
+    here = {"text": ht.format_graph(graph), "data": client.upload(kept.getvalue().encode())["id"]}
+    ways: list[dict[str, Any]] = [{}, {"weights": "w"}, {"weights": "w", "cluster": "c"}]
+    seen = []
+    try:
+        for fitting in ways:
+            curve = asked(client, "sensitivity", **here, question=question, arc=[cause, between], fitting=fitting)[
+                "sensitivity"
+            ]
+            own = ht.fit(graph, table, **fitting).sensitivity(question, f"{cause} <-> {between}")
+            assert same(own.to_dict(), curve)
+            seen.append(json.dumps(curve))
+    finally:
+        client.http.delete(client.address(f"data/{here['data']}"))
+    assert len(set(seen)) == 3
+
+
 def test_a_cause_of_two_values_has_no_slider_between_them(client: Client) -> None:
     study = ht.dataset("tal_or")
     data, text = bundled(client, "tal_or"), ht.format_graph(study.graph)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from halftrek.choices import EffectKind
 from halftrek.errors import InputError, MissingExtraError, NotIdentifiedError
+from halftrek.graphs import Edge
 from halftrek.queries.checks import variables_of
 from halftrek.reporting.records import Record, answer_record, fit_record
 from halftrek.web.work.bench import Bench, Request
@@ -137,14 +138,15 @@ def _contradicted(tests: list[Record], implied: list[Record]) -> list[Record]:
 
 def sensitivity(asked: Request, bench: Bench) -> Record:
     """The answer along the correlation of two errors."""
-    from halftrek.partial import sensitivity as along
+    from halftrek.partial.varied.asking import varied
 
     found = bench.fit(asked)
     if asked.fitting.get("kinds"):
         raise InputError("what is hidden cannot be varied yet where columns are ordered, ranked, or act")
     first, second = asked.texts("arc")
-    data = found.moments if asked.source["kind"] == "covariance" else bench.data(asked.source)
-    curve = along(found.graph, data, asked.text("question"), arc=(first, second), level=asked.level)
+    for v in (first, second):
+        found.graph.parents(v)  # an unknown or hidden name is refused here, with a hint
+    curve = varied(found, asked.text("question"), [Edge(first, "<->", second)], level=asked.level)
     return {"sensitivity": curve.to_dict()}
 
 
