@@ -22,8 +22,9 @@ from pathlib import Path
 import numpy as np
 
 import halftrek as ht
-from halftrek.arrays import Floats
-from halftrek.choices import SetInterval
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import SetInterval
+from halftrek.bottom.progress import late_bar
 from halftrek.data import Moments
 from halftrek.estimation import Fitted, fit
 from halftrek.partial.assumptions import Assumption, conditions_of, read_assumptions, relaxed
@@ -32,7 +33,6 @@ from halftrek.partial.chance.likelihood import Piece
 from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.search import Search
 from halftrek.partial.chance.setting import program_of
-from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.trust import leeway
 

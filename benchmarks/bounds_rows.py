@@ -18,8 +18,8 @@ import numpy as np
 
 import halftrek as ht
 from benchmarks.bounds_coverage import CASES, Case, kept
-from halftrek.arrays import Floats
-from halftrek.progress import late_bar
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.progress import late_bar
 
 SHARED = 0.3  # of every error's variance, by the rows of a cluster
 STRONG = CASES[2]

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks" / "factors.md"

@@ -14,7 +14,7 @@ from itertools import combinations, compress, product
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.graphs import Graph
 from halftrek.identification import identify
 from halftrek.inference.checks.linearity import line_tests

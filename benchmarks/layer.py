@@ -18,8 +18,8 @@ import numpy as np
 from scipy.stats import norm
 
 import halftrek as ht
-from halftrek.arrays import Floats
-from halftrek.choices import ColumnKind
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import ColumnKind
 from halftrek.layer import RowInfluence, layer_of
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Unpack
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from halftrek.choices import Bounding
+    from halftrek.bottom.choices import Bounding
+    from halftrek.bottom.frames import Frame
     from halftrek.estimation import Fitted
-    from halftrek.frames import Frame
     from halftrek.graphs import Graph
     from halftrek.inference.how import Uncertainty
     from halftrek.models import CGLSCM

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.inference.evidence.strength import strengths
 from halftrek.queries import DirectEffect
 from halftrek.queries.gradients import linearize

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from halftrek.choices import Divisor, Ends, ErrorKind, Interval, Method, Missing
+from halftrek.bottom.choices import Divisor, Ends, ErrorKind, Interval, Method, Missing
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:

@@ -166,7 +166,7 @@ def keep_analysis(analysis: Analysis, path: str | None, force: bool = False) -> 
     """Writes the analysis if there is a place for it."""
     if path is None:
         return
-    from halftrek.files import whole_file
+    from halftrek.bottom.files import whole_file
 
     moved = _moved(analysis, Path(path).parent)
     with whole_file(path, overwrite=force) as unfinished:

@@ -114,9 +114,9 @@ def opened_data(analysis: Analysis) -> Iterator[dict[str, Any]]:
 @contextmanager
 def _opened_query(query: str, reach: Reach) -> Iterator[duckdb.DuckDBPyRelation]:
     """The rows of a query; what DuckDB has to put aside meanwhile is gone when the block ends."""
+    from halftrek.bottom.files import temporary_folder
     from halftrek.data.sources.guard import first_line
     from halftrek.data.sources.sql import relation_of
-    from halftrek.files import temporary_folder
 
     with temporary_folder() as spill:
         relation = relation_of(query, reach, spill=spill)
@@ -152,7 +152,7 @@ def opened_rows(source: str, folder: Path = _HERE) -> Iterator[object]:
         return
     import shutil
 
-    from halftrek.files import temporary_folder
+    from halftrek.bottom.files import temporary_folder
 
     with temporary_folder() as temporary:
         first = sys.stdin.buffer.read(8)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, get_args
 
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

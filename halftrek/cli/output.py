@@ -139,7 +139,7 @@ def refuse_existing(force: bool, *paths: str | os.PathLike[str] | None) -> None:
 
     Said before the work, not after it.
     """
-    from halftrek.files import check_place, own_stream
+    from halftrek.bottom.files import check_place, own_stream
 
     named: set[str] = set()
     for path in paths:

@@ -127,7 +127,7 @@ def _leave_at_once() -> None:
 
 def _clean() -> None:
     """Files in the making go; if the room that makes them was never entered there are none."""
-    files = sys.modules.get("halftrek.files")
+    files = sys.modules.get("halftrek.bottom.files")
     if files is not None and hasattr(files, "remove_unfinished"):
         files.remove_unfinished()
 

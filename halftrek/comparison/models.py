@@ -9,16 +9,16 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from halftrek.bottom.frames import Frame, as_frame
+from halftrek.bottom.portable import Portable
 from halftrek.comparison.nesting import contained
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
 from halftrek.estimation.data_kind import data_of
-from halftrek.frames import Frame, as_frame
 from halftrek.inference import Measures, measures
 from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture
 from halftrek.inference.information.robust import counts_units
 from halftrek.notes import Note, in_short
-from halftrek.portable import Portable
 from halftrek.queries import Query, check_query
 from halftrek.results.answering import answer
 from halftrek.results.fit import Fit

@@ -14,14 +14,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.arrays import Array, Floats
+from halftrek.bottom.arrays import Array, Floats
+from halftrek.bottom.words import did_you_mean, listed
 from halftrek.data.kinds import Coding
 from halftrek.data.sources.memory import objects
 from halftrek.data.sources.source import Source
 from halftrek.data.summing.accumulate import Block
 from halftrek.data.summing.sums import Column, Request, Sums
 from halftrek.errors import DataError
-from halftrek.words import did_you_mean, listed
 
 # The later one in the alphabet is 1, throughout: so "f" is 0 whether "t" or "m" is the other.
 PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("f", "m"), ("female", "male"))

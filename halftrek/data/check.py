@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
+from halftrek.bottom.words import did_you_mean, listed
 from halftrek.errors import DataError
-from halftrek.words import did_you_mean, listed
 
 if TYPE_CHECKING:
     from halftrek.data.moments import Moments

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halftrek.arrays import Array, Codes
+from halftrek.bottom.arrays import Array, Codes
 from halftrek.data.summing.accumulate import Block
 from halftrek.errors import DataError
 

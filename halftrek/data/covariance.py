@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import DataError
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns

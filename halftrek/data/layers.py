@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import ColumnKind
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import ColumnKind
 from halftrek.data.categories import Categories
 from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments

@@ -9,8 +9,10 @@ from typing import SupportsFloat, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Floats
-from halftrek.choices import Divisor
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Divisor
+from halftrek.bottom.portable import Portable
+from halftrek.bottom.words import did_you_mean, listed
 from halftrek.data.check import places_of, refuse_indefinite
 from halftrek.data.covariance import given_covariance
 from halftrek.data.kinds import Kind
@@ -19,9 +21,7 @@ from halftrek.data.weights import Sampled, Weighting, weighting_from_dict, weigh
 from halftrek.data.weights import merged as merged_weighting
 from halftrek.errors import DataError
 from halftrek.layer import Layer
-from halftrek.portable import Portable
 from halftrek.upward import Faces
-from halftrek.words import did_you_mean, listed
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Array
-from halftrek.choices import Missing
+from halftrek.bottom.arrays import Array
+from halftrek.bottom.choices import Missing
+from halftrek.bottom.words import did_you_mean
 from halftrek.data.categories import (
     LEVELS,
     Categories,
@@ -48,7 +49,6 @@ from halftrek.data.summing.summed import data_of
 from halftrek.data.summing.sums import Column, Request, Sums
 from halftrek.data.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 from halftrek.errors import DataError
-from halftrek.words import did_you_mean
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation

@@ -10,8 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Array, Codes, Flags, Floats
-from halftrek.choices import Missing
+from halftrek.bottom.arrays import Array, Codes, Flags, Floats
+from halftrek.bottom.choices import Missing
+from halftrek.bottom.portable import Portable, packed, unpacked
+from halftrek.bottom.words import did_you_mean
 from halftrek.data.categories import Categories
 from halftrek.data.clusters import Clusters, Groups, Role, cluster_array, same_length
 from halftrek.data.kinds import Coding
@@ -23,8 +25,6 @@ from halftrek.data.sources.streams import read_once
 from halftrek.data.summing.accumulate import as_table, rows_in
 from halftrek.data.weights import RowWeights, checked_weights, refuse_other_length
 from halftrek.errors import DataError
-from halftrek.portable import Portable, packed, unpacked
-from halftrek.words import did_you_mean
 
 BLOCK = 65_536  # rows in a block, whatever the source: draws from blocks must not depend on how a file was cut
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding

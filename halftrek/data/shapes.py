@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data.moments import Moments
 from halftrek.data.rows import RowReader
 from halftrek.data.summing.passes import RowPart, gather

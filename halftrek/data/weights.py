@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Array, Floats
+from halftrek.bottom.arrays import Array, Floats
 from halftrek.errors import DataError
 
 FRACTION = 1e-9  # distance from a whole number that is rounding

@@ -6,13 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.bottom.words import listed
 from halftrek.data import Moments
 from halftrek.data.check import flat
 from halftrek.errors import DataError
 from halftrek.graphs import Graph
 from halftrek.models.kernels import quiet, share_left, shares_left
-from halftrek.words import listed
 
 FAR = 1e3  # standard deviations; beyond, moments about zero lose too many digits
 WIDE = 300  # variables, from which factoring the whole covariance is no longer cheap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from halftrek.choices import Intercepts, Noise
+from halftrek.bottom.choices import Intercepts, Noise
 from halftrek.data import Moments, Patterns
 from halftrek.estimation.fit import Fitted, fit
 from halftrek.graphs import Graph

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.errors import InputError
 from halftrek.estimation.fit import Fitted
 from halftrek.estimation.space import Space, make_space

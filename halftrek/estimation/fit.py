@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Intercepts, Mask, Method, Noise
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Intercepts, Mask, Method, Noise
+from halftrek.bottom.portable import Portable
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.acts.fit import Acting
@@ -28,7 +29,6 @@ from halftrek.estimation.status import DistrictReport, Status, incomplete, overa
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.models import CGLSCM
-from halftrek.portable import Portable
 from halftrek.upward import Faces
 
 MAX_ITER = 200  # steps of EM and of the second-order finish

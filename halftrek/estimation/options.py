@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 
-from halftrek.choices import Intercepts, Noise
+from halftrek.bottom.choices import Intercepts, Noise
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Edge, Graph, did_you_mean, written
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.options import Options
 from halftrek.graphs import Coefficient, Edge, Graph

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation.district.district import Settings, solve_district, split_latents
 from halftrek.estimation.district.doubt import Yardstick, floors_of_bunch, yardstick_of
 from halftrek.estimation.district.piece import Piece, bunch_piece, single_piece

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.choices import Scope
+from halftrek.bottom.choices import Scope
+from halftrek.bottom.portable import Portable
 from halftrek.graphs import Edge, Graph
 from halftrek.models import CGLSCM
-from halftrek.portable import Portable
 from halftrek.upward import Faces
 
 Status = Literal["identified", "finite", "not identified"]

@@ -11,13 +11,13 @@ from typing import Any, overload
 
 import numpy as np
 
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
 from halftrek.errors import InputError
 from halftrek.examples.data import data_path, folder
 from halftrek.examples.lookup import catalog
-from halftrek.frames import as_frame
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models import CGLSCM
-from halftrek.portable import Portable
 from halftrek.upward import Faces
 
 ECOLI_ROWS = 1_000

@@ -1,11 +1,11 @@
 """What the user believes: the graph, its order, its districts, its other forms, its independences."""
 
+from halftrek.bottom.words import did_you_mean
 from halftrek.graphs.arcs import Arcs, arcs_of
 from halftrek.graphs.checks import Coefficient
 from halftrek.graphs.edges import Edge, check_name, quoted, written
 from halftrek.graphs.graph import Graph
 from halftrek.graphs.indicators import with_indicators
-from halftrek.words import did_you_mean
 
 __all__ = [
     "Arcs",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NoReturn
 
+from halftrek.bottom.words import did_you_mean
 from halftrek.errors import GraphError
 from halftrek.graphs.arcs import Arcs
 from halftrek.graphs.arcs import Pair as Pair
 from halftrek.graphs.edges import Edge, check_name, holds_half_letter
-from halftrek.words import did_you_mean
 
 Coefficient = float | str
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 
+from halftrek.bottom.words import did_you_mean
 from halftrek.errors import GraphError
 from halftrek.graphs.graph import Graph
-from halftrek.words import did_you_mean
 
 
 def with_indicators(graph: Graph, indicators: Mapping[str, Sequence[str]]) -> Graph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from halftrek.choices import Scope
+from halftrek.bottom.choices import Scope
 from halftrek.graphs import quoted
 from halftrek.identification.arrows.estimand import as_latex, as_text
 from halftrek.identification.arrows.id_star import Conflict, CounterfactualFormula, id_star

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.choices import Scope
+from halftrek.bottom.choices import Scope
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
 from halftrek.identification.advice import Change, helpful_changes

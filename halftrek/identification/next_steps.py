@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from halftrek import upward
+from halftrek.bottom.portable import Portable
 from halftrek.errors import QueryError
 from halftrek.graphs import Edge, quoted
 from halftrek.identification.advice import Change, Decide, causes_of, is_identified_with
 from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes.words import Front
-from halftrek.portable import Portable
 from halftrek.queries import evaluate
 from halftrek.queries.checks import variables_of
 from halftrek.queries.types import (

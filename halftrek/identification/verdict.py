@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from halftrek.choices import Scope
-from halftrek.portable import Portable
+from halftrek.bottom.choices import Scope
+from halftrek.bottom.portable import Portable
 from halftrek.upward import Faces
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """How sure? Information, standard errors, intervals."""
 
-from halftrek.choices import RobustTest
+from halftrek.bottom.choices import RobustTest
 from halftrek.inference.checks.contradictions import Contradiction, contradictions, restrictions_behind
 from halftrek.inference.checks.measures import Measures, measures
 from halftrek.inference.checks.robust_fit import RobustMeasures, robust_measures

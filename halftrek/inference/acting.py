@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import ColumnKind
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import ColumnKind
 from halftrek.data.layers import all_rows
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.information.base import kind_of_data

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypedDict, Unpack, get_args
 
-from halftrek.choices import Ends, Interval
+from halftrek.bottom.choices import Ends, Interval
 from halftrek.errors import InputError
 from halftrek.inference.information.information import Kind
 

@@ -7,8 +7,8 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
+from halftrek.bottom.memory import remembered
 from halftrek.estimation import Fitted
-from halftrek.memory import remembered
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.evidence.evidence import PLENTY, equation_sizes, student_quantile

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 
 SMALL = 1e-300  # stands for a cut at zero, where Owen's function has no ratio of the two cuts
 

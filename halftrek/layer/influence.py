@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Codes, Floats, Ints
+from halftrek.bottom.arrays import Codes, Floats, Ints
 from halftrek.layer.layer import Layer
 from halftrek.layer.polychoric import cell_influence, padded_cuts
 from halftrek.layer.polyserial import Serial

@@ -12,14 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Codes, Flags, Floats, Ints
-from halftrek.choices import ColumnKind
+from halftrek.bottom.arrays import Codes, Flags, Floats, Ints
+from halftrek.bottom.choices import ColumnKind
+from halftrek.bottom.portable import Portable
+from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.layer.margins import Margin, margin_of
 from halftrek.layer.polychoric import BORDER, best_correlations, padded_cuts, tables
 from halftrek.layer.polyserial import best_serial
-from halftrek.portable import Portable
-from halftrek.words import listed
 
 MOST = 12  # categories of an ordered column
 

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Codes, Floats
-from halftrek.choices import ColumnKind
+from halftrek.bottom.arrays import Codes, Floats
+from halftrek.bottom.choices import ColumnKind
+from halftrek.bottom.portable import Portable
 from halftrek.layer.bivariate import phi
-from halftrek.portable import Portable
 
 CUT = ("ordered", "behind", "acts")  # kinds whose column is a cut of the variable behind it
 

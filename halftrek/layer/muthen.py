@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.layer.bivariate import cells, phi
 from halftrek.layer.influence import RowInfluence
 from halftrek.layer.layer import Layer

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.layer.bivariate import Cells, cells
 from halftrek.layer.margins import Margin
 

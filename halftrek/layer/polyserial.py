@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from halftrek.arrays import Codes, Floats
+from halftrek.bottom.arrays import Codes, Floats
 from halftrek.layer.bivariate import phi
 
 LEAST = 1e-300

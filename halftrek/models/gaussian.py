@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.portable import Portable
 from halftrek.errors import QueryError
 from halftrek.graphs import did_you_mean
 from halftrek.models.kernels import choleskys
 from halftrek.models.rows import Rows
-from halftrek.portable import Portable
 from halftrek.upward import Faces
 
 APART = 1e6  # ratio of variances up to which a decomposition keeps enough digits of the smaller

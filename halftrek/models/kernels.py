@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 
 _KERNELS: Any = getattr(np.linalg, "_umath_linalg", None)
 _PRESENT = all(hasattr(_KERNELS, name) for name in ("cholesky_lo", "inv", "solve1"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 
 
 class Rows(np.ndarray):

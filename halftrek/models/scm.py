@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek import upward
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.portable import Portable
 from halftrek.errors import ModelError, QueryError
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models.gaussian import Gaussian, frozen, spread_units
 from halftrek.models.rows import Rows
-from halftrek.portable import Portable
 from halftrek.upward import Faces
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from halftrek.bottom.words import one_precision
 from halftrek.notes.advice import ADVICE
 from halftrek.notes.bounds import BOUNDS
 from halftrek.notes.data import DATA
@@ -18,7 +19,6 @@ from halftrek.notes.intervals import INTERVALS
 from halftrek.notes.varied import VARIED
 from halftrek.notes.words import ASKS, Front, Level, Words
 from halftrek.upward import Faces
-from halftrek.words import one_precision
 
 TAIL = 1e-6  # p-value below which only this is said
 

@@ -7,8 +7,9 @@ from typing import Unpack, cast
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import SetInterval
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import SetInterval
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
@@ -25,7 +26,6 @@ from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
 from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
-from halftrek.progress import late_bar
 from halftrek.queries import Query, check_query
 from halftrek.results.answering import about_the_fit
 from halftrek.results.given.inputs import read_question

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.models import total_effects
 from halftrek.models.gaussian import covariance_root

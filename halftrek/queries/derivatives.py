@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 
 Scale = Literal["plain", "log", "logit", "atanh"]
 

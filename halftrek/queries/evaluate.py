@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.memory import remembered
 from halftrek.graphs import Graph
-from halftrek.memory import remembered
 from halftrek.models import CGLSCM, Gaussian, total_effects
 from halftrek.queries.affine import Parameters
 from halftrek.queries.checks import check_query, check_roles, variables_of

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.memory import remembered
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.memory import remembered
 from halftrek.models import CGLSCM
 from halftrek.queries.checks import check_query
 from halftrek.queries.derivatives import ROUNDING, Gradient, Linearized, Scale, outer

@@ -13,7 +13,7 @@ from typing import SupportsFloat
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.errors import QueryError
 from halftrek.models import Gaussian
 from halftrek.queries.kinds.distributions import Distribution

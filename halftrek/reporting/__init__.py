@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from halftrek.bottom.progress import late_bar, progress_bar
     from halftrek.partial import Sensitivity, plot_sensitivity, sensitivity
-    from halftrek.progress import late_bar, progress_bar
     from halftrek.reporting.described.effects import describe_decomposition, describe_mediation
     from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.reporting.plots.bounds import plot_bounds
@@ -58,7 +58,7 @@ _HOMES = {  # loaded when first used: a table needs no pictures
     "reporting.plots.tikz": ("to_tikz",),
     "reporting.described.verdicts": ("describe_verdict",),
     "partial": ("Sensitivity", "plot_sensitivity", "sensitivity"),
-    "progress": ("late_bar", "progress_bar"),
+    "bottom.progress": ("late_bar", "progress_bar"),
     "results.words.listings": ("parameter_table",),
 }
 

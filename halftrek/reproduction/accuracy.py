@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import ConvergenceError
 from halftrek.models import CGLSCM, frozen
 from halftrek.reproduction.bound import Noise, cramer_rao

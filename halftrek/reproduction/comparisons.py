@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.models import CGLSCM
 from halftrek.reproduction.printed import PrintedExperiment, PrintedQuery
 from halftrek.reproduction.results import Comparison

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halftrek.arrays import Floats
-from halftrek.choices import Mask
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Mask
 from halftrek.models import CGLSCM
 from halftrek.reproduction.bound import Noise
 

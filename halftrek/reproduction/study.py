@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Mask
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Mask
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation import fit, fit_batch

@@ -11,19 +11,19 @@ from typing import Any, Literal
 import numpy as np
 
 from halftrek import upward
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
+from halftrek.bottom.words import one_precision
 from halftrek.errors import NotIdentifiedError
-from halftrek.frames import as_frame
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate
 from halftrek.inference.intervals.base import against_zero
 from halftrek.models import Gaussian
 from halftrek.notes import Note, in_words, warnings_of
-from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.results.sets.bounds import Bounds, set_in_words
 from halftrek.upward import Tabled
-from halftrek.words import one_precision
 
 
 @dataclass(frozen=True)

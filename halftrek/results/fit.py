@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from halftrek import upward
-from halftrek.choices import (
+from halftrek.bottom.choices import (
     Beyond,
     Bounding,
     EffectKind,
@@ -22,6 +22,7 @@ from halftrek.choices import (
     Scoring,
     Unidentified,
 )
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.how import Uncertainty
@@ -29,7 +30,6 @@ from halftrek.inference.information.information import Kind
 from halftrek.inference.profiles.profile import Profile
 from halftrek.inference.tables.decomposition import Decomposition
 from halftrek.inference.tables.mediation import Mediation
-from halftrek.progress import late_bar
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from halftrek.bottom.frames import Frame, as_frame
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
-from halftrek.frames import Frame, as_frame
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.measures import Measures

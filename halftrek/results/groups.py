@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from halftrek import upward
-from halftrek.choices import Bounding
+from halftrek.bottom.choices import Bounding
+from halftrek.bottom.frames import Frame
 from halftrek.estimation.many.groups import FittedGroups
-from halftrek.frames import Frame
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
 from halftrek.results.group_tables import answer_groups, compare_groups, group_measures_table, group_parameters

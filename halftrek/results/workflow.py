@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
-from halftrek.arrays import Floats
-from halftrek.choices import Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
+from halftrek.bottom.frames import library_of
+from halftrek.bottom.words import listed
 from halftrek.data import Moments, read_moments
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.categories import Categories
@@ -21,7 +23,6 @@ from halftrek.errors import HalftrekWarning
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
 from halftrek.estimation.dwls import fit_dwls
 from halftrek.estimation.options import needs_whole
-from halftrek.frames import library_of
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.notes import note
 from halftrek.queries import (
@@ -49,7 +50,6 @@ from halftrek.results.given.inputs import (
     refuse_with_groups,
 )
 from halftrek.results.groups import GroupFits
-from halftrek.words import listed
 
 
 class Batch(TypedDict, total=False):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Noise
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Noise
 from halftrek.errors import ModelError
 from halftrek.graphs import Edge, Graph, did_you_mean
 from halftrek.models import CGLSCM

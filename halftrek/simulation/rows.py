@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import ModelError
 from halftrek.models import CGLSCM, Rows
 from halftrek.models.gaussian import spread_units

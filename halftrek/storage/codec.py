@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 from halftrek.errors import HalftrekError, InputError
 from halftrek.models import Rows
 from halftrek.storage.kinds import classes, names

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Array, Floats
+from halftrek.bottom.arrays import Array, Floats
 from halftrek.errors import GraphError
 from halftrek.graphs.edges import check_name
 from halftrek.storage.malformed import Malformed

@@ -36,7 +36,7 @@ def save(value: object, path: str | os.PathLike[str], *, rows: bool = False, ove
     halftrek wrote is replaced, another one only with ``overwrite=True``.
     """
     from halftrek import __version__
-    from halftrek.files import whole_file  # here, so that import halftrek stays quick
+    from halftrek.bottom.files import whole_file  # here, so that import halftrek stays quick
 
     if type(value) not in names():
         raise InputError(f"a {type(value).__name__} cannot be saved; fits, models, answers, verdicts and graphs can")

@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.errors import HalftrekError
 from halftrek.estimation import Fitted
 from halftrek.estimation.many.groups import PIECE, FittedGroups

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from halftrek import identification
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.many.groups import PIECE, FittedGroups
 from halftrek.estimation.plan import make_plan

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.bottom.progress import Advance
 from halftrek.estimation import Fitted
 from halftrek.inference.independence.asking import asked_of_errors
 from halftrek.inference.independence.conditions import Conditions
 from halftrek.inference.independence.kept_values import Kept, kept_values
 from halftrek.notes import Note, note
-from halftrek.progress import Advance
 from halftrek.queries import Query
 
 FEW = 10  # values of a variable, below which its error has a shape that its causes decide

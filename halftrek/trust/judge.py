@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict

@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import make_plan

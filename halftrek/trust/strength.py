@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep

@@ -9,8 +9,8 @@ from typing import TypeVar, Unpack
 import numpy as np
 
 from halftrek import identification
+from halftrek.bottom.frames import Columns
 from halftrek.estimation import Fitted
-from halftrek.frames import Columns
 from halftrek.graphs.reach import reach_of
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns

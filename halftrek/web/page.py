@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
+from halftrek.bottom.files import temporary_folder
 from halftrek.errors import HalftrekError, InputError, MissingExtraError
-from halftrek.files import temporary_folder
 from halftrek.graphs import Graph
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.cli import main
 from halftrek.cli.covariance import read_covariance
 from tests.narrow import grouped

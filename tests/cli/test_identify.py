@@ -11,7 +11,7 @@ import pytest
 
 import halftrek as ht
 from halftrek import identification
-from halftrek.choices import Scope
+from halftrek.bottom.choices import Scope
 from halftrek.cli import main
 from halftrek.graphs import Graph
 from halftrek.identification import identify_all

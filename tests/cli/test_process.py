@@ -183,7 +183,7 @@ INSTEAD = """
 import os, signal, sys, time
 from halftrek import identification
 from halftrek.cli import main
-from halftrek.files import temporary_folder, whole_file
+from halftrek.bottom.files import temporary_folder, whole_file
 real = identification.identify
 {code}
 identification.identify = odd

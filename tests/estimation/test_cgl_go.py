@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from halftrek.choices import Mask
+from halftrek.bottom.choices import Mask
 from halftrek.data import Moments
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.estimation.reference import cgl_go

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 
-from halftrek.choices import Intercepts, Noise
+from halftrek.bottom.choices import Intercepts, Noise
 from halftrek.data import Moments
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.estimation import fit, fit_batch

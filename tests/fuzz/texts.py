@@ -16,7 +16,7 @@ from itertools import islice
 
 import numpy as np
 
-from halftrek.choices import Syntax
+from halftrek.bottom.choices import Syntax
 from halftrek.errors import HalftrekError, printable
 from halftrek.examples.lookup import catalog
 from halftrek.graphs import Graph

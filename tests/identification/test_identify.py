@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from halftrek.choices import Scope
+from halftrek.bottom.choices import Scope
 from halftrek.errors import DataError
 from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify, identify_all, solve

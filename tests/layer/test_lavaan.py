@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
-from halftrek.choices import ColumnKind
+from halftrek.bottom.choices import ColumnKind
 from halftrek.inference.information.behind.dwls import dwls_test
 from halftrek.layer import layer_of
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from halftrek.arrays import Floats
-from halftrek.choices import ColumnKind
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import ColumnKind
 from halftrek.errors import DataError
 from halftrek.layer import RowInfluence, layer_of
 from halftrek.layer.bivariate import below_both, cells

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.graphs import Graph
 from halftrek.partial.assumptions import Assumption, read_assumptions, relaxed
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import AssumptionSyntaxError, InputError
 from halftrek.partial.assumptions import (
     AbsoluteSum,

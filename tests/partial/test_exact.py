@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.assumptions import State, conditions_of, read_assumptions, relaxed
 from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
 from halftrek.partial.exact.conditions import claims_of

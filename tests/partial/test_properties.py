@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.assumptions import Assumption, State, Within, conditions_of

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 import halftrek as ht
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.models import CGLSCM

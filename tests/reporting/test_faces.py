@@ -181,8 +181,8 @@ class Refuse:
 
 sys.meta_path.insert(0, Refuse())
 import halftrek as ht
-import halftrek.frames
-halftrek.frames.find_spec = lambda name: None
+import halftrek.bottom.frames
+halftrek.bottom.frames.find_spec = lambda name: None
 from halftrek.reporting import sensitivity
 
 study = ht.dataset("tal_or")

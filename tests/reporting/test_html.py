@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import halftrek as ht
-from halftrek.frames import library_of
+from halftrek.bottom.frames import library_of
 from halftrek.simulation import random_model
 from tests.narrow import interval_of
 

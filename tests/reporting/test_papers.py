@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 import halftrek as ht
+from halftrek.bottom.files import written_by_halftrek
 from halftrek.errors import InputError, NotIdentifiedError, OutputError
-from halftrek.files import written_by_halftrek
 from halftrek.results.answers import Refusal, Several
 from halftrek.results.sets.bounds import Bounds
 from halftrek.results.words.answer_lines import outcomes_of

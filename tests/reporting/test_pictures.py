@@ -11,9 +11,9 @@ import pytest
 from matplotlib.patches import StepPatch
 from numpy.typing import ArrayLike
 
+from halftrek.bottom.files import output_folder, whole_file
 from halftrek.data import histogram_of
 from halftrek.errors import InputError, MissingExtraError, OutputError
-from halftrek.files import output_folder, whole_file
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.reporting import draw_graph, plot_densities, save

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.choices import Noise
+from halftrek.bottom.choices import Noise
 from halftrek.errors import GraphError, ModelError
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.choices import Syntax
+from halftrek.bottom.choices import Syntax
 from halftrek.errors import GraphSyntaxError, QuestionSyntaxError
 from halftrek.graphs import Graph
 from halftrek.queries import Query

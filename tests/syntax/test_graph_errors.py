@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from halftrek.choices import Syntax
+from halftrek.bottom.choices import Syntax
 from halftrek.errors import GraphSyntaxError
 from halftrek.syntax import parse_graph
 

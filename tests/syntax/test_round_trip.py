@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrek.choices import Syntax
+from halftrek.bottom.choices import Syntax
 from halftrek.errors import GraphError
 from halftrek.graphs import Graph, check_name
 from halftrek.syntax import detect_syntax, format_graph, parse_graph

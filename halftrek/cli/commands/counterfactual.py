@@ -176,7 +176,7 @@ def writer_of(path: str | None) -> Callable[[dict[str, list[Entry]], str, bool],
 
 
 def _write_csv(columns: dict[str, list[Entry]], path: str, force: bool) -> None:
-    from halftrek.files import whole_file
+    from halftrek.bottom.files import whole_file
 
     with whole_file(path, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
         _csv(out, columns)
@@ -190,8 +190,8 @@ def _csv(out: TextIO, columns: dict[str, list[Entry]]) -> None:
 
 
 def _write_parquet(columns: dict[str, list[Entry]], path: str, force: bool) -> None:
+    from halftrek.bottom.files import whole_file
     from halftrek.errors import MissingExtraError
-    from halftrek.files import whole_file
 
     try:
         import pyarrow

@@ -11,7 +11,7 @@ from halftrek.cli.exits import DONE, NOT_CONVERGED
 from halftrek.cli.options import add_command
 
 if TYPE_CHECKING:
-    from halftrek.arrays import Floats
+    from halftrek.bottom.arrays import Floats
     from halftrek.cli.options import Commands
     from halftrek.identification import Verdict
     from halftrek.models import Gaussian
@@ -40,9 +40,9 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Graph, verdict, fit, answer, picture."""
+    from halftrek.bottom.files import check_place, output_folder
     from halftrek.cli.output import show, show_json
     from halftrek.examples import catalog, load
-    from halftrek.files import check_place, output_folder
     from halftrek.results.answering import answer
     from halftrek.results.given.reading import identify
     from halftrek.results.workflow import fit

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from halftrek.choices import ErrorKind
+from halftrek.bottom.choices import ErrorKind
 from halftrek.cli.options import (
     GRAPH_HELP,
     QUESTION_HELP,

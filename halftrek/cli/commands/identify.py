@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, get_args
 
-from halftrek.choices import Scope
+from halftrek.bottom.choices import Scope
 from halftrek.cli.exits import DONE, NOT_IDENTIFIED
 from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command, has
 from halftrek.errors import InputError

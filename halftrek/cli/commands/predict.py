@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
 
 if TYPE_CHECKING:
+    from halftrek.bottom.frames import Frame
     from halftrek.cli.options import Commands
-    from halftrek.frames import Frame
     from halftrek.results.fit import Fit
 
 _EXAMPLE = "halftrek predict tal_or tal_or --outcome reaction --do cond=1 --out predicted.csv"

@@ -36,8 +36,8 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the tables and writes the figure."""
+    from halftrek.bottom.files import check_place, output_folder
     from halftrek.cli.output import show, show_json
-    from halftrek.files import check_place, output_folder
     from halftrek.reporting import progress_bar, save
     from halftrek.reproduction import run as reproduce
     from halftrek.reproduction.figure import figure

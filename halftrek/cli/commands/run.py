@@ -98,8 +98,8 @@ def _answers(fit: Fit, analysis: Analysis) -> tuple[list[Record], list[str]]:
 
 
 def _write(fit: Fit, analysis: Analysis, files: dict[str, Path], record: Record, force: bool) -> None:
+    from halftrek.bottom.files import whole_file
     from halftrek.cli.analysis import uncertainty_options
-    from halftrek.files import whole_file
     from halftrek.reporting.records import to_json
 
     if "model" in files:

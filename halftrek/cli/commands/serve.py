@@ -32,10 +32,10 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serves until it is told to stop, which is how it ends."""
+    from halftrek.bottom.files import temporary_folder
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
     from halftrek.cli.output import show, show_json
     from halftrek.cli.process import forget_signal
-    from halftrek.files import temporary_folder
     from halftrek.web.page import serve, start_with
 
     refuse_two_standard_inputs(args.graph, args.data)

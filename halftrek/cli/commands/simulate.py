@@ -15,7 +15,7 @@ from halftrek.cli.options import GRAPH_HELP, add_command, whole
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from halftrek.arrays import Array
+    from halftrek.bottom.arrays import Array
     from halftrek.cli.options import Commands
     from halftrek.models import CGLSCM
 
@@ -100,7 +100,7 @@ def _opened(path: str | None, force: bool) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8")  # names must come through whole
         yield sys.stdout
         return
-    from halftrek.files import whole_file
+    from halftrek.bottom.files import whole_file
 
     with whole_file(path, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
         yield out

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from halftrek.arrays import Codes, Flags, Floats
-from halftrek.choices import Missing
+from halftrek.bottom.arrays import Codes, Flags, Floats
+from halftrek.bottom.choices import Missing
 from halftrek.data.by_group.group_sums import GroupSums
 from halftrek.data.categories import codings_there
 from halftrek.data.kinds import Coding, Kind, KindSearch

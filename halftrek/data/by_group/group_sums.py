@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Codes, Flags, Floats
+from halftrek.bottom.arrays import Codes, Flags, Floats
 from halftrek.data.summing.sums import Sums
 from halftrek.data.weights import Counted, Sampled, Weighting
 

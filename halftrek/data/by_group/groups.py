@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Codes, Floats
-from halftrek.choices import Missing
+from halftrek.bottom.arrays import Codes, Floats
+from halftrek.bottom.choices import Missing
+from halftrek.bottom.portable import Portable
 from halftrek.data.by_group.group_parts import GroupState, codings_of, joined, of_part, refuse_holes
 from halftrek.data.by_group.group_sums import GroupSums
 from halftrek.data.check import refuse_rounded
@@ -25,7 +26,6 @@ from halftrek.data.summing.passes import gather
 from halftrek.data.summing.summed import kinds_of
 from halftrek.data.weights import Counted, RowWeights, Sampled, Weighting
 from halftrek.errors import DataError
-from halftrek.portable import Portable
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.bottom.memory import remembered
 from halftrek.data.missing.holes import Group, Piece, pieces, suits, whole_precision
-from halftrek.memory import remembered
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 
 REMEMBERED = 20  # steps from which the curvature is learnt
 ROUNDING = 1e-13  # of a value, as a share of it

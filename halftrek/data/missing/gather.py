@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Codes, Flags, Floats, Ints
+from halftrek.bottom.arrays import Codes, Flags, Floats, Ints
 
 BUFFER = 4_000_000  # numbers kept before they are grouped: a group of many rows costs no more than one of few
 MOST = 100_000_000  # numbers in the means and squares of patterns that are kept: most of a gigabyte

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.memory import remembered
 from halftrek.data.missing.holes import LOG_2PI, Sums, gather_sums, suits
 from halftrek.data.moments import Moments
-from halftrek.memory import remembered
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Codes, Flags, Floats
+from halftrek.bottom.arrays import Codes, Flags, Floats
+from halftrek.bottom.portable import Portable
 from halftrek.data.check import places_of
 from halftrek.data.kinds import Kind
 from halftrek.data.missing.gather import Bundle, PatternSums
@@ -17,7 +18,6 @@ from halftrek.data.missing.holes import Group, Sums, make_groups
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
-from halftrek.portable import Portable
 
 if TYPE_CHECKING:
     from halftrek.data.missing.curvature import Curvature

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data.missing.holes import LOG_2PI, Group, inverses, make_groups
 from halftrek.data.missing.patterns import Patterns
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.portable import Portable
 from halftrek.data.missing.curvature import curvature, quick
 from halftrek.data.missing.descent import descend
 from halftrek.data.missing.likelihood import completed, loglik, slices, slope
 from halftrek.data.moments import Moments
-from halftrek.portable import Portable
 
 if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns

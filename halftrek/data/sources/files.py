@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 from halftrek.data.kinds import truth
 from halftrek.data.sources.csvhead import Head, read_head
 from halftrek.data.sources.guard import Explain, first_line, guarded, in_our_words, interruptible

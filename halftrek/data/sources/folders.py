@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 from halftrek.data.sources.files import ARROW, HOLES, PARQUET, TEXT
 from halftrek.data.sources.guard import first_line, guarded, in_our_words
 from halftrek.data.sources.memory import PIECE, from_batches

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Event, Thread, current_thread, main_thread
 from typing import TypeVar
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 from halftrek.data.sources.source import Source
 from halftrek.data.summing.accumulate import Block
 from halftrek.data.summing.sums import Request, Sums

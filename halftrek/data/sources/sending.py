@@ -6,7 +6,7 @@ import pickle
 from copy import deepcopy
 from dataclasses import dataclass
 
-from halftrek.portable import packed, unpacked
+from halftrek.bottom.portable import packed, unpacked
 
 
 @dataclass(frozen=True, eq=False)

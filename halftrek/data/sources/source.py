@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
+from halftrek.bottom.frames import Columns, Frame
+from halftrek.bottom.words import did_you_mean, listed
 from halftrek.data.kinds import Coding
 from halftrek.data.summing.accumulate import Block
 from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError
-from halftrek.frames import Columns, Frame
-from halftrek.words import did_you_mean, listed
 
 Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool")  # openings of Arrow's type names
 Textual = ("string", "large_string", "string_view", "dictionary<values=string", "dictionary<values=large_string")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 from halftrek.data.sources.guard import first_line
 from halftrek.data.sources.source import Source
 from halftrek.data.summing.accumulate import Block

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.frames import Columns, Frame, as_frame, library_of
+from halftrek.bottom.words import listed
 from halftrek.data.categories import Categories, bare_names, coded
 from halftrek.data.read import opened_source
 from halftrek.data.sources.source import Source
 from halftrek.data.sources.streams import held
 from halftrek.data.summing.accumulate import as_table
 from halftrek.errors import DataError
-from halftrek.frames import Columns, Frame, as_frame, library_of
-from halftrek.words import listed
 
 PATTERNS = 2_000  # sets of holes in rows of an engine up to which columns are made for them
 

@@ -8,14 +8,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from halftrek.arrays import Array, Codes, Flags, Floats, Ints
-from halftrek.choices import Missing
+from halftrek.bottom.arrays import Array, Codes, Flags, Floats, Ints
+from halftrek.bottom.choices import Missing
+from halftrek.bottom.words import listed
 from halftrek.data.kinds import Coding, Kind, KindSearch
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting
 from halftrek.errors import DataError
-from halftrek.words import listed
 
 Block = Array | Sequence[Array]  # rows x columns, or one array for each column
 

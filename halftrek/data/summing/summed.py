@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from halftrek.choices import Missing
+from halftrek.bottom.choices import Missing
 from halftrek.data.check import refuse_rounded
 from halftrek.data.kinds import Coding, Kind
 from halftrek.data.missing.gather import PatternSums

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Codes, Floats
-from halftrek.choices import ColumnKind
+from halftrek.bottom.arrays import Codes, Floats
+from halftrek.bottom.choices import ColumnKind
+from halftrek.bottom.portable import Portable
+from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.likelihood import own_places, row_logliks, scores
 from halftrek.estimation.acts.places import District, Places, standard_units
@@ -16,8 +18,6 @@ from halftrek.graphs import Graph
 from halftrek.layer import Margin
 from halftrek.layer.margins import margin_of
 from halftrek.models import CGLSCM
-from halftrek.portable import Portable
-from halftrek.words import listed
 
 STEPS = 200
 NEAR, EXACT = 1e-6, 1e-12  # gain of the log-likelihood, per row, that a step still promises

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation.acts.places import District, Places
 from halftrek.layer.bivariate import below_both, phi
 

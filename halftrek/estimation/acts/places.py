@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
 from halftrek.models import CGLSCM

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.models.kernels import choleskys, inverses
 

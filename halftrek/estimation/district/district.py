@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.block import evaluate, hessian
 from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.models.kernels import choleskys
 
 if TYPE_CHECKING:

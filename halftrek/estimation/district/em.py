@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation.district.block import State, evaluate
 from halftrek.estimation.district.shape import Problem, Shape
 

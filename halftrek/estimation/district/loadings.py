@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 
 Pairs = tuple[tuple[int, int], ...]
 

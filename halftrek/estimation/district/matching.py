@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation.district.block import Parts, directions, evaluate, parts_of, pull_back, pull_back_twice
 from halftrek.estimation.district.shape import Problem
 

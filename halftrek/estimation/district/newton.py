@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.block import State, evaluate, fisher, gradient, hessian, residual_moments
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, has_fallen, is_last

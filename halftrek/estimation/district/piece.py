@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.doubt import is_doubtful
 from halftrek.estimation.fast.alone import Found
 from halftrek.estimation.fast.together import Ends

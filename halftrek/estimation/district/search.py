@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.block import evaluate
 from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.newton import Optimum, minimize

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation.district.block import residual_moments
 from halftrek.estimation.district.em import parameters_of
 from halftrek.estimation.district.matching import definite, matched

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 
 STEPS = 12  # of Newton alone; what takes more has lost its way
 NEAR = 1e-2  # gain below which the exact Hessian is tried, and from which on it has to be shown to be positive definite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation.data_kind import data_of

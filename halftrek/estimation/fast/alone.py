@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation.district.shape import Shape
 from halftrek.estimation.district.steps import (
     FAR,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation.district.newton import Optimum
 from halftrek.estimation.district.shape import Problem
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, STEPS, has_fallen, is_last
 from halftrek.estimation.fast.alone import fits_alone, residuals, shrunk
 from halftrek.estimation.plan import PAD, Task

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
-from halftrek.choices import Invariant
+from halftrek.bottom.arrays import Floats, Ints
+from halftrek.bottom.choices import Invariant
 from halftrek.data import Moments, Patterns
 from halftrek.estimation.hidden.opening import opened_data
 from halftrek.estimation.hidden.problem import Several, Single

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments, Patterns
 
 

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import Patterns
 from halftrek.estimation.missing.incomplete import Point, evaluate, informations
 from halftrek.estimation.space import Space

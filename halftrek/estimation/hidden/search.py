@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation.hidden.problem import Place, Problem
 
 SETTLED = 1e-9  # half the squared length of the slope, per row, in units of the information

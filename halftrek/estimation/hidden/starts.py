@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation.space import Space
 from halftrek.graphs import Edge, Graph
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import completed
 from halftrek.errors import DataError

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halftrek.arrays import Flags, Floats, Ints
-from halftrek.choices import Intercepts, Noise
+from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.bottom.choices import Intercepts, Noise
+from halftrek.bottom.portable import Portable
 from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation.checks import well_posed
@@ -23,7 +24,6 @@ from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import WORSE, Code
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, total_effects
-from halftrek.portable import Portable
 from halftrek.upward import Faces
 
 _BY_DATA_SET = ("T", "C", "W", "mu", "loglik", "code")

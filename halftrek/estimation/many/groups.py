@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Flags, Ints
-from halftrek.choices import Intercepts, Noise
+from halftrek.bottom.arrays import Flags, Ints
+from halftrek.bottom.choices import Intercepts, Noise
+from halftrek.bottom.portable import Portable
+from halftrek.bottom.progress import late_bar
 from halftrek.data import RowReader
 from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
@@ -19,8 +21,6 @@ from halftrek.estimation.fit import MAX_ITER, Fitted, fit
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.estimation.options import Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
-from halftrek.portable import Portable
-from halftrek.progress import late_bar
 from halftrek.upward import Faces
 
 PIECE = 10_000  # groups that are fitted at a time, to bound memory; more ...

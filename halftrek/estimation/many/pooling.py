@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.arrays import Ints
+from halftrek.bottom.arrays import Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import best_mean
 from halftrek.data.missing.patterns import put_together

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.data import Moments, Patterns
 from halftrek.data.check import flat
 from halftrek.data.missing.curvature import quick

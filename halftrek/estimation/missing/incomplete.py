@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import Patterns
 from halftrek.data.missing.curvature import Moves, curvature, quick
 from halftrek.data.missing.likelihood import Slice, Slope, slices, slope

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data.missing.stack import Stack, slopes
 from halftrek.estimation.checks import well_posed
 from halftrek.estimation.missing.fiml import FLOOR

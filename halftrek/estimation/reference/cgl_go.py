@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Mask
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Mask
 from halftrek.errors import DataError, GraphError, InputError
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.models import CGLSCM, cgl_edge, frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.choices import Intercepts, Mask, Noise
+from halftrek.bottom.choices import Intercepts, Mask, Noise
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation.checks import refuse_dependent, well_posed

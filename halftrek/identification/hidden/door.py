@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halftrek.choices import Scope
+from halftrek.bottom.choices import Scope
 from halftrek.errors import QueryError
 from halftrek.graphs import Edge
 from halftrek.graphs.hidden import scaled_by, weak_points

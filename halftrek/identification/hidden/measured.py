@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from halftrek.bottom.words import listed
 from halftrek.graphs import Edge, Graph
 from halftrek.graphs.hidden import scaled_by
-from halftrek.words import listed
 
 
 @dataclass(frozen=True)

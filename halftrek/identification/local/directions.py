@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Flags
+from halftrek.bottom.arrays import Flags
 
 if TYPE_CHECKING:
     from halftrek.identification.local.jacobian import Block

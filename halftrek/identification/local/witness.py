@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.bottom.portable import Portable
 from halftrek.errors import QueryError
 from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.local.functionals import functionals
@@ -16,7 +17,6 @@ from halftrek.identification.local.parameters import Parameters, Point, paramete
 from halftrek.identification.local.smooth import model_at
 from halftrek.identification.numbers.fields import Array, Reals
 from halftrek.models import CGLSCM
-from halftrek.portable import Portable
 from halftrek.queries.types import is_composite
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.identification.recipes.recipe import Combination, CovarianceStep, LinearStep, Recipe, SumStep, ValueStep
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.identification.recipes.recipe import (
     Combination,
     CovarianceStep,

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind, refit

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
-from halftrek.choices import Multiplicity
+from halftrek.bottom.arrays import Flags, Floats
+from halftrek.bottom.choices import Multiplicity
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
 from halftrek.estimation.plan import make_plan

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.identification.recipes.recipe import Recipe, arrow_of
 from halftrek.identification.recipes.slopes import solve_with_slope

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
-from halftrek.choices import RobustTest
+from halftrek.bottom.arrays import Floats, Ints
+from halftrek.bottom.choices import RobustTest
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of, refit

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.graphs import Graph
 from halftrek.inference.evidence.held_rows import HeldRows, held_rows

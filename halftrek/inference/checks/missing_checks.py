@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
-from halftrek.choices import RobustTest
+from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.bottom.choices import RobustTest
 from halftrek.data import Moments, Patterns
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted

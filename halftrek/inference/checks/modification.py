@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Flags
+from halftrek.bottom.arrays import Flags
 from halftrek.estimation import Fitted
 from halftrek.estimation.options import needs_whole
 from halftrek.graphs import Edge, Graph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Multiplicity
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Multiplicity
 
 
 def holm(p: Floats) -> Floats:

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space

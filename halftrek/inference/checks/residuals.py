@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.options import needs_whole
 from halftrek.estimation.space import make_space

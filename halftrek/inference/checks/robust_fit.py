@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import RobustTest
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import RobustTest
 from halftrek.data import RowPart, gather
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.graphs import Edge
 from halftrek.queries.gradients import Gradient
 

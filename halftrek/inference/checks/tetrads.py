@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import Moments
 from halftrek.estimation.options import Options
 from halftrek.estimation.space import make_space

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.checks.scores import Edges

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
 from halftrek.inference.information.robust import cluster_correction, unit_squares

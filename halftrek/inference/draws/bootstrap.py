@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Ends, Redraw
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Ends, Redraw
 from halftrek.data.missing.stack import Stack
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, Fitted, fit_batch

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
-from halftrek.choices import Redraw
+from halftrek.bottom.arrays import Flags, Floats
+from halftrek.bottom.choices import Redraw
 from halftrek.data import Moments
 from halftrek.data.missing.stack import Stack
 from halftrek.estimation import BatchFit, Fitted

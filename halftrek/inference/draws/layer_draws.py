@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Redraw
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Redraw
 from halftrek.data import RowBlock
 from halftrek.data.layers import all_rows
 from halftrek.errors import DataError, InputError

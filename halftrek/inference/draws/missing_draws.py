@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
-from halftrek.choices import Redraw
+from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.bottom.choices import Redraw
 from halftrek.data import Patterns, RowBlock, RowPart, gather
 from halftrek.data.missing.gather import grouped
 from halftrek.data.missing.stack import Stack

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import BatchFit, Fitted
 from halftrek.estimation.space import make_space
 from halftrek.inference.draws.bootstrap import Replicates

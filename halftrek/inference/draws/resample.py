@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from halftrek.arrays import Codes, Floats, Ints
+from halftrek.bottom.arrays import Codes, Floats, Ints
 from halftrek.data import Moments, RowBlock, RowPart, RowReader, gather
 from halftrek.data.summing.passes import are_elsewhere
 from halftrek.errors import InputError

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import complete_information, evaluate

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import RowReader
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.delta import with_intercepts
 from halftrek.inference.information.base import kind_of_data

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import BatchFit
 from halftrek.estimation.district.block import State, directions, evaluate, fisher, hessian
 from halftrek.estimation.district.district import make_problem

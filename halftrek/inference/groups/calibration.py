@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.estimation import BatchFit, Fitted, fit_batch
 from halftrek.estimation.data_kind import data_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.graphs import Edge

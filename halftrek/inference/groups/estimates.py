@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import BatchFit, Fitted
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.estimation.options import Options

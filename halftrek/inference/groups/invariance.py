@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted, fit_batch

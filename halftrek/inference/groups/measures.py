@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation.checks import well_posed
 from halftrek.estimation.many.groups import PIECE, FittedGroups
 from halftrek.inference.checks.measures import Measures, free_roots, measured

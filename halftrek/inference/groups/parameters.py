@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation import BatchFit
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.estimation.plan import make_plan

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.graphs.hidden import refuse_hidden

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.graphs import Graph
 from halftrek.inference.evidence.held_rows import HeldRows
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.progress import Advance
 from halftrek.inference.independence.conditions import Conditions
 from halftrek.inference.independence.least import FAR, Answer, Least, least, least_at
-from halftrek.progress import Advance
 
 Ends = tuple[float, float]
 TURNS = 32  # values between -infinity and infinity that are looked at first, even in their angle

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.inference.independence.conditions import Conditions
 
 FAR = 1e3  # in units of standard deviations: from here on errors no longer change their shape

@@ -12,11 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
+from halftrek.bottom.progress import Advance
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.held_rows import HeldRows, held_rows
 from halftrek.inference.independence.conditions import CONDITIONS, Conditions
 from halftrek.inference.independence.least import least
-from halftrek.progress import Advance
 
 UNITS = 10  # independent units for each condition, below which there is no test
 WHAT = "the test of independent errors"

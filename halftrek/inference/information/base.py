@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
@@ -20,7 +20,7 @@ from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
 
 if TYPE_CHECKING:
-    from halftrek.choices import RobustTest
+    from halftrek.bottom.choices import RobustTest
     from halftrek.inference.checks.constraints import Constraint
     from halftrek.inference.checks.mixture import Coordinates
     from halftrek.inference.checks.modification import Test

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
 from halftrek.estimation.checks import well_posed

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind

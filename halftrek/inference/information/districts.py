@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import State, directions, evaluate, gradient, hessian
 from halftrek.estimation.district.district import make_problem

@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.inference.information.information import DistrictInformation
 from halftrek.queries.gradients import Gradient
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.gather import stacked
 from halftrek.data.missing.holes import precisions

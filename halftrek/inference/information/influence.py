@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import directions, fisher
 from halftrek.estimation.plan import PAD, make_plan

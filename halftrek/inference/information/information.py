@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
-from halftrek.choices import Information
+from halftrek.bottom.arrays import Flags, Floats
+from halftrek.bottom.choices import Information
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import State, directions, evaluate, fisher, hessian

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.errors import ModelError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import State

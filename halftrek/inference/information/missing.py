@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 from halftrek.data.missing.likelihood import slope
 from halftrek.data.weights import Counted, Sampled

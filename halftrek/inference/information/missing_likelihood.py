@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Patterns
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import patterns_behind

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation.fast.alone import Layout, derivatives, fits_alone, layout_of, residuals
 from halftrek.estimation.plan import Plan, Task
 from halftrek.models import CGLSCM

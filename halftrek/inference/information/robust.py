@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from halftrek.arrays import Codes, Floats
+from halftrek.bottom.arrays import Codes, Floats
+from halftrek.bottom.portable import Portable
 from halftrek.data import RowBlock, RowPart, RowReader, gather
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted
@@ -26,7 +27,6 @@ from halftrek.inference.information.behind.layer_forms import as_read
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.kept import kept
 from halftrek.notes import Note
-from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.information.influence import Forms, informed, score_forms

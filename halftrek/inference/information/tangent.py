@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.inference.instruments.equation import Equation
 from halftrek.inference.instruments.numbers import Tested, f_test
 from halftrek.inference.instruments.spread import Spread

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.inference.instruments.equation import Equation
 from halftrek.inference.instruments.spread import Spread
 

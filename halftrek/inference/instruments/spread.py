@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments, RowReader
 from halftrek.inference.information.robust import NUMBERS, cluster_correction, sums_by
 from halftrek.inference.instruments.equation import Equation

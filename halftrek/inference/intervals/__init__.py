@@ -1,13 +1,13 @@
 """The kinds of interval, each a value behind one protocol; ``KINDS`` knows them by name.
 
-A new kind is a file in this folder and its name in ``halftrek.choices.Interval``.
+A new kind is a file in this folder and its name in ``halftrek.bottom.choices.Interval``.
 """
 
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import get_args
 
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
 

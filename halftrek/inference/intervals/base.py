@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Interval
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Interval
+from halftrek.bottom.portable import Portable
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.evidence.rows_behind import has_rows
 from halftrek.inference.how import How
 from halftrek.inference.information.robust import is_clustered
 from halftrek.notes import Note
-from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, Scale, linearize, scale_of
 

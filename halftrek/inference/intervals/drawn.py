@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Redraw
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Redraw
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.draws.bootstrap import Replicates, about_failures, bootstrap_spread, replicates_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import support

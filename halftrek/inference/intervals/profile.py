@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import support
 from halftrek.inference.evidence.row_needs import needs_rows

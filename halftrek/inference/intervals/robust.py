@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Interval
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import Support, student_quantile, support
 from halftrek.inference.factor import Factor, Piece, Pieces, Slopes, moment_factor, row_factor

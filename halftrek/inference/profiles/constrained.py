@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.inference.information.landscape import Landscape, Point
 
 STIFF = 1e-8  # share of the largest curvature below which a direction counts as flat

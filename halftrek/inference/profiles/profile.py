@@ -11,7 +11,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.portable import Portable
 from halftrek.errors import ConvergenceError, InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.information.base import kind_of_data
@@ -28,7 +29,6 @@ from halftrek.inference.profiles.walk import (
 )
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
-from halftrek.portable import Portable
 from halftrek.queries import Query, evaluate
 from halftrek.upward import Faces
 

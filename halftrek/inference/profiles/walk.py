@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.inference.information.landscape import Landscape, Point
 from halftrek.inference.profiles.constrained import Held, best_at, local_model, moved_to, peak, returned
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.districts import district_landscape

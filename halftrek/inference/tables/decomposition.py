@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs import Graph, quoted
 from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.how import How
 from halftrek.inference.tables.effects import Measured, check_ends, columns_of, ends_of, measure
 from halftrek.inference.tables.legs import PathSum, along, total
 from halftrek.notes import in_short, note
-from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
 from halftrek.upward import Tabled
 

@@ -8,7 +8,7 @@ from math import isfinite, nan
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Graph

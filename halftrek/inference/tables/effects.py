@@ -10,12 +10,13 @@ from typing import get_args
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import EffectKind
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import EffectKind
+from halftrek.bottom.frames import Columns
+from halftrek.bottom.progress import Advance, late_bar
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
-from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean, quoted
 from halftrek.graphs.reach import reach_of
 from halftrek.inference.draws.bootstrap import Replicates, about_failures
@@ -37,7 +38,6 @@ from halftrek.inference.tables.legs import (
     total,
 )
 from halftrek.notes import Note, in_short, note
-from halftrek.progress import Advance, late_bar
 from halftrek.queries import DirectEffect, Query, TotalEffect
 from halftrek.queries.gradients import Gradient, linearize
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
-from halftrek.choices import Scoring
+from halftrek.bottom.arrays import Floats, Ints
+from halftrek.bottom.choices import Scoring
 from halftrek.errors import InputError, ModelError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import Support
 from halftrek.inference.how import How

@@ -15,7 +15,7 @@ from typing import overload
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.graphs import Graph
 from halftrek.graphs.reach import reach_of
 from halftrek.models import CGLSCM, total_effects

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs import Graph, quoted
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.evidence.few_valued import few_valued
@@ -30,7 +31,6 @@ from halftrek.inference.tables.legs import (
     total,
 )
 from halftrek.notes import Note, in_words, note
-from halftrek.portable import Portable
 from halftrek.queries import TotalEffect
 from halftrek.upward import Faces, Tabled
 

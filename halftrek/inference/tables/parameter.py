@@ -7,7 +7,7 @@ from math import nan
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.graphs import Edge
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.intervals.base import ends_on

@@ -10,13 +10,13 @@ from typing import Unpack
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.frames import Columns
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
-from halftrek.frames import Columns
 from halftrek.graphs import Graph
 from halftrek.graphs.hidden import scaled_by
 from halftrek.inference.draws.parameter_draws import draws_of_parameters

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.inference.information.base import kind_of_data

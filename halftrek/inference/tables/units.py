@@ -10,13 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
-from halftrek.choices import Unidentified
+from halftrek.bottom.arrays import Floats, Ints
+from halftrek.bottom.choices import Unidentified
+from halftrek.bottom.frames import Columns
+from halftrek.bottom.portable import Portable
 from halftrek.data.sources.tables import Table
 from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
-from halftrek.frames import Columns
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
 from halftrek.inference.draws.bootstrap import Replicates
@@ -26,7 +27,6 @@ from halftrek.inference.how import How
 from halftrek.inference.intervals import kind_of
 from halftrek.models import CGLSCM
 from halftrek.notes import note
-from halftrek.portable import Portable
 from halftrek.queries import Distribution, Query
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.gradients import linearize

@@ -14,7 +14,7 @@ from math import isfinite
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.graphs import Graph
 from halftrek.partial.assumptions.checks import correlation_limit, covariates
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Assumption, Compared, Confounded, Norm, Within

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.assumptions.quantities import (
     Endogeneity,
     ErrorCorrelation,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.assumptions.numbers import Slopes, Smooth, State
 
 _STEP = 1e-30  # of the complex step: exact to the last digit, however small

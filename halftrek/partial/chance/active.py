@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.partial.chance.coordinates import Coordinates
 from halftrek.partial.chance.program import Point
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
 from halftrek.models import total_effects

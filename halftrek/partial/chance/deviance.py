@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
 from halftrek.inference.information.base import kind_of_data

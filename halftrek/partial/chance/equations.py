@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.partial.chance.coordinates import Coordinates, Lines, Place
 
 

@@ -9,8 +9,8 @@ from math import isfinite
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import SetInterval
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import SetInterval
 from halftrek.notes import Note, note
 from halftrek.partial.chance.cut import stoye_quantile
 from halftrek.partial.chance.likelihood import (

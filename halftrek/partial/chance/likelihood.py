@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.chance.active import restrictions_at, touched_by_loss
 from halftrek.partial.chance.cut import mixture_tail
 from halftrek.partial.chance.program import Point, Program

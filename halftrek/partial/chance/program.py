@@ -16,7 +16,7 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import HalftrekError
 from halftrek.partial.assumptions import Conditions, State
 from halftrek.partial.chance.coordinates import Coordinates, Lines, Place

@@ -14,7 +14,7 @@ from math import inf
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.chance.active import Binding, binding_at
 from halftrek.partial.chance.cut import cut_for
 from halftrek.partial.chance.program import Point, Program

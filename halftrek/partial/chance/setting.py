@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import GraphError
 from halftrek.estimation import Fitted
 from halftrek.estimation.space import Space, make_space

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from flint import arb, fmpq_mpoly
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.partial.exact.conditions import All, Atom, Formula
 from halftrek.partial.exact.questions import Form
 

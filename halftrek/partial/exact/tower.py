@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from flint import fmpq
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.models.scm import CGLSCM
 from halftrek.partial.exact.rational import Number, Rational, Ring, exact, solved, total
 from halftrek.partial.fibre.plan import Plan

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.exact.rational import Rational, solved, total
 from halftrek.partial.exact.tower import Tower
 from halftrek.queries.affine import ChangedWorld, WorldMaker

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, total_effects
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.errors import GraphError
 from halftrek.graphs import Edge, Graph
 

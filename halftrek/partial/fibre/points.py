@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.graphs import Graph
 from halftrek.models.kernels import quiet
 from halftrek.partial.fibre.models import FibreModels

@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.partial.exact.compiled import Compiled
 
 EPS = float(np.finfo(float).eps)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrek.arrays import Flags
+from halftrek.bottom.arrays import Flags
 from halftrek.partial.exact.compiled import Compiled, CompiledForm
 from halftrek.partial.exact.conditions import Atom, Formula
 from halftrek.partial.sets.bernstein import EPS, Boxed

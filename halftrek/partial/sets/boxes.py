@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.exact.conditions import All, Atom, Claim
 from halftrek.partial.exact.rational import coordinates_in
 

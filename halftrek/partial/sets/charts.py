@@ -15,7 +15,7 @@ from math import isfinite
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.exact.compiled import Compiled
 from halftrek.partial.sets.bernstein import Side
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.fit import fit

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import HalftrekError
 from halftrek.partial.exact.compiled import CompiledClaims
 from halftrek.partial.exact.conditions import Claim

@@ -9,7 +9,8 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.progress import Advance, silent
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
@@ -23,7 +24,6 @@ from halftrek.partial.sets.line import Line, place_on_line, set_along
 from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
-from halftrek.progress import Advance, silent
 from halftrek.queries import Distribution, Query, check_query
 from halftrek.syntax import parse_question
 

@@ -16,7 +16,7 @@ from math import isfinite
 import numpy as np
 from flint import arb, ctx, fmpq, fmpz
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.exact.conditions import Claim
 from halftrek.partial.exact.curve import PRECISION, CurveClaim, CurveForm, real_roots
 from halftrek.partial.exact.questions import Form

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 
 _TOUCH = 1e-12  # pieces that are no farther apart, in their own size, are one
 

@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.models.kernels import quiet
 from halftrek.partial.exact.compiled import Compiled
 from halftrek.partial.exact.conditions import All, Atom, Formula

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
 from halftrek.partial.exact.conditions import Claim
 

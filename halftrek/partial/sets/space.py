@@ -15,7 +15,8 @@ import numpy as np
 from flint import fmpq
 from scipy.optimize import nnls
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.progress import Advance, silent
 from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
 from halftrek.partial.exact.conditions import All, Atom, Claim, Formula
 from halftrek.partial.exact.questions import Form
@@ -34,7 +35,6 @@ from halftrek.partial.sets.search import (
     repaired,
     spread_starts,
 )
-from halftrek.progress import Advance, silent
 
 TOLERANCE = 1e-7  # of proofs, in the size of the answer
 MOST_PROVED = 3  # coordinates

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, nan
 from typing import Literal
 
+from halftrek.bottom.portable import Portable
 from halftrek.models import CGLSCM
 from halftrek.partial.assumptions.kinds import Assumption
-from halftrek.portable import Portable
 from halftrek.queries import Query
 
 Certificate = Literal["closed form", "proved to 1e-7", "searched"]

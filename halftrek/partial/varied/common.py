@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph

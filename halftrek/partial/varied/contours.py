@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
@@ -18,7 +19,6 @@ from halftrek.partial.varied.curve import REACH, WEIGHT, checked_values, default
 from halftrek.partial.varied.engine.family import Family
 from halftrek.partial.varied.engine.points import Points
 from halftrek.partial.varied.marks import Mark, marks_of
-from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.upward import Tabled
 

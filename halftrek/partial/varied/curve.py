@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit
-from halftrek.frames import as_frame
 from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
@@ -22,8 +24,6 @@ from halftrek.partial.varied.engine.family import Family
 from halftrek.partial.varied.engine.points import Points
 from halftrek.partial.varied.engine.poles import poles_between
 from halftrek.partial.varied.marks import Mark, marks_of
-from halftrek.portable import Portable
-from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.upward import Tabled
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from halftrek.frames import as_frame
+from halftrek.bottom.frames import as_frame
 from halftrek.upward import Tabled
 
 if TYPE_CHECKING:

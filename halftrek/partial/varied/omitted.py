@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.partial.assumptions.checks import covariates
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate

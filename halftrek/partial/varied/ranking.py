@@ -14,8 +14,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from halftrek.arrays import Floats
-from halftrek.choices import Multiplicity
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Multiplicity
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
@@ -21,7 +22,6 @@ from halftrek.partial.varied.engine.significance import where_lost
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind, robustness_value
 from halftrek.partial.varied.ranking import ranking_of
-from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer

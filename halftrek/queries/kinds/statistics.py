@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.queries.affine import Parameters, joint_of
 from halftrek.queries.derivatives import Gradient

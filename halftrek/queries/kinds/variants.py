@@ -13,9 +13,9 @@ from functools import cached_property
 from math import inf
 from types import MappingProxyType
 
+from halftrek.bottom.portable import Portable
 from halftrek.errors import QueryError
 from halftrek.graphs import quoted
-from halftrek.portable import Portable
 from halftrek.queries.written.writing import Value, number, word
 
 DEEPEST = 20  # subscripts within subscripts; ours to choose, so that Python's own limit on calls never decides

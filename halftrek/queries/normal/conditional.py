@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.models.kernels import choleskys
 from halftrek.queries.affine import Joint

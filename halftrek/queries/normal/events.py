@@ -13,7 +13,7 @@ from math import pi
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 
 _ONE = 1e-7  # unit vectors that differ by less are the same direction
 _FAR = 38.0  # beyond, the standard normal density is zero in floating point

@@ -11,7 +11,7 @@ from math import isfinite
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.queries.normal.events import End, density, direction_box, interval_probability
 

@@ -12,7 +12,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.layer import Layer, Margin
 from halftrek.queries.kinds.variants import Case, Change, Changes, Event, Sum, Target, Variant

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.layer import Layer, Margin
 from halftrek.layer.bivariate import phi

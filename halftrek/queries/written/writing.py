@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from halftrek.bottom.portable import Portable
 from halftrek.graphs import quoted
-from halftrek.portable import Portable
 
 Value = float | None
 

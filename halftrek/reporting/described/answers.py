@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.words import one_precision
 from halftrek.identification.verdict import method_in_words
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.described.bounds import bounds_facts
@@ -14,7 +15,6 @@ from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.sets.bounds import Bounds
 from halftrek.results.words.wording import crude_in_words, crude_meaning
-from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.models import Gaussian

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halftrek.bottom.words import one_precision
 from halftrek.identification.verdict import method_in_words
 from halftrek.reporting.document import Described, Heading, Paragraph, Remark, Table, known, p_value
 from halftrek.reporting.tables import Cell
 from halftrek.reporting.text import as_text
-from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.inference.tables.decomposition import Decomposition, Share

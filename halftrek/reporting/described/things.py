@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.words import listed
 from halftrek.reporting.document import Described, Facts, Heading, Paragraph, Printed, Remark, Span, Table, Words, known
 from halftrek.reporting.tables import Cell, count, number
-from halftrek.words import listed
 
 if TYPE_CHECKING:
     from halftrek.data import Moments

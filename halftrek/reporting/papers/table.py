@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
 from halftrek.errors import InputError, NotIdentifiedError
-from halftrek.frames import as_frame
 from halftrek.identification import Verdict
 from halftrek.inference.intervals import KINDS
-from halftrek.portable import Portable
 from halftrek.reporting.document import Described, Heading, Printed, Remark, Table, known, p_value
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.answers import Answer, Refusal, Several

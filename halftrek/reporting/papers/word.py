@@ -9,8 +9,8 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from halftrek.bottom.files import MARK, whole_file
 from halftrek.errors import InputError, printable
-from halftrek.files import MARK, whole_file
 from halftrek.reporting.document import Described, Facts, Heading, Listing, Printed, Table, grid, plain
 from halftrek.reporting.papers.signs import with_arrows, with_minus
 

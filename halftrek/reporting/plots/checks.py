@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.inference.checks.residuals import correlations
 from halftrek.inference.information.base import kind_of_data

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.reporting.plots.layout import Point
 
 HEIGHT = 0.62  # of a node

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import GraphError
 from halftrek.graphs import Edge, Graph, did_you_mean
 from halftrek.reporting.plots.curves import HEIGHT, curve, node_width, visible

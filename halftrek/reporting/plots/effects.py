@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.data_kind import data_of
 from halftrek.queries import Distribution, Statistic

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halftrek.bottom.files import MARK, whole_file
 from halftrek.data import Histogram, histogram_of
 from halftrek.errors import DataError, InputError, MissingExtraError, OutputError
-from halftrek.files import MARK, whole_file
 from halftrek.models import Gaussian
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.reporting.plots.curves import HEIGHT, box, capsule
 from halftrek.reporting.plots.drawing import Drawing, Identified, Stroke, edge_weights, make_drawing
 from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION, axes_or_new

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.graphs import Edge
 from halftrek.reporting.plots.curves import HEIGHT, curve, distance
 from halftrek.reporting.plots.layout import Layout, Point

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.reporting.plots.curves import HEIGHT
 from halftrek.reporting.plots.drawing import Drawing, Identified, Node, Stroke, make_drawing
 from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from halftrek.bottom.files import whole_file
+from halftrek.bottom.progress import Advance, late_bar
 from halftrek.errors import InputError
-from halftrek.files import whole_file
 from halftrek.inference import How
 from halftrek.inference.how import Uncertainty, asked
-from halftrek.progress import Advance, late_bar
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.document import Bullets, Chapter, Notice, Paragraph, Piece
 from halftrek.reporting.html import question_ends

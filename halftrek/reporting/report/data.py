@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Patterns
 from halftrek.data.layers import seen_as
 from halftrek.data.weights import Counted

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.bottom.words import one_precision
 from halftrek.errors import DataError, NotIdentifiedError, QueryError
 from halftrek.inference import How
 from halftrek.inference.intervals import KINDS
@@ -39,7 +40,6 @@ from halftrek.results.answers import Refusal
 from halftrek.results.given.inputs import read_question
 from halftrek.results.given.reading import identify
 from halftrek.results.words.wording import in_words
-from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph

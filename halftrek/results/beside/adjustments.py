@@ -6,9 +6,9 @@ import dataclasses
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
+from halftrek.bottom.frames import as_frame
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.identification import Verdict
 from halftrek.identification.arrows.listed_sets import listed_sets

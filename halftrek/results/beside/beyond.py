@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from halftrek.choices import Beyond, Multiplicity
+from halftrek.bottom.choices import Beyond, Multiplicity
+from halftrek.bottom.frames import Frame, as_frame
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
-from halftrek.frames import Frame, as_frame
 from halftrek.inference.checks.linearity import LineTest, line_tests
 from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg, holm
 from halftrek.inference.independence.pair_tests import PairTest, pair_tests
-from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.results.beside.checks import LEVEL, refuse_test_options
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from halftrek.choices import Multiplicity
+from halftrek.bottom.choices import Multiplicity
+from halftrek.bottom.frames import Frame, as_frame
 from halftrek.errors import InputError
-from halftrek.frames import Frame, as_frame
 from halftrek.inference.checks.constraints import Constraint, constraint_tests
 from halftrek.inference.checks.contradictions import Contradiction
 from halftrek.inference.checks.modification import Modification, modifications

@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from halftrek.choices import Scoring
+from halftrek.bottom.choices import Scoring
+from halftrek.bottom.frames import Columns, Frame, as_frame
 from halftrek.data.sources.tables import Table, read_table, table_like
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
-from halftrek.frames import Columns, Frame, as_frame
 from halftrek.inference.evidence.rows_behind import categories_behind
 from halftrek.inference.information.robust import rows_needed
 from halftrek.inference.tables.factors import Reliability, needs_hidden, reliabilities, scores

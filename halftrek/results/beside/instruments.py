@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from halftrek.bottom.frames import as_frame
 from halftrek.data import Moments
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
-from halftrek.frames import as_frame
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
 from halftrek.identification.instruments import InstrumentEquation, instrument_equations

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.choices import Invariant, Missing
+from halftrek.bottom.choices import Invariant, Missing
+from halftrek.bottom.frames import as_frame, library_of
 from halftrek.data import Moments, Patterns
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.hidden.invariance import LEVELS, fit_levels
-from halftrek.frames import as_frame, library_of
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import cfi_of, free_roots, tail
 from halftrek.inference.tables.factors import needs_hidden

@@ -10,11 +10,12 @@ from typing import Unpack
 
 import numpy as np
 
-from halftrek.choices import Unidentified
+from halftrek.bottom.choices import Unidentified
+from halftrek.bottom.frames import Columns, Frame
+from halftrek.bottom.words import listed
 from halftrek.data.sources.tables import Table, read_table, table_like
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
-from halftrek.frames import Columns, Frame
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.inference.evidence.few_valued import takes_normal
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
@@ -24,7 +25,6 @@ from halftrek.notes import in_short, note
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import how_of, verdict_of
 from halftrek.trust import table_how, unit_notes
-from halftrek.words import listed
 
 
 def prediction_of(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast, get_args
 
-from halftrek.choices import ColumnKind, Estimator
+from halftrek.bottom.choices import ColumnKind, Estimator
+from halftrek.bottom.words import did_you_mean
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.categories import Categories
 from halftrek.data.layers import all_rows, read_layer
@@ -17,7 +18,6 @@ from halftrek.estimation.acts.fit import fit_acting
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
 from halftrek.notes import note
-from halftrek.words import did_you_mean
 
 Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek.choices import AnySyntax, Divisor, Missing
+from halftrek.bottom.choices import AnySyntax, Divisor, Missing
 from halftrek.data import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
 from halftrek.data.categories import Categories, bare_names, expanded_names
 from halftrek.data.read import resolve_categories

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import get_args
 
-from halftrek.choices import LavaanFunction
+from halftrek.bottom.choices import LavaanFunction
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.results.given.inputs import text_of, with_warnings

@@ -10,12 +10,12 @@ from typing import Literal, TypedDict, Unpack
 from numpy.typing import ArrayLike
 
 from halftrek import identification
-from halftrek.choices import AnySyntax, LavaanFunction, Scope
+from halftrek.bottom.choices import AnySyntax, LavaanFunction, Scope
+from halftrek.bottom.memory import remembered
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
 from halftrek.graphs.as_written import Written
 from halftrek.identification import Verdict
-from halftrek.memory import remembered
 from halftrek.queries import Query, check_query
 from halftrek.queries.checks import speaking_of
 from halftrek.queries.types import is_intervention

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halftrek import upward
-from halftrek.frames import as_frame
+from halftrek.bottom.frames import as_frame
+from halftrek.bottom.portable import Portable
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, in_words, warnings_of
-from halftrek.portable import Portable
 from halftrek.queries import Query
 from halftrek.upward import Tabled
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from halftrek import upward
-from halftrek.choices import Bounding
+from halftrek.bottom.choices import Bounding
+from halftrek.bottom.frames import Frame
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import HalftrekError, InputError
-from halftrek.frames import Frame
 from halftrek.notes import in_short
-from halftrek.progress import late_bar
 from halftrek.queries import Query
 from halftrek.results.fit import Fit
 from halftrek.results.group_tables import NOT_SAVED, framed, group_notes

@@ -7,10 +7,10 @@ from math import nan
 from typing import TYPE_CHECKING, Unpack
 
 from halftrek import identification
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError, NotIdentifiedError
 from halftrek.inference.how import How, Uncertainty
 from halftrek.notes import note
-from halftrek.progress import late_bar
 from halftrek.queries import Query, check_query
 from halftrek.results.answering import answer, refusal
 from halftrek.results.answers import Answer

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.bottom.words import one_precision
 from halftrek.identification.verdict import explained, in_lines
 from halftrek.models import Gaussian
 from halftrek.queries import (
@@ -25,7 +26,6 @@ from halftrek.queries.kinds.terms import leaves
 from halftrek.results.answers import Refusal
 from halftrek.results.sets.bounds import INDEPENDENT, Bounds, set_in_words
 from halftrek.results.words.wording import crude_in_words, crude_meaning, in_words, listed, meaning
-from halftrek.words import one_precision
 
 if TYPE_CHECKING:
     from halftrek.notes.words import Front

@@ -10,12 +10,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from halftrek.choices import EffectKind, Interval, Multiplicity, RobustTest, Unidentified
+from halftrek.bottom.choices import EffectKind, Interval, Multiplicity, RobustTest, Unidentified
+from halftrek.bottom.frames import Columns, Frame
+from halftrek.bottom.frames import as_frame as frame_of
 from halftrek.data.sources.tables import Table, read_table, table_like
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.frames import Columns, Frame
-from halftrek.frames import as_frame as frame_of
 from halftrek.graphs import Graph
 from halftrek.inference import How, Parameter, Profile, measures, profile_curve, robust_measures
 from halftrek.inference.checks.contradictions import Contradiction, restrictions_behind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halftrek.choices import LavaanFunction
+from halftrek.bottom.choices import LavaanFunction
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
 
+from halftrek.bottom.words import listed
 from halftrek.notes import Note
 from halftrek.syntax.graphs.conventions import Conventions
 from halftrek.syntax.graphs.formulas import Formula
 from halftrek.syntax.graphs.lavaan_labels import Key, Known
 from halftrek.syntax.graphs.lavaan_model import Arrow, Model
-from halftrek.words import listed
 
 _SHOWN = 6
 

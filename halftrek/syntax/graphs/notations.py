@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from halftrek.choices import AnySyntax, Syntax
+from halftrek.bottom.choices import AnySyntax, Syntax
 from halftrek.errors import GraphSyntaxError, InputError
 from halftrek.graphs import Graph
 from halftrek.syntax.graphs import arrows, dagitty, dot, lavaan, lavaan_writer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from halftrek.choices import ColumnKind, Ends, Interval, Missing
+from halftrek.bottom.choices import ColumnKind, Ends, Interval, Missing
 from halftrek.web import limits
 from halftrek.web.interface.checking import Schema
 

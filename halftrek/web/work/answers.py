@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
-from halftrek.choices import EffectKind
+from halftrek.bottom.choices import EffectKind
 from halftrek.errors import InputError, MissingExtraError, NotIdentifiedError
 from halftrek.graphs import Edge
 from halftrek.queries.checks import variables_of

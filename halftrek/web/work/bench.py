@@ -8,12 +8,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from halftrek.choices import AnySyntax, ColumnKind, Divisor, Ends, Interval, Missing
+from halftrek.bottom.choices import AnySyntax, ColumnKind, Divisor, Ends, Interval, Missing
+from halftrek.bottom.memory import remembered
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Graph
 from halftrek.graphs.as_written import Written
 from halftrek.graphs.sketch import Role, Sketch
-from halftrek.memory import remembered
 from halftrek.syntax import parse_graph
 from halftrek.web import limits
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from halftrek.choices import Syntax
+from halftrek.bottom.choices import Syntax
 from halftrek.errors import InputError
 from halftrek.reporting.records import Record
 from halftrek.syntax import format_graph

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import DataError, InputError, QueryError
 from halftrek.estimation.acts.fit import fit_acting
 from halftrek.estimation.acts.likelihood import own_places, row_logliks, scores

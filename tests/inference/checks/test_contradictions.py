@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
-from halftrek.choices import Intercepts
+from halftrek.bottom.choices import Intercepts
 from halftrek.data import Moments
 from halftrek.estimation import fit
 from halftrek.estimation.space import make_space

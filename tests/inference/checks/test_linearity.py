@@ -5,7 +5,7 @@ import pytest
 
 import halftrek as ht
 from benchmarks.independence import line_rejections
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.inference.checks.linearity import confounded_causes, line_tests
 
 

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
-from halftrek.arrays import Flags
-from halftrek.choices import Intercepts
+from halftrek.bottom.arrays import Flags
+from halftrek.bottom.choices import Intercepts
 from halftrek.data import Moments
 from halftrek.estimation import Fitted, fit
 from halftrek.estimation.space import make_space

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Interval, Redraw
+from halftrek.bottom.choices import Interval, Redraw
 from halftrek.data import read_patterns
 from halftrek.data.missing.patterns import Patterns
 from halftrek.errors import DataError, InputError

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
+from halftrek.bottom.words import one_precision
 from halftrek.cli import main
 from halftrek.inference.evidence.seen import seen_moments
 from halftrek.simulation import random_model
-from halftrek.words import one_precision
 from tests.narrow import interval_of, se_of, there, value_of
 
 GRAPH = ht.graph("c -> x; x -> m; m -> y; c -> y; x <-> m")

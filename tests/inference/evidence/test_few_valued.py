@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.data import read_moments
 from halftrek.errors import DataError, QueryError
 from halftrek.inference.evidence.few_valued import few_valued, kind_notes, parts_of, resting_on

@@ -4,7 +4,7 @@ import numpy as np
 
 import halftrek as ht
 from benchmarks.independence import DOOR, door_rows
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.results.fit import Fit
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.inference.evidence.held_rows import HeldRows, held_rows

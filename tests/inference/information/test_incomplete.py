@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.data import Patterns, read_patterns
 from halftrek.data.missing.likelihood import loglik
 from halftrek.errors import InputError

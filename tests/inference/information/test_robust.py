@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
-from halftrek.choices import RobustTest
+from halftrek.bottom.choices import RobustTest
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.space import make_space
 from halftrek.inference import robust_errors, robust_measures

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
-from halftrek.choices import Interval, RobustTest
+from halftrek.bottom.choices import Interval, RobustTest
 from halftrek.data import read_moments
 from halftrek.errors import DataError, InputError
 from halftrek.inference import robust_errors

@@ -9,7 +9,7 @@ import pytest
 
 import halftrek as ht
 from halftrek import estimation
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
 from halftrek.inference import How, estimate

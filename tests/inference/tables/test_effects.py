@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import halftrek as ht
-from halftrek.choices import Interval
+from halftrek.bottom.choices import Interval
 from halftrek.data import Moments
 from halftrek.graphs import Graph
 from halftrek.identification import identify

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.arrays import Floats
-from halftrek.choices import Interval
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Interval
 from halftrek.data import RowReader
 from halftrek.graphs import Graph
 from halftrek.graphs.order import reachable

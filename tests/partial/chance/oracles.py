@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 from halftrek.estimation import Fitted, fit
 from halftrek.partial.assumptions import conditions_of, read_assumptions, relaxed

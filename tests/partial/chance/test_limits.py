@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 import halftrek as ht
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.chance.cut import cut_for
 
 BOW = "x -> y; x <-> y"

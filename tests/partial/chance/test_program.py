@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.partial.chance.program import Program
 from tests.partial.chance.oracles import leaky_sigma, set_of
 

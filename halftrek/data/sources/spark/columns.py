@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from halftrek.bottom.frames import Columns
 from halftrek.data.sources.memory import from_batches
 from halftrek.data.sources.source import Source
 from halftrek.errors import DataError
-from halftrek.frames import Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

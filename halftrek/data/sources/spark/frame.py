@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Never, TypeGuard, cast
 
+from halftrek.bottom.frames import Columns, Frame
 from halftrek.data.kinds import truth
 from halftrek.data.sources.guard import in_our_words
 from halftrek.data.sources.memory import from_batches
@@ -17,7 +18,6 @@ from halftrek.data.sources.spark.jobs import about_spark, fetched
 from halftrek.data.sources.spark.sums import FEW_BY_GROUP, quick_sums, quoted
 from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
-from halftrek.frames import Columns, Frame
 
 if TYPE_CHECKING:
     import pyarrow as pa

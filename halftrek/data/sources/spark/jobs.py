@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, cast
 from uuid import uuid4
 
+from halftrek.bottom.progress import Advance, late_bar
 from halftrek.data.sources.guard import first_line, interruptible
 from halftrek.errors import DataError, HalftrekError
-from halftrek.progress import Advance, late_bar
 
 if TYPE_CHECKING:
     from pyspark import StatusTracker

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.data import Patterns
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import data_of

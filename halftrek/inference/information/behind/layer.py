@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from halftrek.choices import RobustTest
+from halftrek.bottom.choices import RobustTest
 from halftrek.data.layers import seen_as
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.inference.checks.scores import RowForms
 from halftrek.layer import Layer, RowInfluence

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 
 ROUNDS = 80  # at most
 CLOSE = 4e-15  # of the values: rounding

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.partial.varied.engine.bracket import Bracket, narrowed
 from halftrek.partial.varied.engine.family import Family
 from halftrek.partial.varied.engine.points import Points

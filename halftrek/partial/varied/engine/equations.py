@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrek.arrays import Array, Floats, Ints
+from halftrek.bottom.arrays import Array, Floats, Ints
 from halftrek.estimation.space import Space
 from halftrek.graphs import Edge
 

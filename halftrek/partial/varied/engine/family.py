@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from halftrek import identification
-from halftrek.arrays import Floats
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.data_kind import refit

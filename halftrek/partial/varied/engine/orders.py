@@ -7,7 +7,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 
-from halftrek.arrays import Ints
+from halftrek.bottom.arrays import Ints
 from halftrek.graphs import Graph
 from halftrek.inference.checks.scores import Edges
 

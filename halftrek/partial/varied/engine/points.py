@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from halftrek.arrays import Flags, Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
 from halftrek.models import CGLSCM, total_effects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Floats, Ints
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.inference import How
 from halftrek.partial.varied.engine.bracket import Bracket, narrowed
 from halftrek.partial.varied.engine.crossings import Crossing, reach_of

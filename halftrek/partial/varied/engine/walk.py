@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrek.arrays import Array, Floats
+from halftrek.bottom.arrays import Array, Floats
 from halftrek.partial.varied.engine.equations import Equations
 
 STEPS = (8, 48)  # of a walk; more where the first were too few

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import halftrek as ht
-from halftrek import files
+from halftrek.bottom import files
+from halftrek.bottom.files import check_place, remove_unfinished, temporary_folder, whole_file, written_by_halftrek
 from halftrek.errors import OutputError
-from halftrek.files import check_place, remove_unfinished, temporary_folder, whole_file, written_by_halftrek
 from halftrek.reporting import save
 from halftrek.reporting.plots.figures import new_figure
 
@@ -64,7 +64,7 @@ def test_a_new_file_has_the_mode_that_the_umask_gives_and_no_thread_is_disturbed
     """The mask of a process is read by setting it; a thread that makes a file meanwhile would make it open to all."""
     code = """
 import os, sys, threading
-from halftrek.files import whole_file
+from halftrek.bottom.files import whole_file
 calls = []
 real = os.umask
 os.umask = lambda mask: calls.append(mask) or real(mask)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
-from halftrek.arrays import Array
+from halftrek.bottom.arrays import Array
 
 Columns = Mapping[str, Array | Sequence[object]]  # the columns of a table, by name
 Frame = object  # a frame of the user's own library: inside the house nobody looks into it

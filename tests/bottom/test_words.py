@@ -8,7 +8,7 @@ import re
 import pytest
 
 import halftrek as ht
-from halftrek.words import one_precision
+from halftrek.bottom.words import one_precision
 
 
 @pytest.mark.parametrize(
