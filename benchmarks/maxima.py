@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import halftrek as ht
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.estimation.status import troubles
 from halftrek.inference import How

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import halftrek as ht
-from halftrek.identification.testable import implications
+from halftrek.identification.beside.testable import implications
 from halftrek.inference import restrictions_behind
 from halftrek.models import Rows
 from halftrek.reporting import sensitivity

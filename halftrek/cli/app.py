@@ -11,23 +11,17 @@ from typing import TYPE_CHECKING, NoReturn
 from halftrek.cli.commands import (
     bounds,
     compare,
-    completion,
-    convert,
     counterfactual,
-    demo,
     effect,
     fit,
     identify,
     instruments,
     predict,
     report,
-    reproduce,
     run,
-    schema,
     sensitivity,
-    serve,
-    simulate,
 )
+from halftrek.cli.commands.tools import completion, convert, demo, reproduce, schema, serve, simulate
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
 from halftrek.cli.output import as_options, page_columns, prepare_streams
 from halftrek.cli.process import exit_code, let_go_of_streams, say, say_stopped, was_told_to_stop

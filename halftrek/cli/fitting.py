@@ -123,8 +123,8 @@ def checks_record(fit: Fit) -> dict[str, Any]:
 def checks_text(fit: Fit, record: dict[str, Any]) -> str:
     """The same as text, the largest residuals and the most wanted edges only."""
     from halftrek.inference.checks.constraints import constraint_tests
+    from halftrek.inference.checks.edges.modification import modification_notes, modifications
     from halftrek.inference.checks.linearity import line_tests
-    from halftrek.inference.checks.modification import modification_notes, modifications
     from halftrek.inference.checks.residuals import residuals
     from halftrek.reporting.described.checks import claims_table, edges_table, lines_table, residuals_table
     from halftrek.reporting.document import Facts, Heading, Paragraph, Printed

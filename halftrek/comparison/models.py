@@ -14,7 +14,7 @@ from halftrek.bottom.portable import Portable
 from halftrek.comparison.nesting import contained
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.inference import Measures, measures
 from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture
 from halftrek.inference.information.robust import counts_units

@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import ColumnKind
-from halftrek.data.categories import Categories
+from halftrek.data.columns.categories import Categories
 from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
 from halftrek.data.rows import RowBlock, RowReader

@@ -14,9 +14,9 @@ from halftrek.bottom.choices import Divisor
 from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import did_you_mean, listed
 from halftrek.data.check import places_of, refuse_indefinite
+from halftrek.data.columns.kinds import Kind
+from halftrek.data.columns.kinds import merged as merged_kinds
 from halftrek.data.covariance import given_covariance
-from halftrek.data.kinds import Kind
-from halftrek.data.kinds import merged as merged_kinds
 from halftrek.data.weights import Sampled, Weighting, weighting_from_dict, weighting_to_dict
 from halftrek.data.weights import merged as merged_weighting
 from halftrek.errors import DataError

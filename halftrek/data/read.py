@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from halftrek.bottom.arrays import Array
 from halftrek.bottom.choices import Missing
 from halftrek.bottom.words import did_you_mean
-from halftrek.data.categories import (
+from halftrek.data.check import refuse_rounded
+from halftrek.data.columns.categories import (
     LEVELS,
     Categories,
     Category,
@@ -25,8 +26,7 @@ from halftrek.data.categories import (
     codings_there,
     expanded_names,
 )
-from halftrek.data.check import refuse_rounded
-from halftrek.data.kinds import Coding
+from halftrek.data.columns.kinds import Coding
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
 from halftrek.data.sources.files import from_path, from_relation

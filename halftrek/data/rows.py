@@ -14,9 +14,9 @@ from halftrek.bottom.arrays import Array, Codes, Flags, Floats
 from halftrek.bottom.choices import Missing
 from halftrek.bottom.portable import Portable, packed, unpacked
 from halftrek.bottom.words import did_you_mean
-from halftrek.data.categories import Categories
 from halftrek.data.clusters import Clusters, Groups, Role, cluster_array, same_length
-from halftrek.data.kinds import Coding
+from halftrek.data.columns.categories import Categories
+from halftrek.data.columns.kinds import Coding
 from halftrek.data.moments import Moments
 from halftrek.data.read import opened_source
 from halftrek.data.sources.sending import Spent, own_copy, sendable

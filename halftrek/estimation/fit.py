@@ -13,9 +13,9 @@ from halftrek.bottom.portable import Portable
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.acts.fit import Acting
-from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.options import (
+from halftrek.estimation.given.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
+from halftrek.estimation.given.options import (
     Options,
     needs_whole,
     refuse_idle,

@@ -16,7 +16,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation.district.shape import Shape
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.graphs import Coefficient, Edge, Graph
 from halftrek.graphs.as_written import Written
 from halftrek.graphs.order import reachable

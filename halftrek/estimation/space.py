@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from halftrek.bottom.arrays import Array, Floats, Ints
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.graphs import Graph
 from halftrek.graphs.as_written import Written

@@ -4,8 +4,8 @@ from halftrek.bottom.words import did_you_mean
 from halftrek.graphs.arcs import Arcs, arcs_of
 from halftrek.graphs.checks import Coefficient
 from halftrek.graphs.edges import Edge, check_name, quoted, written
+from halftrek.graphs.forms.indicators import with_indicators
 from halftrek.graphs.graph import Graph
-from halftrek.graphs.indicators import with_indicators
 
 __all__ = [
     "Arcs",

@@ -24,10 +24,10 @@ from halftrek.graphs.checks import (
     unordered,
 )
 from halftrek.graphs.edges import Edge, check_name
+from halftrek.graphs.forms.sketch import Sketch
 from halftrek.graphs.hidden import Pieces, settled, stated
 from halftrek.graphs.near import Neighbourhood
 from halftrek.graphs.order import find_cycle
-from halftrek.graphs.sketch import Sketch
 
 if TYPE_CHECKING:
     import networkx
@@ -236,38 +236,38 @@ class Graph(Neighbourhood, upward.Faces):
 
     def project(self, onto: Iterable[str] | None = None) -> Graph:
         """Latent projection: hidden variables (and observed ones not in ``onto``) become bidirected edges."""
-        from halftrek.graphs.projection import project
+        from halftrek.graphs.forms.projection import project
 
         return project(self.opened, self.observed if onto is None else tuple(self._several(onto)))
 
     def canonical(self) -> Graph:
         """Every bidirected edge replaced by a hidden cause of its own; a smaller set of covariances in general."""
-        from halftrek.graphs.projection import canonical
+        from halftrek.graphs.forms.projection import canonical
 
         return canonical(self)
 
     def m_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
         """True if ``x`` and ``y`` are m-separated by ``given``: independent in every model of the graph."""
-        from halftrek.graphs.separation import m_separated
+        from halftrek.graphs.independences.separation import m_separated
 
         return m_separated(self, self._several(x), self._several(y), self._several(given))
 
     def implied_independences(self) -> list[tuple[str, str, tuple[str, ...]]]:
         """A basis of the conditional independences that the graph implies, as ``(x, y, given)``."""
-        from halftrek.graphs.separation import implied_independences
+        from halftrek.graphs.independences.separation import implied_independences
 
         return implied_independences(self.project() if self.hidden else self)
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """As a networkx graph: edges carry ``kind`` "directed" or "bidirected", nodes carry ``hidden``."""
-        from halftrek.graphs.interchange import to_networkx
+        from halftrek.graphs.forms.interchange import to_networkx
 
         return to_networkx(self)
 
     @staticmethod
     def from_networkx(graph: object) -> Graph:
         """From a networkx ``DiGraph`` or ``MultiDiGraph`` (see ``to_networkx`` for the attributes)."""
-        from halftrek.graphs.interchange import from_networkx
+        from halftrek.graphs.forms.interchange import from_networkx
 
         return from_networkx(graph)
 

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from halftrek.identification.advice import Change
     from halftrek.identification.arrows.adjustment import (
         adjustment_set,
         adjustment_sets,
@@ -12,12 +11,13 @@ if TYPE_CHECKING:
         single_door_sets,
     )
     from halftrek.identification.arrows.listed_sets import AdjustmentSets
+    from halftrek.identification.beside.advice import Change
+    from halftrek.identification.beside.next_steps import NextStep
+    from halftrek.identification.beside.testable import Implications, implications
     from halftrek.identification.decision import every_effect, identify, identify_all, what_would_help
     from halftrek.identification.exact.branches import real_values
     from halftrek.identification.local.witness import Witness
-    from halftrek.identification.next_steps import NextStep
     from halftrek.identification.recipes.recipe import Recipe, solve
-    from halftrek.identification.testable import Implications, implications
     from halftrek.identification.verdict import Verdict
 
 __all__ = [
@@ -43,15 +43,15 @@ __all__ = [
 
 _HOMES = {  # loaded when first used: most programs that import halftrek decide nothing at once
     "arrows.adjustment": ("adjustment_set", "adjustment_sets", "front_door_set", "single_door_sets"),
-    "advice": ("Change",),
+    "beside.advice": ("Change",),
     "exact.branches": ("real_values",),
     "decision": ("every_effect", "identify", "identify_all", "what_would_help"),
     "arrows.listed_sets": ("AdjustmentSets",),
     "recipes.recipe": ("Recipe", "solve"),
-    "testable": ("Implications", "implications"),
+    "beside.testable": ("Implications", "implications"),
     "verdict": ("Verdict",),
     "local.witness": ("Witness",),
-    "next_steps": ("NextStep",),
+    "beside.next_steps": ("NextStep",),
 }
 
 

@@ -12,10 +12,17 @@ import numpy as np
 from halftrek.bottom.choices import Scope
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
-from halftrek.identification.advice import Change, helpful_changes
 from halftrek.identification.arrows.estimand import as_latex, as_text
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.arrows.nonparametric import Hedge
+from halftrek.identification.beside.advice import Change, helpful_changes
+from halftrek.identification.beside.next_steps import (
+    NextStep,
+    step_with_change,
+    step_without_normality,
+    steps_without_change,
+    which_effects,
+)
 from halftrek.identification.clock import Progress, start_clock
 from halftrek.identification.composites import by_terms, decide_composite, truly_moves
 from halftrek.identification.counterfactual import decide_counterfactual
@@ -26,13 +33,6 @@ from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point
 from halftrek.identification.local.pieces import is_rational
 from halftrek.identification.local.witness import Witness, find_witness
-from halftrek.identification.next_steps import (
-    NextStep,
-    step_with_change,
-    step_without_normality,
-    steps_without_change,
-    which_effects,
-)
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, ValueStep

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from halftrek.graphs import Graph
     from halftrek.identification.arrows.listed_sets import AdjustmentSets
     from halftrek.identification.arrows.nonparametric import Hedge
+    from halftrek.identification.beside.next_steps import NextStep
     from halftrek.identification.local.witness import Witness
-    from halftrek.identification.next_steps import NextStep
     from halftrek.identification.recipes.recipe import Recipe
     from halftrek.notes import Note
     from halftrek.notes.words import Front

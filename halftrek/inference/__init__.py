@@ -4,12 +4,12 @@ from halftrek.bottom.choices import RobustTest
 from halftrek.inference.checks.contradictions import Contradiction, contradictions, restrictions_behind
 from halftrek.inference.checks.measures import Measures, measures
 from halftrek.inference.checks.robust_fit import RobustMeasures, robust_measures
-from halftrek.inference.delta import standard_errors
 from halftrek.inference.estimate import Estimate, estimate
 from halftrek.inference.how import How
 from halftrek.inference.information.information import district_information
 from halftrek.inference.information.robust import robust_errors
 from halftrek.inference.profiles.profile import Profile, profile_curve
+from halftrek.inference.standard_errors.delta import standard_errors
 from halftrek.inference.tables.parameter import Parameter
 from halftrek.inference.tables.parameters import parameter_columns, parameter_rows
 

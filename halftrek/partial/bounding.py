@@ -12,7 +12,7 @@ from halftrek.bottom.choices import SetInterval
 from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import refit
+from halftrek.estimation.given.data_kind import refit
 from halftrek.graphs import Graph
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.inference.evidence.few_valued import refuse_few_valued

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Unpack
 from halftrek import identification, upward
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import refit
+from halftrek.estimation.given.data_kind import refit
 from halftrek.estimation.status import troubles
 from halftrek.graphs import Edge, Graph
 from halftrek.graphs.as_written import Written
 from halftrek.graphs.hidden import scaled_by
 from halftrek.identification import Verdict, Witness
 from halftrek.inference import How
-from halftrek.inference.acting import value_where_acting
 from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
 from halftrek.inference.evidence.layered import acting_notes, layer_notes
@@ -26,6 +25,7 @@ from halftrek.inference.how import Watched, asked
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.kept import kept
 from halftrek.inference.profiles.profile import higher_start
+from halftrek.inference.standard_errors.acting import value_where_acting
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes import Note, note, rows_left_out
 from halftrek.queries import (

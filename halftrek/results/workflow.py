@@ -18,11 +18,11 @@ from halftrek.bottom.frames import library_of
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, read_moments
 from halftrek.data.by_group.grouping import GroupLabels
-from halftrek.data.categories import Categories
+from halftrek.data.columns.categories import Categories
 from halftrek.errors import HalftrekWarning
 from halftrek.estimation import BatchFit, DistrictReport, Fitted
 from halftrek.estimation.dwls import fit_dwls
-from halftrek.estimation.options import needs_whole
+from halftrek.estimation.given.options import needs_whole
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.notes import note
 from halftrek.queries import (

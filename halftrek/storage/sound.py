@@ -14,17 +14,17 @@ import numpy as np
 
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.by_group.groups import GroupMoments
-from halftrek.data.kinds import Kind
+from halftrek.data.columns.kinds import Kind
 from halftrek.data.weights import Counted, Sampled
 from halftrek.estimation import BatchFit, Fitted
 from halftrek.estimation.acts.fit import Acting
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.many.groups import FittedGroups
-from halftrek.estimation.options import Options
 from halftrek.estimation.status import DistrictReport
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
+from halftrek.identification.beside.next_steps import NextStep
 from halftrek.identification.local.witness import Witness
-from halftrek.identification.next_steps import NextStep
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, inputs_of, outputs_of, variables_used
 from halftrek.inference.intervals.base import Estimate
 from halftrek.layer import Layer, Margin

@@ -14,7 +14,6 @@ from halftrek.bottom.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
-from halftrek.inference.acting import estimate_where_acting
 from halftrek.inference.evidence.evidence import Support, support
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.information.base import kind_of_data
@@ -23,6 +22,7 @@ from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.kept import kept
 from halftrek.inference.profiles.weak import curvature
+from halftrek.inference.standard_errors.acting import estimate_where_acting
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect

@@ -19,8 +19,8 @@ from halftrek import identification
 from halftrek.errors import HalftrekError
 from halftrek.estimation import Fitted
 from halftrek.estimation import fit as fit_model
-from halftrek.estimation.data_kind import data_of
-from halftrek.estimation.options import needs_whole
+from halftrek.estimation.given.data_kind import data_of
+from halftrek.estimation.given.options import needs_whole
 from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed

@@ -14,7 +14,6 @@ from halftrek.estimation import Fitted
 from halftrek.graphs.reach import reach_of
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
-from halftrek.inference.acting import acting_parameters, cut_line
 from halftrek.inference.evidence.few_valued import probabilities
 from halftrek.inference.evidence.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.evidence.strength import strengths
@@ -22,6 +21,7 @@ from halftrek.inference.how import Uncertainty, asked
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.influence import cut_errors
 from halftrek.inference.kept import kept
+from halftrek.inference.standard_errors.acting import acting_parameters, cut_line
 from halftrek.inference.tables.decomposition import Decomposition, Share
 from halftrek.inference.tables.definitions import behind
 from halftrek.inference.tables.effects import Effect, gradients_of

@@ -187,7 +187,7 @@ def test_simulate_gives_a_bare_graph_random_weights(capsys: Capture) -> None:
 
 
 def test_simulate_in_pieces_is_simulate_at_once(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    from halftrek.cli.commands import simulate
+    from halftrek.cli.commands.tools import simulate
 
     monkeypatch.setattr(simulate, "_CHUNK", 4)
     assert main(["simulate", "front-door", "-n", "10", "--seed", "3"]) == 0

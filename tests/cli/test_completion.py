@@ -9,7 +9,7 @@ import pytest
 
 from halftrek.cli import main
 from halftrek.cli.app import build_parser
-from halftrek.cli.commands.completion import commands_of, completion_script
+from halftrek.cli.commands.tools.completion import commands_of, completion_script
 from tests.narrow import some
 
 COMMANDS = commands_of(build_parser())

@@ -14,7 +14,7 @@ import pytest
 import halftrek as ht
 from halftrek.cli import main
 from halftrek.data.sources.databases import hidden, shown
-from tests.data.engine_tables import folder, ibis_on_sqlite, postgres_address, the_table
+from tests.data.sources.engine_tables import folder, ibis_on_sqlite, postgres_address, the_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of engines
 

@@ -10,7 +10,7 @@ import pytest
 
 from halftrek.cli import main
 from halftrek.cli.app import build_parser
-from halftrek.cli.commands.completion import commands_of
+from halftrek.cli.commands.tools.completion import commands_of
 from halftrek.cli.schemas import SCHEMAS
 from tests.cli.shapes import faults
 

@@ -15,10 +15,10 @@ import halftrek as ht
 from halftrek.data import Moments, read_moments
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted, fit
+from halftrek.estimation.given.options import resolve_options
 from halftrek.estimation.hidden.opening import opened_data
 from halftrek.estimation.hidden.starts import first_point, one_factor
 from halftrek.estimation.missing.incomplete import evaluate
-from halftrek.estimation.options import resolve_options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.simulation import random_model

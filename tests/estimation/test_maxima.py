@@ -14,7 +14,7 @@ from benchmarks.maxima import tried
 from halftrek.data import Moments
 from halftrek.estimation import fit, fit_batch
 from halftrek.estimation.district.district import Settings
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import solve_plan
 from halftrek.estimation.status import DistrictReport, overall, reports_of, troubles

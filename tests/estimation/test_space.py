@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from halftrek.data import Moments
 from halftrek.estimation import fit
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import halftrek as ht
 from halftrek.graphs import Edge
-from halftrek.graphs.sketch import Sketch
+from halftrek.graphs.forms.sketch import Sketch
 from halftrek.reporting import graph_svg
 from halftrek.reporting.plots.curves import HEIGHT, distance
 from halftrek.reporting.plots.drawing import Drawing, make_drawing

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import halftrek as ht
 from halftrek.errors import GraphError
-from halftrek.graphs.sketch import ROLES, Sketch
+from halftrek.graphs.forms.sketch import ROLES, Sketch
 from tests.syntax.test_round_trip import marked_graphs
 
 TEXT = """dag {

@@ -9,8 +9,8 @@ import numpy as np
 from halftrek.bottom.arrays import Codes, Flags, Floats
 from halftrek.bottom.choices import Missing
 from halftrek.data.by_group.group_sums import GroupSums
-from halftrek.data.categories import codings_there
-from halftrek.data.kinds import Coding, Kind, KindSearch
+from halftrek.data.columns.categories import codings_there
+from halftrek.data.columns.kinds import Coding, Kind, KindSearch
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.read import opened_source
 from halftrek.data.rows import RowBlock, RowReader

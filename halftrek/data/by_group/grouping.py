@@ -8,7 +8,7 @@ from typing import Protocol, TypeGuard, cast
 
 from numpy.typing import ArrayLike
 
-from halftrek.data.categories import Categories
+from halftrek.data.columns.categories import Categories
 from halftrek.data.rows import RowReader, row_reader
 from halftrek.data.weights import one_kind
 from halftrek.errors import DataError

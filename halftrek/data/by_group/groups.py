@@ -15,8 +15,8 @@ from halftrek.bottom.portable import Portable
 from halftrek.data.by_group.group_parts import GroupState, codings_of, joined, of_part, refuse_holes
 from halftrek.data.by_group.group_sums import GroupSums
 from halftrek.data.check import refuse_rounded
-from halftrek.data.kinds import Kind
-from halftrek.data.kinds import merged as merged_kinds
+from halftrek.data.columns.kinds import Kind
+from halftrek.data.columns.kinds import merged as merged_kinds
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments

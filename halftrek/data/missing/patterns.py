@@ -12,7 +12,7 @@ import numpy as np
 from halftrek.bottom.arrays import Codes, Flags, Floats
 from halftrek.bottom.portable import Portable
 from halftrek.data.check import places_of
-from halftrek.data.kinds import Kind
+from halftrek.data.columns.kinds import Kind
 from halftrek.data.missing.gather import Bundle, PatternSums
 from halftrek.data.missing.holes import Group, Sums, make_groups
 from halftrek.data.moments import Moments

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from halftrek.bottom.arrays import Array
-from halftrek.data.kinds import truth
+from halftrek.data.columns.kinds import truth
 from halftrek.data.sources.csvhead import Head, read_head
 from halftrek.data.sources.guard import Explain, first_line, guarded, in_our_words, interruptible
 from halftrek.data.sources.memory import PIECE, checked_batch, from_batches, objects

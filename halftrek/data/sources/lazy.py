@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from halftrek.bottom.arrays import Array, Flags, Floats
-from halftrek.data.kinds import MOST, Kind, KindSearch, truth
+from halftrek.data.columns.kinds import MOST, Kind, KindSearch, truth
 from halftrek.data.sources.files import from_relation
 from halftrek.data.sources.memory import PIECE, from_batches, objects
 from halftrek.data.sources.source import Source

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from halftrek.bottom.arrays import Array
-from halftrek.data.kinds import truth
+from halftrek.data.columns.kinds import truth
 from halftrek.data.sources.guard import cannot_be_read, first_line, guarded, in_our_words
 from halftrek.data.sources.source import Numeric, Source, Textual
 from halftrek.data.summing.accumulate import Block

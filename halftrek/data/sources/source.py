@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from halftrek.bottom.arrays import Array
 from halftrek.bottom.frames import Columns, Frame
 from halftrek.bottom.words import did_you_mean, listed
-from halftrek.data.kinds import Coding
+from halftrek.data.columns.kinds import Coding
 from halftrek.data.summing.accumulate import Block
 from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError

@@ -13,7 +13,7 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.frames import Columns, Frame, as_frame, library_of
 from halftrek.bottom.words import listed
-from halftrek.data.categories import Categories, bare_names, coded
+from halftrek.data.columns.categories import Categories, bare_names, coded
 from halftrek.data.read import opened_source
 from halftrek.data.sources.source import Source
 from halftrek.data.sources.streams import held

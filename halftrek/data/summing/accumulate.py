@@ -11,7 +11,7 @@ import numpy as np
 from halftrek.bottom.arrays import Array, Codes, Flags, Floats, Ints
 from halftrek.bottom.choices import Missing
 from halftrek.bottom.words import listed
-from halftrek.data.kinds import Coding, Kind, KindSearch
+from halftrek.data.columns.kinds import Coding, Kind, KindSearch
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.moments import Moments
 from halftrek.data.weights import Counted, Sampled, Weighting

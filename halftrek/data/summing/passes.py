@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from halftrek.data.categories import bare_names
-from halftrek.data.kinds import Coding
+from halftrek.data.columns.categories import bare_names
+from halftrek.data.columns.kinds import Coding
 from halftrek.data.moments import Moments
 from halftrek.data.read import opened_source
 from halftrek.data.rows import RowBlock, RowReader, Tally, refuse_unknown

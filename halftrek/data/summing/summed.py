@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.bottom.choices import Missing
 from halftrek.data.check import refuse_rounded
-from halftrek.data.kinds import Coding, Kind
+from halftrek.data.columns.kinds import Coding, Kind
 from halftrek.data.missing.gather import PatternSums
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments

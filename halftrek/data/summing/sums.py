@@ -13,8 +13,8 @@ import numpy as np
 
 from halftrek.bottom.arrays import Codes, Flags, Floats
 from halftrek.bottom.portable import Portable
-from halftrek.data.kinds import Kind
-from halftrek.data.kinds import merged as merged_kinds
+from halftrek.data.columns.kinds import Kind
+from halftrek.data.columns.kinds import merged as merged_kinds
 
 LOSS = 64.0  # a shift may inflate a sum of squares by this factor (six bits) before the sums are made again
 

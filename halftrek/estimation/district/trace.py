@@ -7,13 +7,13 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 from halftrek.errors import InputError
-from halftrek.estimation.data_kind import data_of
 from halftrek.estimation.district.block import evaluate
 from halftrek.estimation.district.district import EM_SETTLED, make_problem
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.starts import regression_start
 from halftrek.estimation.fit import LOG_2PI, Fitted
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.plan import Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 

@@ -19,11 +19,11 @@ import numpy as np
 from halftrek.bottom.arrays import Floats, Ints
 from halftrek.bottom.choices import Invariant
 from halftrek.data import Moments, Patterns
+from halftrek.estimation.given.options import Options, resolve_options
 from halftrek.estimation.hidden.opening import opened_data
 from halftrek.estimation.hidden.problem import Several, Single
 from halftrek.estimation.hidden.search import Ended, climb
 from halftrek.estimation.hidden.whole import FLOOR, fit_whole
-from halftrek.estimation.options import Options, resolve_options
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
 from halftrek.graphs.hidden import scaled_by

@@ -10,13 +10,13 @@ from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import completed
 from halftrek.errors import DataError
-from halftrek.estimation.checks import refuse_dependent, well_posed
+from halftrek.estimation.given.checks import refuse_dependent, well_posed
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.hidden.opening import opened_data
 from halftrek.estimation.hidden.problem import Single
 from halftrek.estimation.hidden.search import Ended, climb
 from halftrek.estimation.hidden.starts import first_point
 from halftrek.estimation.missing.fiml import with_loadings
-from halftrek.estimation.options import Options
 from halftrek.estimation.space import Space, make_space
 from halftrek.estimation.status import Code, DistrictReport, Status, overall
 from halftrek.graphs import Edge, Graph

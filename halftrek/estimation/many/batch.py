@@ -15,10 +15,10 @@ from halftrek.bottom.choices import Intercepts, Noise
 from halftrek.bottom.portable import Portable
 from halftrek.data import Moments
 from halftrek.errors import DataError
-from halftrek.estimation.checks import well_posed
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.fit import LOG_2PI, MAX_ITER, select
-from halftrek.estimation.options import resolve_options
+from halftrek.estimation.given.checks import well_posed
+from halftrek.estimation.given.options import resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import WORSE, Code

@@ -18,8 +18,8 @@ from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
 from halftrek.errors import DataError
 from halftrek.estimation.fit import MAX_ITER, Fitted, fit
+from halftrek.estimation.given.options import Options, resolve_options, with_coefficients
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
-from halftrek.estimation.options import Options, resolve_options, with_coefficients
 from halftrek.graphs import Graph
 from halftrek.upward import Faces
 

@@ -18,10 +18,10 @@ from halftrek.data.missing.curvature import quick
 from halftrek.data.missing.descent import descend
 from halftrek.data.missing.likelihood import completed, loglik
 from halftrek.errors import DataError
-from halftrek.estimation.checks import refuse_dependent, refuse_far_means, well_posed
 from halftrek.estimation.district.district import Settings
+from halftrek.estimation.given.checks import refuse_dependent, refuse_far_means, well_posed
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.missing.incomplete import Point, complete_information, evaluate, information, metric
-from halftrek.estimation.options import Options
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.space import Space, make_space

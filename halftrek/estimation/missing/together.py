@@ -12,7 +12,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data.missing.stack import Stack, slopes
-from halftrek.estimation.checks import well_posed
+from halftrek.estimation.given.checks import well_posed
 from halftrek.estimation.missing.fiml import FLOOR
 from halftrek.estimation.plan import Plan
 from halftrek.estimation.space import Space

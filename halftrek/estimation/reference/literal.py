@@ -7,9 +7,9 @@ import numpy as np
 from halftrek.bottom.choices import Intercepts, Mask, Noise
 from halftrek.data import Moments
 from halftrek.errors import InputError
-from halftrek.estimation.checks import refuse_dependent, well_posed
 from halftrek.estimation.fit import Fitted, select
-from halftrek.estimation.options import resolve_options
+from halftrek.estimation.given.checks import refuse_dependent, well_posed
+from halftrek.estimation.given.options import resolve_options
 from halftrek.estimation.reference.cgl_go import MAX_ROUNDS, cgl_go
 from halftrek.estimation.status import Status
 from halftrek.graphs import Graph

@@ -9,8 +9,8 @@ from operator import and_
 
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
-from halftrek.graphs.separation import Walks
-from halftrek.graphs.separators import minimal_separators
+from halftrek.graphs.independences.separation import Walks
+from halftrek.graphs.independences.separators import minimal_separators
 
 
 def adjustment_set(graph: Graph, causes: str | Iterable[str], outcomes: str | Iterable[str]) -> tuple[str, ...] | None:

@@ -20,17 +20,17 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import patterns_behind, refit
+from halftrek.estimation.given.data_kind import patterns_behind, refit
 from halftrek.graphs import Graph
+from halftrek.inference.checks.edges.relaxation import relaxation
+from halftrek.inference.checks.edges.scores import Edges
 from halftrek.inference.checks.measures import measures
 from halftrek.inference.checks.missing_checks import partial_correlation, partial_residuals
-from halftrek.inference.checks.relaxation import relaxation
 from halftrek.inference.checks.robust_fit import ratio_mixture
-from halftrek.inference.checks.scores import Edges
 from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.incomplete import saturated_information
+from halftrek.inference.information.missing.incomplete import saturated_information
 from halftrek.inference.information.robust import counts_units
 
 Kind = Literal["independence", "other constraints", "tetrad", "missing edge"]

@@ -17,19 +17,19 @@ import numpy as np
 from halftrek.bottom.arrays import Flags, Floats
 from halftrek.bottom.choices import Multiplicity
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import refit
+from halftrek.estimation.given.data_kind import refit
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Edge, Graph
 from halftrek.graphs.as_written import Written
-from halftrek.graphs.separation import Walks, minimal_separator
-from halftrek.inference.checks.modification import absent_edges, with_edge
+from halftrek.graphs.independences.separation import Walks, minimal_separator
+from halftrek.inference.checks.edges.modification import absent_edges, with_edge
+from halftrek.inference.checks.edges.relaxation import relaxations
+from halftrek.inference.checks.edges.scores import Edges, Relaxation
 from halftrek.inference.checks.multiplicity import adjusted
-from halftrek.inference.checks.relaxation import relaxations
-from halftrek.inference.checks.scores import Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
-from halftrek.inference.delta import standard_errors
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import counts_units
+from halftrek.inference.standard_errors.delta import standard_errors
 from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize

@@ -12,19 +12,19 @@ from halftrek.bottom.arrays import Floats, Ints
 from halftrek.bottom.choices import RobustTest
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import data_of, refit
+from halftrek.estimation.given.data_kind import data_of, refit
 from halftrek.graphs import Graph
+from halftrek.inference.checks.edges.scores import Edges, Postponed, Relaxation, Relaxer
 from halftrek.inference.checks.missing_checks import freed, residual_moves
 from halftrek.inference.checks.mixture import Squares
-from halftrek.inference.checks.scores import Edges, Postponed, Relaxation, Relaxer
 from halftrek.inference.information.behind.opened import opened, seen_patterns, seen_scores
-from halftrek.inference.information.incomplete import (
+from halftrek.inference.information.information import Kind
+from halftrek.inference.information.missing.incomplete import (
     RowScores,
     pattern_information,
     saturated_information,
     unit_scores,
 )
-from halftrek.inference.information.information import Kind
 from halftrek.inference.information.robust import mean_squares
 from halftrek.queries.gradients import Gradient
 

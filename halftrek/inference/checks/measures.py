@@ -14,7 +14,7 @@ import numpy as np
 from halftrek.data import Moments
 from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.graphs import Graph
 from halftrek.inference.information.base import kind_of_data
 

@@ -17,12 +17,13 @@ from halftrek.bottom.choices import RobustTest
 from halftrek.data import Moments, Patterns
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import patterns_behind, refit
+from halftrek.estimation.given.data_kind import patterns_behind, refit
 from halftrek.estimation.missing.incomplete import Meeting, evaluate, meeting
 from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
-from halftrek.inference.checks.scores import LEAST_LEFT, Edges, Postponed, Relaxation
-from halftrek.inference.information.incomplete import (
+from halftrek.inference.checks.edges.scores import LEAST_LEFT, Edges, Postponed, Relaxation
+from halftrek.inference.information.information import Kind
+from halftrek.inference.information.missing.incomplete import (
     PatternInformation,
     RowScores,
     covariance_error,
@@ -34,7 +35,6 @@ from halftrek.inference.information.incomplete import (
     scores_along,
     unit_scores,
 )
-from halftrek.inference.information.information import Kind
 from halftrek.inference.information.robust import added, mean_squares, over_units, products
 from halftrek.queries.gradients import Gradient
 

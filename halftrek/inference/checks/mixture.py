@@ -20,11 +20,11 @@ from halftrek.data import Moments
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation import fit as fit_model
-from halftrek.estimation.data_kind import patterns_behind
+from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.estimation.space import Space, make_space
-from halftrek.inference.checks.scores import RowForms
+from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.incomplete import moved_moments, saturated_information, scores_along
+from halftrek.inference.information.missing.incomplete import moved_moments, saturated_information, scores_along
 from halftrek.inference.information.robust import added, cluster_correction, over_units, products
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
-from halftrek.estimation.options import needs_whole
+from halftrek.estimation.given.options import needs_whole
 from halftrek.estimation.space import make_space
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank

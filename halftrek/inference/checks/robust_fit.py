@@ -18,7 +18,7 @@ from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import RobustTest
 from halftrek.data import RowPart, gather
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import refit
+from halftrek.estimation.given.data_kind import refit
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
 from halftrek.inference.checks.mixture import Mixture, Squares, mixture
 from halftrek.inference.information.base import kind_of_data

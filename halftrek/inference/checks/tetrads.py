@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import Moments
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, total_effects

@@ -13,7 +13,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
-from halftrek.inference.checks.scores import RowForms
+from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.inference.information.robust import cluster_correction, unit_squares
 
 

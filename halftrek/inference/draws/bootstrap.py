@@ -31,10 +31,10 @@ from halftrek.inference.draws.resample import (
     replicates_at_once,
 )
 from halftrek.inference.evidence.evidence import student_quantile
-from halftrek.inference.factor import Factor
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.incomplete import pattern_information
+from halftrek.inference.information.missing.incomplete import pattern_information
 from halftrek.inference.information.robust import count_clusters, over_units
+from halftrek.inference.standard_errors.factor import Factor
 from halftrek.layer import Layer
 from halftrek.notes import Note, note
 from halftrek.queries import Query

@@ -11,7 +11,7 @@ from halftrek.bottom.choices import Redraw
 from halftrek.data import Moments
 from halftrek.data.missing.stack import Stack
 from halftrek.estimation import BatchFit, Fitted
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.hidden.problem import Single
 from halftrek.estimation.hidden.search import climb
 from halftrek.estimation.many.batch import joined
@@ -22,8 +22,8 @@ from halftrek.inference.draws.bootstrap import Replicates, drawn_moments
 from halftrek.inference.draws.missing_draws import draw_stacks
 from halftrek.inference.draws.resample import Progress
 from halftrek.inference.information.behind.opened import opened
-from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import Kind
+from halftrek.inference.information.missing.incomplete import pattern_information
 from halftrek.inference.information.robust import count_clusters
 
 AT_ONCE = 200  # replicates that are fitted together

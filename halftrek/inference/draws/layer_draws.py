@@ -13,8 +13,8 @@ from halftrek.data import RowBlock
 from halftrek.data.layers import all_rows
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted, fit_batch
+from halftrek.estimation.given.options import needs_whole
 from halftrek.estimation.many.batch import joined
-from halftrek.estimation.options import needs_whole
 from halftrek.inference.draws.bootstrap import Replicates
 from halftrek.inference.draws.hidden_draws import AT_ONCE, refitted, stacked
 from halftrek.inference.draws.resample import Progress

@@ -20,7 +20,7 @@ from halftrek.data.missing.stack import Stack
 from halftrek.data.summing.passes import are_elsewhere
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import patterns_behind
+from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.inference.draws.resample import (
     COUNTS,
     HELD,

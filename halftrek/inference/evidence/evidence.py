@@ -17,14 +17,14 @@ import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import patterns_behind
+from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.estimation.missing.incomplete import complete_information, evaluate
 from halftrek.estimation.plan import Plan, make_plan
-from halftrek.inference.delta import district_variances
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.incomplete import PatternInformation, pattern_information
 from halftrek.inference.information.information import Kind
+from halftrek.inference.information.missing.incomplete import PatternInformation, pattern_information
 from halftrek.inference.kept import kept
+from halftrek.inference.standard_errors.delta import district_variances
 from halftrek.queries.gradients import Gradient
 
 PLENTY = 1.06  # growth of an interval up to which rows count as plenty: one of 95 % covers 93.6 % without it

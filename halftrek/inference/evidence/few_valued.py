@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from halftrek.data.kinds import Kind, Shape, shapes
+from halftrek.data.columns.kinds import Kind, Shape, shapes
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.graphs import Graph, quoted
 from halftrek.inference.evidence.layered import taken_notes
 from halftrek.inference.evidence.rows_behind import codings

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from halftrek.data.categories import Categories, Category, indicators_of
-from halftrek.data.kinds import Coding
+from halftrek.data.columns.categories import Categories, Category, indicators_of
+from halftrek.data.columns.kinds import Coding
 from halftrek.data.sources.sending import Spent
 from halftrek.data.weights import Counted, Sampled
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.notes import Note, note
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
-from halftrek.inference.delta import with_intercepts
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.edge_slopes import EdgeSlopes
-from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import DistrictInformation, district_information
+from halftrek.inference.information.missing.incomplete import pattern_information
+from halftrek.inference.standard_errors.delta import with_intercepts
 from halftrek.models.gaussian import pseudo_inverse
 from halftrek.queries.gradients import Gradient
 

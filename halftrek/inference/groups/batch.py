@@ -15,7 +15,7 @@ from halftrek.estimation import BatchFit
 from halftrek.estimation.district.block import State, directions, evaluate, fisher, hessian
 from halftrek.estimation.district.district import make_problem
 from halftrek.estimation.district.em import parameters_of
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.evidence.strength import SHARE, ratios

@@ -16,7 +16,7 @@ import numpy as np
 from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.estimation import BatchFit, Fitted, fit_batch
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.many.groups import FittedGroups, placed
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan

@@ -13,8 +13,8 @@ from halftrek.estimation.many.groups import FittedGroups
 from halftrek.graphs import Edge
 from halftrek.inference.groups.batch import BatchInformation, batch_information
 from halftrek.inference.groups.estimates import Sample
-from halftrek.inference.information.incomplete import pattern_information
 from halftrek.inference.information.information import FLAT, LEAK
+from halftrek.inference.information.missing.incomplete import pattern_information
 from halftrek.queries import DirectEffect
 from halftrek.queries.gradients import linearize
 

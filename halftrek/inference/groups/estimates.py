@@ -9,10 +9,10 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import BatchFit, Fitted
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.many.groups import FittedGroups
-from halftrek.estimation.options import Options
-from halftrek.inference.delta import standard_errors
 from halftrek.inference.groups.batch import BatchEstimate, batch_estimate
+from halftrek.inference.standard_errors.delta import standard_errors
 from halftrek.models import Gaussian
 from halftrek.queries import Query, evaluate
 

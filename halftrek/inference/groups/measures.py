@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
-from halftrek.estimation.checks import well_posed
+from halftrek.estimation.given.checks import well_posed
 from halftrek.estimation.many.groups import PIECE, FittedGroups
 from halftrek.inference.checks.measures import Measures, free_roots, measured
 from halftrek.inference.groups.batch import batch_information

@@ -14,24 +14,24 @@ from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import data_of
-from halftrek.estimation.options import needs_whole
+from halftrek.estimation.given.data_kind import data_of
+from halftrek.estimation.given.options import needs_whole
 from halftrek.inference.kept import kept
 from halftrek.queries.gradients import Gradient
 
 if TYPE_CHECKING:
     from halftrek.bottom.choices import RobustTest
     from halftrek.inference.checks.constraints import Constraint
+    from halftrek.inference.checks.edges.modification import Test
+    from halftrek.inference.checks.edges.scores import Relaxer, RowForms
     from halftrek.inference.checks.mixture import Coordinates
-    from halftrek.inference.checks.modification import Test
-    from halftrek.inference.checks.scores import Relaxer, RowForms
     from halftrek.inference.draws.bootstrap import Maker
     from halftrek.inference.evidence.evidence import Support
-    from halftrek.inference.factor import Columns, Piece
     from halftrek.inference.how import How
     from halftrek.inference.information.influence import Scores
     from halftrek.inference.information.information import Kind
     from halftrek.inference.information.landscape import Landscape, Target
+    from halftrek.inference.standard_errors.factor import Columns, Piece
     from halftrek.inference.tables.parameters import ParameterRows
 
 
@@ -101,7 +101,7 @@ class DataKind:
 def kind_of_data(fit: Fitted) -> DataKind:
     """The kind of the data behind a fit: the one place that knows which kinds there are."""
     from halftrek.inference.information.complete import COMPLETE
-    from halftrek.inference.information.missing import MISSING
+    from halftrek.inference.information.missing.together import MISSING
 
     if fit.moments.layer is not None:
         from halftrek.inference.information.behind.dwls import DWLS

@@ -7,18 +7,19 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
-from halftrek.estimation.checks import well_posed
 from halftrek.estimation.fit import LOG_2PI
-from halftrek.inference.checks import constraints, mixture, relaxation, residuals, robust_fit
-from halftrek.inference.delta import gradient_variances
+from halftrek.estimation.given.checks import well_posed
+from halftrek.inference.checks import constraints, mixture, residuals, robust_fit
+from halftrek.inference.checks.edges import relaxation
 from halftrek.inference.draws.bootstrap import together
 from halftrek.inference.evidence.evidence import district_support
 from halftrek.inference.evidence.strength import district_strengths
-from halftrek.inference.factor import district_columns
 from halftrek.inference.information.base import DataKind
 from halftrek.inference.information.dimension import district_dimension
 from halftrek.inference.information.districts import district_landscape
 from halftrek.inference.information.influence import Forms, influence
+from halftrek.inference.standard_errors.delta import gradient_variances
+from halftrek.inference.standard_errors.factor import district_columns
 from halftrek.inference.tables.parameters import district_parameters
 from halftrek.models.kernels import cholesky, inverse
 

@@ -14,14 +14,14 @@ import numpy as np
 from halftrek.bottom.arrays import Flags, Floats
 from halftrek.data import Moments
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import patterns_behind
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.data_kind import patterns_behind
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.status import Status
 from halftrek.graphs import Graph
 from halftrek.identification.local.jacobian import model_dimension
-from halftrek.inference.information.incomplete import information_at, pattern_information
 from halftrek.inference.information.information import FLAT, district_information
+from halftrek.inference.information.missing.incomplete import information_at, pattern_information
 from halftrek.simulation import random_model
 
 POINTS = (1, 2)  # seeds of random points

@@ -18,9 +18,9 @@ from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.district.block import directions, fisher
 from halftrek.estimation.plan import PAD, make_plan
-from halftrek.inference.checks.scores import RowForms
-from halftrek.inference.delta import with_intercepts
+from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.inference.information.information import FLAT, DistrictInformation, district_information, solved
+from halftrek.inference.standard_errors.delta import with_intercepts
 from halftrek.queries.gradients import Gradient
 
 FEW = 64  # forms up to which each multiplies the rows by itself

@@ -20,7 +20,7 @@ from halftrek.bottom.portable import Portable
 from halftrek.data import RowBlock, RowPart, RowReader, gather
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted
-from halftrek.inference.checks.scores import RowForms
+from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.behind.layer_forms import as_read

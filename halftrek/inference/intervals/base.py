@@ -24,7 +24,7 @@ from halftrek.queries.gradients import Gradient, Scale, linearize, scale_of
 
 if TYPE_CHECKING:
     from halftrek.inference.draws.bootstrap import Replicates
-    from halftrek.inference.factor import Factor, Piece, Pieces
+    from halftrek.inference.standard_errors.factor import Factor, Piece, Pieces
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.estimation import Fitted
-from halftrek.inference.factor import Factor, Pieces, expected_factor, student_factor
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals.base import IntervalKind, Spread
+from halftrek.inference.standard_errors.factor import Factor, Pieces, expected_factor, student_factor
 from halftrek.queries.gradients import Gradient
 
 

@@ -13,9 +13,9 @@ from halftrek.bottom.choices import Redraw
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.draws.bootstrap import Replicates, about_failures, bootstrap_spread, replicates_of
-from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
+from halftrek.inference.standard_errors.factor import Factor, Pieces
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, scale_of
 

@@ -10,13 +10,13 @@ from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import support
-from halftrek.inference.factor import Factor, Pieces
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.behind.layer_forms import LayerForms, layer_form
 from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals.base import Estimate, Spread, normal_estimate
 from halftrek.inference.intervals.robust import Robust, row_quantiles
+from halftrek.inference.standard_errors.factor import Factor, Pieces
 from halftrek.layer import Layer
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient

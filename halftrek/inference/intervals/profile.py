@@ -11,13 +11,13 @@ from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import support
 from halftrek.inference.evidence.row_needs import needs_rows
-from halftrek.inference.factor import Factor, Pieces, expected_factor
 from halftrek.inference.how import How
 from halftrek.inference.information.robust import is_clustered
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread
 from halftrek.inference.intervals.delta import Delta
 from halftrek.inference.intervals.robust import Robust, row_quantiles
 from halftrek.inference.profiles.profile import profile_intervals
+from halftrek.inference.standard_errors.factor import Factor, Pieces, expected_factor
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
 

@@ -10,7 +10,6 @@ from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import Interval
 from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import Support, student_quantile, support
-from halftrek.inference.factor import Factor, Piece, Pieces, Slopes, moment_factor, row_factor
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.edge_slopes import EdgeSlopes
@@ -18,6 +17,7 @@ from halftrek.inference.information.influence import whole_forms
 from halftrek.inference.information.robust import count_clusters, gradient_errors, is_clustered, rows_needed
 from halftrek.inference.information.score_squares import Squares, normal_squares, row_squares, sandwich_errors
 from halftrek.inference.intervals.base import IntervalKind, Spread
+from halftrek.inference.standard_errors.factor import Factor, Piece, Pieces, Slopes, moment_factor, row_factor
 from halftrek.queries.gradients import Gradient
 
 

@@ -21,11 +21,11 @@ from halftrek.graphs import Graph, did_you_mean, quoted
 from halftrek.graphs.reach import reach_of
 from halftrek.inference.draws.bootstrap import Replicates, about_failures
 from halftrek.inference.evidence.evidence import two_sided
-from halftrek.inference.factor import Factor, joint_factor
 from halftrek.inference.how import How
 from halftrek.inference.information.edge_slopes import EdgeSlopes
 from halftrek.inference.intervals import kind_of
-from halftrek.inference.lengths import separate_lengths
+from halftrek.inference.standard_errors.factor import Factor, joint_factor
+from halftrek.inference.standard_errors.lengths import separate_lengths
 from halftrek.inference.tables.known import ABSENT, Knowledge, Settled, knowledge
 from halftrek.inference.tables.legs import (
     ManyWeights,

@@ -10,14 +10,14 @@ from halftrek.inference.evidence.evidence import Support
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.behind.opened import opened, seen_scores, usual
-from halftrek.inference.information.incomplete import (
+from halftrek.inference.information.influence import whole_forms
+from halftrek.inference.information.information import Kind
+from halftrek.inference.information.missing.incomplete import (
     PatternInformation,
     parameter_errors,
     parameter_scores,
     pattern_information,
 )
-from halftrek.inference.information.influence import whole_forms
-from halftrek.inference.information.information import Kind
 from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.robust import row_quantiles

@@ -14,7 +14,7 @@ from halftrek.bottom.arrays import Floats
 from halftrek.bottom.frames import Columns
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.estimation.options import Options
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
@@ -24,9 +24,9 @@ from halftrek.inference.evidence.evidence import Support, equation_sizes, one_eq
 from halftrek.inference.how import How, Uncertainty
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank, random_fit
-from halftrek.inference.information.incomplete import parameter_errors, parameter_scores
 from halftrek.inference.information.influence import Forms, direction, influence, score_forms
 from halftrek.inference.information.information import DistrictInformation, district_information
+from halftrek.inference.information.missing.incomplete import parameter_errors, parameter_scores
 from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on

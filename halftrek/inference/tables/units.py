@@ -22,9 +22,9 @@ from halftrek.graphs import Graph, did_you_mean
 from halftrek.identification import Verdict
 from halftrek.inference.draws.bootstrap import Replicates
 from halftrek.inference.evidence.evidence import support
-from halftrek.inference.factor import Factor, Slopes, joint_factor
 from halftrek.inference.how import How
 from halftrek.inference.intervals import kind_of
+from halftrek.inference.standard_errors.factor import Factor, Slopes, joint_factor
 from halftrek.models import CGLSCM
 from halftrek.notes import note
 from halftrek.queries import Distribution, Query

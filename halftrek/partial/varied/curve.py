@@ -14,7 +14,7 @@ from halftrek.bottom.portable import Portable
 from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import refit
+from halftrek.estimation.given.data_kind import refit
 from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note

@@ -21,10 +21,10 @@ from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.inference.checks.contradictions import Restrictions, in_words
-from halftrek.inference.checks.modification import absent_edges
+from halftrek.inference.checks.edges.modification import absent_edges
+from halftrek.inference.checks.edges.relaxation import relaxation, relaxations
+from halftrek.inference.checks.edges.scores import Edges, Relaxation
 from halftrek.inference.checks.multiplicity import adjusted
-from halftrek.inference.checks.relaxation import relaxation, relaxations
-from halftrek.inference.checks.scores import Edges, Relaxation
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.robust import counts_units
 from halftrek.inference.information.tangent import error_variances

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halftrek.inference.checks.constraints import Constraint
+from halftrek.inference.checks.edges.modification import Modification
 from halftrek.inference.checks.linearity import LineTest
-from halftrek.inference.checks.modification import Modification
 from halftrek.inference.checks.residuals import Residual
 from halftrek.reporting.document import Table, known, p_value
 from halftrek.reporting.tables import Cell

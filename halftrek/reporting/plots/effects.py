@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import DataError, InputError
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.queries import Distribution, Statistic
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
 from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, keep_in_panel, tidy_axes, wrapped

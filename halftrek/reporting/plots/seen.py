@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from halftrek.data.shapes import Histogram, Means, histogram, means_along
+from halftrek.data.columns.shapes import Histogram, Means, histogram, means_along
 from halftrek.errors import DataError
 from halftrek.inference.evidence.seen import seen_moments, seen_rows
 from halftrek.inference.information.base import kind_of_data

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from halftrek.data import Histogram
 from halftrek.errors import DataError, HalftrekError
-from halftrek.identification.instruments import instrument_equations
+from halftrek.identification.beside.instruments import instrument_equations
 from halftrek.inference import How
 from halftrek.inference.tables.decomposition import decompose
 from halftrek.models import Gaussian

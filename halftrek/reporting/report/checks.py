@@ -10,8 +10,8 @@ import numpy as np
 
 from halftrek.errors import InputError
 from halftrek.inference.checks.constraints import constraint_tests
+from halftrek.inference.checks.edges.modification import modification_notes, modifications
 from halftrek.inference.checks.linearity import line_tests
-from halftrek.inference.checks.modification import modification_notes, modifications
 from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.residuals import explained, residuals
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures

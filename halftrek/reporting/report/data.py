@@ -14,7 +14,7 @@ from halftrek.bottom.arrays import Floats
 from halftrek.data import Patterns
 from halftrek.data.layers import seen_as
 from halftrek.data.weights import Counted
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.inference.evidence.few_valued import kind_notes
 from halftrek.inference.evidence.rows_behind import data_notes
 from halftrek.inference.information.base import kind_of_data

@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from halftrek.bottom.arrays import Floats
-from halftrek.data.categories import bare_names
+from halftrek.data.columns.categories import bare_names
 from halftrek.identification import identify
-from halftrek.identification.instruments import instrument_equations
+from halftrek.identification.beside.instruments import instrument_equations
 from halftrek.inference import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import KINDS

@@ -12,7 +12,7 @@ from halftrek.bottom.frames import Frame, as_frame
 from halftrek.errors import InputError
 from halftrek.inference.checks.constraints import Constraint, constraint_tests
 from halftrek.inference.checks.contradictions import Contradiction
-from halftrek.inference.checks.modification import Modification, modifications
+from halftrek.inference.checks.edges.modification import Modification, modifications
 from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import Explained, Residual, explained, residuals
 from halftrek.inference.information.information import Kind

@@ -13,7 +13,7 @@ from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Graph
 from halftrek.identification import Verdict
-from halftrek.identification.instruments import InstrumentEquation, instrument_equations
+from halftrek.identification.beside.instruments import InstrumentEquation, instrument_equations
 from halftrek.identification.recipes.describe import is_regression
 from halftrek.identification.recipes.recipe import LinearStep
 from halftrek.inference.evidence.row_needs import needs_rows

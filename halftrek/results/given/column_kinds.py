@@ -8,9 +8,9 @@ from typing import cast, get_args
 from halftrek.bottom.choices import ColumnKind, Estimator
 from halftrek.bottom.words import did_you_mean
 from halftrek.data import Moments, Patterns, RowReader
-from halftrek.data.categories import Categories
+from halftrek.data.columns.categories import Categories
+from halftrek.data.columns.ordered import in_order, ordered_columns
 from halftrek.data.layers import all_rows, read_layer
-from halftrek.data.ordered import in_order, ordered_columns
 from halftrek.data.sources.sending import Spent
 from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from halftrek.bottom.choices import AnySyntax, Divisor, Missing
 from halftrek.data import Moments, Patterns, RowReader, read_moments, read_patterns, row_reader
-from halftrek.data.categories import Categories, bare_names, expanded_names
+from halftrek.data.columns.categories import Categories, bare_names, expanded_names
 from halftrek.data.read import resolve_categories
 from halftrek.data.weights import Sampled, one_kind
 from halftrek.errors import DataError, HalftrekWarning, InputError, QueryError

@@ -14,7 +14,7 @@ import re
 from itertools import starmap
 
 from halftrek.graphs import Coefficient, Edge, Graph
-from halftrek.graphs.sketch import Role
+from halftrek.graphs.forms.sketch import Role
 from halftrek.syntax.graphs.blocks import ARROWS, Link, Node, parse_block
 from halftrek.syntax.graphs.draft import Draft, bare_or_quoted, equation_of, number_text
 from halftrek.syntax.tokens import Token

@@ -12,8 +12,8 @@ from halftrek.errors import GraphError, GraphSyntaxError, shortened
 from halftrek.graphs import Coefficient, Edge, Graph, arcs_of, check_name, quoted, written
 from halftrek.graphs.checks import known_coefficients, unordered
 from halftrek.graphs.edges import holds_half_letter
+from halftrek.graphs.forms.sketch import Role, Sketch
 from halftrek.graphs.order import find_cycle
-from halftrek.graphs.sketch import Role, Sketch
 from halftrek.notes import Note
 from halftrek.syntax.tokens import Token
 

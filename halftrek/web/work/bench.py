@@ -13,7 +13,7 @@ from halftrek.bottom.memory import remembered
 from halftrek.errors import GraphError, InputError
 from halftrek.graphs import Graph
 from halftrek.graphs.as_written import Written
-from halftrek.graphs.sketch import Role, Sketch
+from halftrek.graphs.forms.sketch import Role, Sketch
 from halftrek.syntax import parse_graph
 from halftrek.web import limits
 
@@ -213,7 +213,7 @@ class Bench:
 
     def ordered(self, source: Source) -> list[str]:
         """The columns that the data themselves call ordered."""
-        from halftrek.data.ordered import ordered_columns
+        from halftrek.data.columns.ordered import ordered_columns
 
         return list(ordered_columns(self.data(source))) if source["kind"] == "object" else []
 

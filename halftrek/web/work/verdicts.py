@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from halftrek.graphs import Edge, Graph
-from halftrek.graphs.paths import paths_between
-from halftrek.identification.advice import causes_of, graph_after, question_after
+from halftrek.graphs.independences.paths import paths_between
 from halftrek.identification.arrows.listed_sets import listed_sets
+from halftrek.identification.beside.advice import causes_of, graph_after, question_after
 from halftrek.identification.verdict import Verdict
 from halftrek.notes import Note
 from halftrek.queries import Query

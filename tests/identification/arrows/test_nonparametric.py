@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
-from halftrek.graphs.separation import Walks
+from halftrek.graphs.independences.separation import Walks
 from halftrek.identification import identify
 from halftrek.identification.arrows.adjustment import adjustment_set, front_door_set
 from halftrek.identification.arrows.estimand import Formula, Probability, Product, Ratio, Sum, as_text, free_variables

@@ -26,7 +26,7 @@ from halftrek.models import CGLSCM
 from halftrek.results.fit import Fit
 from halftrek.simulation import random_graph, random_model
 from halftrek.syntax import parse_graph
-from tests.inference.checks.test_modification import CHAIN_GRAPH, FACTOR_GRAPH, HOLZINGER, political
+from tests.inference.checks.edges.test_modification import CHAIN_GRAPH, FACTOR_GRAPH, HOLZINGER, political
 from tests.narrow import wrong
 
 # lavaan 0.6-14: inspect(fit, "r2"); residuals(fit, type = "cor"), type = "standardized"; data as in test_modification.

@@ -14,10 +14,10 @@ from halftrek.estimation import fit
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Edge
 from halftrek.inference.checks.contradictions import Restrictions, contradictions, relaxed, restrictions_behind
-from halftrek.inference.checks.modification import absent_edges, with_edge
-from halftrek.inference.checks.relaxation import relaxation
-from halftrek.inference.checks.scores import Edges
-from halftrek.inference.delta import standard_errors
+from halftrek.inference.checks.edges.modification import absent_edges, with_edge
+from halftrek.inference.checks.edges.relaxation import relaxation
+from halftrek.inference.checks.edges.scores import Edges
+from halftrek.inference.standard_errors.delta import standard_errors
 from halftrek.queries import Distribution, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit

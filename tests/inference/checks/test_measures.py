@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import halftrek as ht
 from halftrek.data import Moments
 from halftrek.estimation import fit
-from halftrek.estimation.options import resolve_options
+from halftrek.estimation.given.options import resolve_options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference.checks.measures import measures

@@ -14,7 +14,7 @@ from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.inference.checks.constraints import missing_independence
 from halftrek.inference.checks.missing_checks import complete_ratio, partial_correlation
-from halftrek.inference.information.incomplete import covariance_error, saturated_information
+from halftrek.inference.information.missing.incomplete import covariance_error, saturated_information
 from tests.narrow import there, wrong
 
 CHAIN = "a -> b -> c -> d -> e; b <-> d"

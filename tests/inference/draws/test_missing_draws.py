@@ -18,7 +18,7 @@ from halftrek.estimation.plan import make_plan
 from halftrek.inference.draws import missing_draws
 from halftrek.inference.draws.bootstrap import acceleration, replicates_of
 from halftrek.inference.draws.missing_draws import draw_patterns
-from halftrek.inference.information.incomplete import row_scores
+from halftrek.inference.information.missing.incomplete import row_scores
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
 from halftrek.results.given.inputs import read_question

@@ -9,7 +9,7 @@ from scipy import stats
 import halftrek as ht
 from halftrek.inference import How, estimate
 from halftrek.inference.evidence.evidence import Support, one_equation, student_quantile, support, two_sided
-from halftrek.inference.factor import Factor, Slopes, student_factor, suited_factor
+from halftrek.inference.standard_errors.factor import Factor, Slopes, student_factor, suited_factor
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
 from tests.narrow import interval_of, there

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.inference.checks.edges.modification import modifications
 from halftrek.inference.checks.measures import Measures, measures
-from halftrek.inference.checks.modification import modifications
 from halftrek.inference.checks.residuals import explained
 from halftrek.inference.tables.parameter import Parameter
 from halftrek.inference.tables.parameters import parameter_rows

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal
 import halftrek as ht
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.landscape import Landscape, Target
-from halftrek.inference.information.missing_likelihood import MissingLandscape
+from halftrek.inference.information.missing.likelihood import MissingLandscape
 from halftrek.models import CGLSCM
 from halftrek.queries import (
     DirectEffect,

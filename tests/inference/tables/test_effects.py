@@ -18,8 +18,8 @@ from halftrek.graphs import Graph
 from halftrek.identification import identify
 from halftrek.identification.local.jacobian import jacobian_test
 from halftrek.inference import estimate, standard_errors
-from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
+from halftrek.inference.standard_errors.factor import Slopes, joint_factor
 from halftrek.inference.tables.decomposition import count_paths, largest_paths
 from halftrek.inference.tables.effects import Effect, check_ends, effect_rows
 from halftrek.inference.tables.known import knowledge

@@ -16,8 +16,8 @@ from halftrek.graphs import Graph
 from halftrek.graphs.order import reachable
 from halftrek.graphs.reach import reach_of
 from halftrek.inference.evidence.strength import strengths
-from halftrek.inference.factor import Slopes, joint_factor
 from halftrek.inference.how import How
+from halftrek.inference.standard_errors.factor import Slopes, joint_factor
 from halftrek.inference.tables import effects as effects_module
 from halftrek.inference.tables import known as known_module
 from halftrek.inference.tables import legs

@@ -15,9 +15,9 @@ import halftrek as ht
 from halftrek.errors import InputError
 from halftrek.estimation.space import make_space
 from halftrek.inference.checks.constraints import constraint_tests
+from halftrek.inference.checks.edges.modification import modifications
 from halftrek.inference.checks.measures import measures
 from halftrek.inference.checks.mixture import mixture
-from halftrek.inference.checks.modification import modifications
 from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.residuals import residuals
 from halftrek.inference.checks.robust_fit import measures_by_units, ratio_mixture, robust_measures

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Never, TypeGuard, cast
 
 from halftrek.bottom.frames import Columns, Frame
-from halftrek.data.kinds import truth
+from halftrek.data.columns.kinds import truth
 from halftrek.data.sources.guard import in_our_words
 from halftrek.data.sources.memory import from_batches
 from halftrek.data.sources.source import Source, State

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from halftrek.bottom.arrays import Array
-from halftrek.data.kinds import MOST, Kind
+from halftrek.data.columns.kinds import MOST, Kind
 from halftrek.data.sources.spark.jobs import fetched
 from halftrek.data.summing.sums import Request, Sums, about_means
 

@@ -15,19 +15,19 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.data import Patterns
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.plan import make_plan
 from halftrek.inference.checks import hidden_checks
 from halftrek.inference.draws.hidden_draws import hidden_replicates
 from halftrek.inference.evidence.evidence import Support, equation_sizes
 from halftrek.inference.evidence.strength import whole_strengths
-from halftrek.inference.factor import Columns, Piece, whole_columns
 from halftrek.inference.information.base import DataKind
 from halftrek.inference.information.behind.opened import opened, seen_scores, usual
-from halftrek.inference.information.incomplete import pattern_information, row_scores
 from halftrek.inference.information.influence import Scores
 from halftrek.inference.information.information import Kind
-from halftrek.inference.information.missing_likelihood import missing_landscape
+from halftrek.inference.information.missing.incomplete import pattern_information, row_scores
+from halftrek.inference.information.missing.likelihood import missing_landscape
+from halftrek.inference.standard_errors.factor import Columns, Piece, whole_columns
 from halftrek.inference.tables.hidden_parameters import hidden_parameters
 from halftrek.queries.gradients import Gradient
 

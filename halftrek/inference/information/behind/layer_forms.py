@@ -14,7 +14,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
-from halftrek.inference.checks.scores import RowForms
+from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.layer import Layer, RowInfluence
 
 ROUNDING = 1e-14

@@ -9,11 +9,11 @@ import numpy as np
 from halftrek.data import Moments, Patterns
 from halftrek.data.missing.likelihood import completed
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import data_of
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.hidden.opening import opened_data
-from halftrek.inference.information.incomplete import RowScores
 from halftrek.inference.information.influence import Scores
 from halftrek.inference.information.information import Kind
+from halftrek.inference.information.missing.incomplete import RowScores
 from halftrek.inference.kept import kept
 
 

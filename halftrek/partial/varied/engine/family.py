@@ -11,7 +11,7 @@ from halftrek import identification
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
-from halftrek.estimation.data_kind import refit
+from halftrek.estimation.given.data_kind import refit
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Edge, Graph
 from halftrek.identification import Verdict

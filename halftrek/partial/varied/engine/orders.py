@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Ints
 from halftrek.graphs import Graph
-from halftrek.inference.checks.scores import Edges
+from halftrek.inference.checks.edges.scores import Edges
 
 
 def graphs_of(graph: Graph, names: tuple[str, ...], edges: Edges) -> tuple[tuple[Graph, Ints], ...]:

@@ -16,7 +16,7 @@ from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
-from halftrek.inference.checks.scores import Edges
+from halftrek.inference.checks.edges.scores import Edges
 from halftrek.partial.varied.engine.bracket import Bracket, narrowed
 from halftrek.partial.varied.engine.edges import plain
 from halftrek.partial.varied.engine.equations import Equations, make_equations, start_of

@@ -1,0 +1,1 @@
+"""Commands that ask nothing of a user's data: demonstrations, rows made up, other notations, the page, the shell."""

@@ -1,0 +1,1 @@
+"""What single columns hold: categories, orders, kinds of numbers, bars."""

@@ -1,0 +1,1 @@
+"""Other forms of a graph: without hidden variables, with indicators, in networkx, as drawn."""

@@ -1,0 +1,1 @@
+"""Which independences a graph implies, and the paths that carry or break them."""

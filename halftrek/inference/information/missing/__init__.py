@@ -1,0 +1,1 @@
+"""What rows with missing values say about parameters: all districts at once."""

@@ -1,0 +1,1 @@
+"""Standard errors of answers, of one or of very many."""

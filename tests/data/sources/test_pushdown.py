@@ -1,0 +1,103 @@
+"""Every engine gives the same answers from one table with missing values, weights, groups and clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+from halftrek.data import Moments, Patterns, read_moments, read_patterns
+from halftrek.data.missing import gather
+from halftrek.data.sources import lazy
+from tests.data.sources.engine_tables import ENGINES, table_in, the_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of engines; ours are tested elsewhere
+
+GRAPH = 'age -> y; age -> smokes; smokes -> y; y -> "z z"; smokes <-> "z z"'
+NAMES = ("x", "y", "z z", "smokes")
+WEIGHTS: list[dict[str, str]] = [{}, {"weights": "times"}, {"sampling_weights": "share"}]
+
+
+def assert_close(found: Moments, wanted: Moments) -> None:
+    assert found.n == wanted.n
+    assert found.dropped == wanted.dropped
+    assert found.kinds == wanted.kinds
+    assert type(found.weighting) is type(wanted.weighting)
+    scale = np.sqrt(np.diag(wanted.cov))
+    assert np.abs((found.mean - wanted.mean) / scale).max() < 1e-7  # a mean of 1e8 has eight digits left
+    assert np.abs((found.cov - wanted.cov) / np.outer(scale, scale)).max() < 1e-12
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=["plain", "counts", "sampling"])
+def test_moments(engine: str, weights: dict[str, Any]) -> None:
+    wanted = read_moments(the_table(), NAMES, missing="drop", **weights)
+    assert_close(read_moments(table_in(engine), NAMES, missing="drop", **weights), wanted)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=["plain", "counts", "sampling"])
+def test_patterns(engine: str, weights: dict[str, Any]) -> None:
+    found = read_patterns(table_in(engine), NAMES, **weights)
+    wanted = read_patterns(the_table(), NAMES, **weights)
+    assert isinstance(found, Patterns)
+    assert isinstance(wanted, Patterns)
+    assert (found.observed == wanted.observed).all()
+    assert (found.rows == wanted.rows).all()
+    assert np.abs(found.n / wanted.n - 1.0).max() < 1e-12
+    assert found.kinds == wanted.kinds
+    scale = np.sqrt(wanted.available[1])
+    assert np.abs((found.mean - wanted.mean) / scale).max() < 1e-7
+    assert np.abs((found.cov - wanted.cov) / np.outer(scale, scale)).max() < 1e-12
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"missing": "drop"}, {}),
+        ({"missing": "drop"}, {"interval": "robust"}),
+        ({"missing": "drop", "cluster": "clinic"}, {}),
+        ({"missing": "drop", "cluster": "clinic", "sampling_weights": "share"}, {}),
+        ({}, {}),
+    ],
+    ids=["plain", "robust", "clusters", "weighted clusters", "missing values"],
+)
+def test_answers(engine: str, given: dict[str, Any], asked: dict[str, Any]) -> None:
+    found = ht.fit(GRAPH, table_in(engine), **given).query("age ~> y", **asked)
+    wanted = ht.fit(GRAPH, the_table(), **given).query("age ~> y", **asked)
+    numbers = np.array([found.value, *found.interval])
+    assert np.abs(numbers - [wanted.value, *wanted.interval]).max() < (1e-10 if "missing" in given else 1e-8)
+    assert [note.code for note in found.notes] == [note.code for note in wanted.notes]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("missing", ["fiml", "drop"])
+def test_groups(engine: str, missing: Any) -> None:
+    by = ["site", "smokes"]
+    graph = 'age -> y; y -> "z z"; age <-> "z z"'
+    found = ht.fit(graph, table_in(engine), by=by, missing=missing, weights="times")
+    wanted = ht.fit(graph, the_table(), by=by, missing=missing, weights="times")
+    assert found.keys == wanted.keys
+    ours, theirs = found.query("age ~> y"), wanted.query("age ~> y")
+    for name in ("estimate", "se", "low", "high", "n", "dropped"):
+        assert np.asarray(ours[name]) == pytest.approx(np.asarray(theirs[name]), rel=1e-7)
+    assert list(ours["note"]) == list(theirs["note"])
+
+
+@pytest.mark.parametrize("engine", ["Ibis on SQLite", "Ibis on PostgreSQL", "Dask"])
+def test_too_many_patterns_for_an_engine_to_send(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are read then, as many patterns are kept as from rows in memory, and the fit says what was left out."""
+    monkeypatch.setattr(lazy, "LINES", 40)
+    found, wanted = (read_patterns(table, NAMES) for table in (table_in(engine), the_table()))
+    assert isinstance(found, Patterns)
+    assert isinstance(wanted, Patterns)
+    assert (found.rows == wanted.rows).all()
+    np.testing.assert_allclose(found.cov, wanted.cov, rtol=1e-6, atol=1e-6)
+    monkeypatch.setattr(gather, "MOST", 50)
+    fewer = read_patterns(table_in(engine), NAMES)
+    assert isinstance(fewer, Patterns)
+    assert fewer.left_out > 0
+    assert "too many patterns of missing values" in fewer.sentence

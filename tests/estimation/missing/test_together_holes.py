@@ -1,0 +1,101 @@
+"""Data sets with the same holes, refitted together: as each alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+from halftrek.data import Patterns
+from halftrek.data.missing.likelihood import slope
+from halftrek.data.missing.stack import Stack, slopes
+from halftrek.estimation import Fitted, fit
+from halftrek.estimation.missing.fiml import refit_incomplete
+from halftrek.estimation.missing.together import refit_together
+from halftrek.estimation.plan import make_plan
+from halftrek.graphs import Graph
+from halftrek.inference.draws.missing_draws import draw_stacks
+from halftrek.inference.information.missing.incomplete import pattern_information
+from tests.estimation.missing.test_fiml import patterns_of
+from tests.estimation.missing.test_many_patterns import TIED, named, tied_rows
+
+CHAIN = Graph([("a", "b"), ("b", "c"), ("c", "d")], [("a", "c"), ("d", "e")], observed=list("abcde"))
+
+
+def fitted(graph: Graph, share: float, n: int = 400) -> Fitted:
+    return fit(graph, patterns_of(tied_rows(n, share, 3), Graph([], [], observed=list("abcde"))))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.75])
+def test_slopes_are_those_of_each_alone(share: float) -> None:
+    found = fitted(CHAIN, share)
+    (stack,) = draw_stacks(found, "parametric", 5, 0)
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(5, 5, 9))
+    mean, cov = rng.normal(size=(5, 5)), root @ root.transpose(0, 2, 1) / 5.0 + np.eye(5)
+    together = slopes(stack, mean, cov)
+    for b, patterns in enumerate(stack.patterns()):
+        alone = slope(patterns, mean[b], cov[b])
+        assert together.value[b] == pytest.approx(alone.value, rel=1e-12)
+        np.testing.assert_allclose(together.mean[b], alone.mean, rtol=1e-9, atol=1e-9 * np.abs(alone.mean).max())
+        np.testing.assert_allclose(together.cov[b], alone.cov, rtol=1e-9, atol=1e-9 * np.abs(alone.cov).max())
+
+
+def test_a_covariance_that_is_none_has_no_likelihood() -> None:
+    (stack,) = draw_stacks(fitted(CHAIN, 0.3), "parametric", 2, 0)
+    cov = np.repeat(np.eye(5)[None], 2, axis=0)
+    cov[1, 0, 0] = -1.0
+    with np.errstate(all="ignore"):
+        found = slopes(stack, np.zeros((2, 5)), cov)
+    assert np.isfinite(found.value).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("graph", "share"), [(CHAIN, 0.1), (CHAIN, 0.5), (TIED, 0.2)])
+def test_refits_are_those_of_each_alone(graph: Graph, share: float) -> None:
+    found = fitted(graph, share)
+    plan = make_plan(found.graph, found.model.names, found.options)
+    known = pattern_information(found, "observed")
+    (stack,) = draw_stacks(found, "parametric", 12, 1)
+    together = refit_together(known.space, plan, stack, known.theta, known.matrix)
+    assert together is not None
+    assert together.arrived.sum() >= 10
+    for b, patterns in enumerate(stack.patterns()):
+        if not together.arrived[b]:
+            continue
+        alone = refit_incomplete(found.graph, plan, patterns, found.options, found.model)
+        assert alone is not None
+        assert together.loglik[b] == pytest.approx(alone[1], rel=1e-11)
+        np.testing.assert_allclose(together.T[b], alone[0].T, atol=2e-6)
+        np.testing.assert_allclose(together.mu[b], alone[0].mu, atol=5e-6)
+        np.testing.assert_allclose(together.W[b] + together.C[b].T @ together.C[b], alone[0].omega, atol=5e-6)
+
+
+def test_what_does_not_arrive_is_left_for_a_closer_look() -> None:
+    found = fitted(CHAIN, 0.3)
+    plan = make_plan(found.graph, found.model.names, found.options)
+    known = pattern_information(found, "observed")
+    (stack,) = draw_stacks(found, "parametric", 3, 1)
+    cov = stack.cov.copy()
+    cov[1, :, 0, :] = cov[1, :, 1, :]
+    cov[1, :, :, 0] = cov[1, :, :, 1]
+    mean = stack.mean.copy()
+    mean[1, :, 0] = mean[1, :, 1]
+    broken = Stack(stack.names, stack.observed, stack.n, mean, cov)  # a is b in the second
+    together = refit_together(known.space, plan, broken, known.theta, known.matrix)
+    assert together is not None
+    assert together.arrived.tolist() == [True, False, True]
+    assert refit_together(known.space, plan, stack, known.theta, 0.0 * known.matrix) is None
+
+
+def test_bootstraps_agree_with_refits_one_by_one() -> None:
+    one = ht.fit(CHAIN, named(tied_rows(300, 0.25, 5)))
+    assert isinstance(one.patterns, Patterns)
+    answer = one.effect("a", "c", interval="bootstrap", replicates=60)
+    plan = make_plan(one.graph, one.model.names, one.options)
+    values = []
+    for stack in draw_stacks(one, "bootstrap", 60, 0):
+        for patterns in stack.patterns():
+            alone = refit_incomplete(one.graph, plan, patterns, one.options, one.model)
+            assert alone is not None
+            values.append(alone[0].B[0, 2])
+    assert answer.se == pytest.approx(np.std(values, ddof=1), rel=1e-5)
