@@ -137,19 +137,21 @@ def fit_batch(
     starts: int | None = None,
     max_iter: int = MAX_ITER,
     start: Floats | None = None,
+    few_rows: bool = False,
 ) -> BatchFit:
     """Fit a graph to many moment sets: a list of ``Moments``, or arrays ``cov (b, p, p)``, ``mean (b, p)``, ``n``.
 
     Arrays are in the order of ``graph.observed``; ``start`` holds coefficients to begin one more start with. Data sets
     that reject the graph are searched again from elsewhere, unless ``starts=1``; one that falls short of its moments
-    though the graph does not restrict them counts as "not converged".
+    though the graph does not restrict them counts as "not converged". ``few_rows``: all have so few that districts
+    without bows are fitted from several starts, too.
     """
     names = graph.observed
     S, m, rows = _arrays(graph, moments, cov, mean, n)
     plan = make_plan(graph, names, resolve_options(graph, noise, intercepts))
     good = np.flatnonzero(well_posed(S, rows))
     code = np.full(len(S), "failed", dtype="<U17")
-    settings = Settings(starts, max_iter, start=start, rows=rows[good], again=starts != 1)
+    settings = Settings(starts, max_iter, few_rows=few_rows, start=start, rows=rows[good], again=starts != 1)
     part = solve_plan(plan, S[good], m[good], settings) if len(good) else None
     parameters = {k: _spread(getattr(part, k, None), good, len(S), shape) for k, shape in _shapes(plan.latents, names)}
     loglik = np.full(len(S), np.nan)

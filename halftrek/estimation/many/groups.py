@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from halftrek.data import RowReader
 from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
 from halftrek.errors import DataError
-from halftrek.estimation.fit import MAX_ITER, Fitted, fit
+from halftrek.estimation.fit import FEW_ROWS, MAX_ITER, Fitted, fit
 from halftrek.estimation.given.options import Options, resolve_options, with_coefficients
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.graphs import Graph
@@ -153,15 +154,18 @@ def fit_groups(
     cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
     size = max(PIECE, NUMBERS // len(graph) ** 2)  # the slowest group of a piece takes as long however many there are
     parts: list[BatchFit] = []
+    few = groups.n < FEW_ROWS  # these are fitted from several starts, as each would be alone
+    order = np.argsort(~few, kind="stable")
+    cuts = [*range(0, int(few.sum()), size), *range(int(few.sum()), len(groups), size), len(groups)]
     with late_bar("groups") as advance:
-        for k in range(0, len(groups), size):
-            some = slice(k, k + size)
+        for first, last in pairwise(cuts):
+            some = order[first:last]
             found = fit_batch(
-                graph, cov=cov[some], mean=groups.mean[some], n=groups.n[some],
+                graph, cov=cov[some], mean=groups.mean[some], n=groups.n[some], few_rows=bool(few[some].all()),
                 noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter,
             )  # fmt: skip
             parts.append(found)
-            advance(min(k + size, len(groups)), len(groups))
+            advance(last, len(groups))
     incomplete: dict[int, Fitted] = {}
     failed = dict(groups.troubles)
     for i, patterns in groups.patterns.items():
@@ -169,7 +173,7 @@ def fit_groups(
             incomplete[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
         except DataError as error:
             failed[i] = str(error)
-    together = placed(joined(parts), incomplete)
+    together = placed(joined(parts).take(np.argsort(order)), incomplete)
     return FittedGroups(graph, groups, together, options, starts, max_iter, frame, incomplete=incomplete, failed=failed)
 
 

@@ -18,6 +18,7 @@ from halftrek.partial.varied.common import common_limit
 from halftrek.partial.varied.engine.crossings import Crossing, crossings
 from halftrek.partial.varied.engine.edges import EdgeLike, has_edge, read_edge
 from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.minimax import STEPS
 from halftrek.partial.varied.engine.significance import where_lost
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind, robustness_value
@@ -99,7 +100,7 @@ def robustness_of(
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
     plan = _Plan(fitted, query, said, target, level, regression_behind(fitted, query))
-    rows, steps = [], len(edges) + (0 if edge is not None else 2)
+    rows, steps = [], len(edges) + (0 if edge is not None else 2 * STEPS)
     limits: dict[str, float | None] = {}
     undetermined: list[Edge] = []
     with late_bar("robustness") as advance:
@@ -112,9 +113,11 @@ def robustness_of(
                 undetermined.append(one)
             advance(done + 1, steps)
         if edge is None:
-            arcs = common_limit(fitted, query, target, arrows=False)
-            advance(steps - 1, steps)
-            both = common_limit(fitted, query, target, arrows=True)
+            arcs = common_limit(fitted, query, target, arrows=False, advance=lambda k: advance(len(edges) + k, steps))
+            both = common_limit(
+                fitted, query, target, arrows=True, advance=lambda k: advance(len(edges) + STEPS + k, steps)
+            )
+            advance(steps, steps)
             limits = {"common": both if arcs is None or both is None else min(both, arcs), "common_arcs": arcs,
                       "common_rv": None if arcs is None else robustness_value(arcs)}  # fmt: skip
     low, high = plan.interval
