@@ -37,6 +37,8 @@ class Layer(Portable):
     cov: Floats
     have: Floats
     spread: Floats | None = None  # mean squares of what rows add to each covariance, where these are weights
+    moves: Floats | None = None  # means over rows by which rows move covariances, see ``muthen``
+    larger: float = 1.0  # what rows add is multiplied by this: the root of n / (n - 1) where lavaan's n - 1 counts
 
     @property
     def mean(self) -> Floats:
@@ -67,8 +69,9 @@ class Layer(Portable):
         """Some of the columns, in this order."""
         at = [self.names.index(v) for v in names]
         grid = np.ix_(at, at)
-        spread = None if self.spread is None else self.spread[grid]
-        return Layer(tuple(names), tuple(self.margins[i] for i in at), self.cov[grid], self.have[grid], spread)
+        spread, moves = (None if part is None else part[grid] for part in (self.spread, self.moves))
+        margins = tuple(self.margins[i] for i in at)
+        return Layer(tuple(names), margins, self.cov[grid], self.have[grid], spread, moves, self.larger)
 
 
 def layer_of(
