@@ -195,7 +195,8 @@ class Space:
         """The farthest that programs come on one side, unless it is infinite already."""
         if pieces and not isfinite(self._farthest(sign, pieces).value):
             return []
-        starts = spread_starts(self.problem, points, sign)
+        with np.errstate(all="ignore"):
+            starts = spread_starts(points, sign * self.problem.form.both(points)[0])
         starts += [end.u[self.coordinates] for p in pieces for end in (p.low, p.high) if end.u is not None]
         best = improved(self.problem, sign, starts[:8])
         if best is None:
