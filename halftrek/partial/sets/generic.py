@@ -80,10 +80,10 @@ def searched(query: Query, fibre: Fibre, units: Floats, claims: Sequence[Claim])
             return []
         there = Reached(sign * best[0], best[1], True, binding_at(claims, coordinates, best[1]))
         ends.append(_farther(problem, form, sign, there))
-    low, high = ends
-    if isfinite(low.value) and high.value - low.value <= _ALIKE * max(1.0, abs(low.value)):
-        return [Piece(low, low)]
-    return [Piece(low, high)]
+    first, last = ends
+    if isfinite(first.value) and last.value - first.value <= _ALIKE * max(1.0, abs(first.value)):
+        return [Piece(first, first)]
+    return [Piece(first, last)]
 
 
 def _farther(problem: Problem, form: ModelForm, sign: float, best: Reached) -> Reached:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from statistics import NormalDist
 from typing import Any
@@ -90,7 +91,7 @@ def share_of(v: Floats, x_sign: float, x_at: float, y_sign: float, y_at: float) 
     return float((10.0 - start) / 2.0 * (w * np.exp(-0.5 * z * z) * inside).sum() / np.sqrt(2.0 * np.pi))
 
 
-LIMITS = {
+LIMITS: dict[str, tuple[int, Callable[[Floats], float]]] = {
     # as the effect goes to minus infinity y_{x=1} = y + b (1 - x) is positive exactly where x is above 1
     "P(y_{x=1} > 0, y > 0)": (-1, lambda v: share_of(v, 1, 1.0, 1, 0.0)),
     "P(y_{x=1} > 1 | y > 0.5)": (-1, lambda v: share_of(v, 1, 1.0, 1, 0.5) / share_of(v, 1, v[0] - 9.0, 1, 0.5)),
